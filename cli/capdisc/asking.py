@@ -1,0 +1,95 @@
+"""From what was typed to a ranking: shared by every command that takes a query."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from capdisc import output, runtime
+from capdisc_indexer import encoders
+from capdisc_indexer.config import Config
+from capdisc_indexer.discover import MODES, discover
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.errors import EncoderError, UsageError
+from capdisc_indexer.index import Index
+from capdisc_indexer.store.lexical import RISKS
+from capdisc_indexer.types import Query, Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The open index with everything a command needs to answer from it."""
+
+    here: runtime.Runtime
+    config: Config
+    index: Index
+
+
+@contextmanager
+def opened(index_dir: Path | None) -> Iterator[Asked]:
+    """The index that is meant here. Raises IndexStateError when there is none."""
+    here = runtime.current()
+    config = here.config()
+    with Index(here.index_dir(index_dir, config)) as index:
+        yield Asked(here=here, config=config, index=index)
+
+
+def texts_of(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
+    """The queries: the words as one, each `--also`, and the lines of stdin where `-` asks for them."""
+    given = list(words or ())
+    piped = [line.strip() for line in sys.stdin.read().splitlines()] if "-" in given else []
+    own = " ".join(word for word in given if word != "-").strip()
+    return tuple(text for text in (own, *(also or ()), *piped) if text.strip())
+
+
+def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str | None = None) -> Ranking:
+    """The ranking, with whatever was degraded said on stderr."""
+    check(asked, query)
+    chosen = mode or asked.config["mode"]
+    if chosen not in MODES:
+        raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
+    encoder = None if chosen == "lexical" else _encoder(encoder_name or asked.config["encoder"])
+    found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
+    for text in found.degraded:
+        output.notice(f"notice: {text}")
+    return found
+
+
+def _encoder(name: str) -> Encoder | None:
+    try:
+        return encoders.load(name)
+    except EncoderError as error:
+        output.notice(f"notice: {error.message}; {error.hint}")
+        return None
+
+
+def available(here: runtime.Runtime, head: Mapping[str, Any]) -> bool:
+    """Whether the capability can be used here: switched on, every secret set, every program on PATH."""
+    secrets = all(here.environ.get(name) for name in head.get("secrets", ()))
+    programs = all(shutil.which(name, path=here.environ.get("PATH")) for name in head.get("bins", ()))
+    return bool(head.get("available", True) and secrets and programs)
+
+
+def check(asked: Asked, query: Query) -> None:
+    """Raises UsageError for a kind, category or risk that can match nothing here."""
+    facts = asked.index.meta("overview")
+    known = {"kind": set(facts["kinds"]), "category": {each["category"].lower() for each in facts["categories"]}}
+    for label, values in (("kind", query.kinds), ("category", query.categories)):
+        for value in values:
+            if value.lower() not in {each.lower() for each in known[label]}:
+                raise UsageError(f"unknown {label} {value!r}", f"here there are: {', '.join(sorted(known[label]))}")
+    if query.max_risk and query.max_risk not in RISKS:
+        raise UsageError(f"unknown risk {query.max_risk!r}", f"one of: {', '.join(RISKS)}")
+
+
+def piped(here: runtime.Runtime) -> tuple[str, ...]:
+    """What a pipe on stdin says, as one query; nothing when stdin is a terminal or empty."""
+    if here.stdin_is_terminal:
+        return ()
+    text = sys.stdin.read().strip()
+    return (text,) if text else ()

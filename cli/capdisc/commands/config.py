@@ -1,0 +1,37 @@
+"""capdisc config: effective settings and where each comes from."""
+
+from __future__ import annotations
+
+from capdisc import options, output, runtime
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer.config import SETTINGS
+
+
+def config(json: options.Json = False) -> int:
+    """Print every setting with its value, where the value comes from, and the folders that would be scanned.
+
+    Example: capdisc config
+    """
+    here = runtime.current()
+    effective = here.config()
+    roots = [{"path": str(path), "from": origin, "exists": path.exists()} for origin, path in here.roots(effective)]
+    settings = [
+        {"name": name, "value": effective[name], "from": effective.origins[name], "variable": setting.variable,
+         "about": setting.about}
+        for name, setting in SETTINGS.items()
+    ]  # fmt: skip
+    for key in effective.unknown:
+        output.notice(f"notice: unknown setting {key}")
+    if json:
+        where = str(here.index_dir(None, effective))
+        output.document({"workspace": str(here.workspace), "index_dir": where, "settings": settings, "roots": roots})
+        return ExitCode.OK
+    rows = [(each["name"], _shown(each["value"]), each["from"], each["about"]) for each in settings]
+    output.lines(output.table(("setting", "value", "from", "about"), rows))
+    output.lines(["", f"workspace  {here.workspace}", f"index      {here.index_dir(None, effective)}", "folders, strongest first:"])
+    output.lines(f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots)
+    return ExitCode.OK
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) or "-" if isinstance(value, list) else str(value) or "-"

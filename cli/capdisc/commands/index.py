@@ -1,0 +1,104 @@
+"""capdisc index: scan the roots and bring the index up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capdisc import options, output, runtime
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer.build import build
+from capdisc_indexer.config import Config
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.previous import load_previous
+from capdisc_indexer.types import BuildOptions, BuildReport, Severity
+
+SHOWN_WARNINGS = 20
+
+
+def index(
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="Folders or files to scan.")] = None,
+    index_dir: options.IndexDir = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build anew, trusting nothing of the last index.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Read every file, whatever its time stamp says.")] = False,
+    encoder: options.EncoderName = None,
+    lock_timeout: Annotated[float | None, typer.Option(help="Seconds to wait for another writer.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no warnings, only errors and the summary.")] = False,
+    json: options.Json = False,
+) -> int:
+    """Scan folders of capabilities and bring the index up to date.
+
+    Without PATH: the configured folders, CAPDISC_DIRS, and the conventional ones of the workspace and the user. Only
+    what changed is read again. Exit status 1 says that some files had errors; the others are indexed.
+
+    Example: capdisc index fixtures/catalogs/small
+    """
+    here = runtime.current()
+    config = here.config()
+    where = here.index_dir(index_dir, config)
+    roots = [here.expand(path) for path in paths] if paths else _roots(here, config, where)
+    settings = BuildOptions(
+        encoder=_encoder(encoder or config["encoder"], here), rebuild=rebuild, verify=verify,
+        lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
+    )  # fmt: skip
+    with output.progress(here.stderr_is_terminal and not json) as progress:
+        report = build(roots, where, settings, progress)
+    _print(report, where, json, quiet)
+    failed = any(finding.severity is Severity.ERROR for finding in report.findings)
+    return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def _encoder(name: str, here: runtime.Runtime) -> str:
+    path = here.expand(Path(name))
+    return str(path) if path.is_dir() else name
+
+
+def _roots(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
+    """The configured and conventional folders that exist; those of the last run when there are none."""
+    found = [path for _, path in here.roots(config) if path.exists()]
+    if not found:
+        found = [Path(root) for root in load_previous(where).roots if Path(root).exists()]
+    if not found:
+        raise InputError("there is nothing to index here", "name a folder: capdisc index PATH, or start one: capdisc init")
+    return list(dict.fromkeys(found))
+
+
+def _print(report: BuildReport, where: Path, json: bool, quiet: bool) -> None:
+    _report(report, quiet)
+    for text in report.degraded:
+        output.notice(f"notice: {text}")
+    if json:
+        output.document(
+            {
+                "generation": report.generation.number, "published": report.published, "index_dir": str(where),
+                "roots": report.roots, "counts": report.counts, "encoder": report.generation.fingerprint,
+                "degraded": report.degraded, "findings": report.findings, "seconds": round(report.seconds, 3),
+            }
+        )  # fmt: skip
+    else:
+        output.lines(_summary(report))
+
+
+def _report(report: BuildReport, quiet: bool) -> None:
+    """Every error, and the first warnings; a large collection has hundreds, and --json has them all."""
+    by_severity = {each: [one for one in report.findings if one.severity is each] for each in Severity}
+    warnings = [] if quiet else by_severity[Severity.WARNING]
+    for finding in [*by_severity[Severity.ERROR], *warnings[:SHOWN_WARNINGS]]:
+        output.finding(finding)
+    if len(warnings) > SHOWN_WARNINGS:
+        output.notice(f"notice: {len(warnings) - SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all")
+
+
+def _summary(report: BuildReport) -> list[str]:
+    c = report.counts
+    changes = ", ".join(f"{c[name]:,} {name}" for name in ("added", "updated", "removed") if c[name]) or "no change"
+    notes = ", ".join(f"{c[name]:,} {text}" for name, text in _NOTES if c[name])
+    return [
+        f"{c['capabilities']:,} capabilities from {c['files']:,} files ({changes}); "
+        f"parsed {c['parsed']:,}, embedded {c['embedded']:,}, {report.seconds:.1f} s" + (f"; {notes}" if notes else "")
+    ]
+
+
+_NOTES = (("failed", "failed"), ("copies", "identical copies"), ("shadowed", "shadowed"))

@@ -1,0 +1,93 @@
+"""capdisc list: what the index holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from capdisc import asking, options, output
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer import state
+from capdisc_indexer.engines import token_count
+from capdisc_indexer.reconcile import collisions
+from capdisc_indexer.text import one_line
+from capdisc_indexer.tokens import TOKENIZER
+from capdisc_indexer.types import Query
+
+
+def list_(
+    kind: options.Kind = None,
+    category: options.Category = None,
+    tag: options.Tag = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="Tokens of each in full, most first, and of all together.")] = False,
+    shadowed: Annotated[bool, typer.Option("--shadowed", help="Those whose id was taken, and by which file.")] = False,
+    index_dir: options.IndexDir = None,
+    json: options.Json = False,
+) -> int:
+    """List the capabilities by category, or what each would cost in a prompt.
+
+    Example: capdisc list --cost
+    """
+    with asking.opened(index_dir) as asked:
+        if shadowed:
+            return _shadowed(asked, json)
+        query = Query(texts=(), kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()))
+        asking.check(asked, query)
+        heads = list(asked.index.documents.everything(query))
+        if cost:
+            return _cost(asked, heads, json)
+        if json:
+            output.document({"capabilities": [_row(head) for head in heads]})
+        elif ids:
+            output.lines(head["id"] for head in heads)
+        else:
+            output.lines(_listing(heads))
+    return ExitCode.OK
+
+
+def _row(head: dict[str, Any]) -> dict[str, Any]:
+    keys = ("id", "kind", "name", "title", "category", "tags", "description", "hidden")
+    return {key: head[key] for key in keys if key in head} | {"path": head["source"]["path"]}
+
+
+def _listing(heads: list[dict[str, Any]]) -> list[str]:
+    """Grouped by category, largest first."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for head in heads:
+        groups.setdefault(head.get("category") or "general", []).append(head)
+    printed: list[str] = []
+    for category in sorted(groups, key=lambda name: (-len(groups[name]), name)):
+        printed += ["", f"{one_line(category)} ({len(groups[category])})"] if printed else [f"{category} ({len(groups[category])})"]
+        width = max(len(head["id"]) for head in groups[category])
+        for head in groups[category]:
+            printed.append(f"  {head['id'].ljust(min(width, 44))}  {one_line(head['description'], 90)}")
+    return printed
+
+
+def _cost(asked: asking.Asked, heads: list[dict[str, Any]], json: bool) -> int:
+    """The static dump of all capabilities against what a rendered context may cost at most."""
+    count = token_count()
+    rows = sorted(((asked.index.dump(head), head["id"]) for head in heads), key=lambda row: row[1])
+    counted = sorted(((count(text), identifier) for text, identifier in rows), key=lambda row: (-row[0], row[1]))
+    total, budget = sum(tokens for tokens, _ in counted), asked.config["budget"]
+    saved = round(100 * (1 - budget / total), 1) if total > budget else 0.0
+    if json:
+        each = [{"id": identifier, "tokens": tokens} for tokens, identifier in counted]
+        output.document({"tokenizer": TOKENIZER, "total": total, "budget": budget, "saved_percent": saved, "each": each})
+        return ExitCode.OK
+    output.lines(output.table(("tokens", "capability"), ((f"{tokens:,}", identifier) for tokens, identifier in counted)))
+    output.lines(
+        [f"{total:,} tokens ({TOKENIZER}) for all {len(counted):,} in full; a rendered context has at most {budget:,}: {saved} % fewer"]
+    )
+    return ExitCode.OK
+
+
+def _shadowed(asked: asking.Asked, json: bool) -> int:
+    found = collisions(state.load(asked.index.folder / "meta" / "files.json"))
+    if json:
+        output.document({"findings": found})
+    else:
+        output.lines(f"{one.path}: {one.message} ({one.hint})" for one in found)
+    return ExitCode.OK

@@ -1,0 +1,102 @@
+"""capdisc search: ranked hits for a sentence."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from capdisc import asking, options, output
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer.errors import UsageError
+from capdisc_indexer.text import one_line
+from capdisc_indexer.types import Hit, Query, Ranking
+
+
+def search(
+    words: options.Words = None,
+    also: options.Also = None,
+    limit: Annotated[int | None, typer.Option("-k", "--limit", min=1, max=1000, help="How many hits.")] = None,
+    kind: options.Kind = None,
+    category: options.Category = None,
+    tag: options.Tag = None,
+    exclude: options.Exclude = None,
+    max_risk: options.MaxRisk = "",
+    available: options.Available = False,
+    mode: options.Mode = None,
+    encoder: options.EncoderName = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every signal of every hit.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
+    index_dir: options.IndexDir = None,
+    json: options.Json = False,
+) -> int:
+    """Find the capabilities that fit a sentence. Exit status 1: nothing fits.
+
+    Example: capdisc search "put two PDF files into one"
+    """
+    texts = asking.texts_of(words, also)
+    if not texts:
+        raise UsageError("the query is empty", 'say what you need: capdisc search "merge two PDF files"')
+    with asking.opened(index_dir) as asked:
+        query = Query(
+            texts=texts, kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()),
+            exclude=tuple(exclude or ()), max_risk=max_risk, available=available,
+            limit=limit or asked.config["limit"],
+        )  # fmt: skip
+        found = asking.ranking_for(asked, query, mode, encoder)
+        heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
+        if json:
+            output.document(_document(asked, found, heads))
+        elif ids:
+            output.lines(hit.id for hit in found.hits) if found.hits else None
+        else:
+            _print(asked, found, heads, explain)
+        if not found.hits:
+            _nothing(asked, found)
+    return ExitCode.OK if found.hits else ExitCode.FINDINGS
+
+
+def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]], explain: bool) -> None:
+    width = max((len(hit.id) for hit in found.hits), default=0)
+    printed: list[str] = []
+    for hit in found.hits:
+        description = one_line(heads[hit.id]["description"], 96)
+        label = output.bold(output.safe(hit.id.ljust(min(width, 44))), asked.here.colour)
+        printed.append(f"{hit.relevance:4.2f}  {label}  {output.safe(description)}")
+        if hit.via:
+            printed.append(output.dim(f"      required by {output.safe(hit.via)}", asked.here.colour))
+        if explain:
+            signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
+            printed.append(output.dim("      " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour))
+    output.result("\n".join(printed))
+    if explain:
+        output.notice(f"mode {found.mode}, confidence {found.confidence:.2f}, generation {asked.index.generation.number}")
+    if found.hits and found.unmatched:
+        output.notice(f"notice: no capability mentions: {', '.join(found.unmatched)}")
+
+
+def _nothing(asked: asking.Asked, found: Ranking) -> None:
+    """Say that nothing fits, which words are unknown here, and what there is instead."""
+    output.notice("nothing fits")
+    if found.unmatched:
+        output.notice(f"no capability mentions: {', '.join(found.unmatched)}")
+    categories = [each["category"] for each in asked.index.meta("overview")["categories"][:8]]
+    output.notice(f"hint: there is something about: {', '.join(categories)}")
+
+
+def _document(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "query": found.query.texts, "mode": found.mode, "confidence": found.confidence, "unmatched": found.unmatched,
+        "degraded": found.degraded, "generation": asked.index.generation.number,
+        "total_indexed": len(asked.index.documents), "hits": [_hit(asked, hit, heads[hit.id]) for hit in found.hits],
+    }  # fmt: skip
+
+
+def _hit(asked: asking.Asked, hit: Hit, head: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": hit.id, "name": head["name"], "kind": head["kind"], "title": head.get("title", ""),
+        "description": head["description"], "category": head.get("category", ""), "tags": head.get("tags", []),
+        "score": round(hit.score, 4), "relevance": hit.relevance, "via": hit.via or None,
+        "available": asking.available(asked.here, head), "risk": head.get("risk", ""),
+        "confirm": head.get("confirm", False), "path": head["source"]["path"], "signals": hit.signals,
+    }  # fmt: skip

@@ -1,0 +1,51 @@
+"""capdisc show: one capability in full."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from capdisc import asking, options, output
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer.embedding_text import embedding_texts
+from capdisc_indexer.errors import UsageError
+from capdisc_indexer.records import to_record
+from capdisc_indexer.render.content import detail_text
+from capdisc_indexer.types import Descriptor
+
+
+def show(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids or names; - reads them from stdin.")] = None,
+    embedding_text: Annotated[bool, typer.Option("--embedding-text", help="What is encoded, one text a line.")] = False,
+    index_dir: options.IndexDir = None,
+    json: options.Json = False,
+) -> int:
+    """Print one capability (or several) in full.
+
+    Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
+    """
+    wanted = [identifier for each in ids or () for identifier in (sys.stdin.read().split() if each == "-" else [each])]
+    if not wanted:
+        raise UsageError("no id was given", "capdisc list --ids prints all of them")
+    with asking.opened(index_dir) as asked:
+        found = [asked.index.descriptor(identifier) for identifier in wanted]
+        if json:
+            capabilities = [_document(asked, each) for each in found]
+            output.document({"capabilities": capabilities})
+        else:
+            output.lines(_text(each, embedding_text) for each in found)
+    return ExitCode.OK
+
+
+def _text(descriptor: Descriptor, embedding_text: bool) -> str:
+    if embedding_text:
+        return "\n".join(embedding_texts(descriptor))
+    return f"{detail_text(descriptor)}\nSource: {descriptor.source.path}"
+
+
+def _document(asked: asking.Asked, descriptor: Descriptor) -> dict[str, Any]:
+    head, body = to_record(descriptor)
+    extra = {"available_here": asking.available(asked.here, head), "embedding_texts": embedding_texts(descriptor)}
+    return head | body | extra

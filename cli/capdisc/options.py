@@ -1,0 +1,23 @@
+"""Options and arguments that several commands share, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+IndexDir = Annotated[Path | None, typer.Option("--index-dir", metavar="DIR", help="Where the index lies.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Words = Annotated[list[str] | None, typer.Argument(metavar="[QUERY]...", help="What is needed; - reads stdin.")]
+Also = Annotated[list[str] | None, typer.Option("--also", metavar="QUERY", help="The same wish in other words; fused.")]
+Kind = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind (repeatable).")]
+Category = Annotated[list[str] | None, typer.Option("--category", help="Only this category (repeatable).")]
+Tag = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag (repeatable).")]
+Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="ID", help="Leave this one out (repeatable).")]
+MaxRisk = Annotated[str, typer.Option("--max-risk", metavar="RISK", help="low, medium, high or critical at most.")]
+Available = Annotated[bool, typer.Option("--available", help="Only what has its secrets and programs here.")]
+Mode = Annotated[str | None, typer.Option("--mode", help="auto, hybrid, lexical or vector.")]
+EncoderName = Annotated[
+    str | None, typer.Option("--encoder", metavar="NAME", help="static, or a sentence-transformers model.")
+]

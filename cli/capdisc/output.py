@@ -1,0 +1,129 @@
+"""The two doors to the outside: results to stdout, everything else to stderr. The one gate to rich.
+
+What a person sees passes a sanitiser that shows control, direction and tag characters instead of obeying them; what a
+program reads is JSON with those characters escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.types import Finding
+
+SCHEMA_VERSION = 1
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_JOINERS = "\u200c\u200d"  # honest parts of Persian, Hindi and emoji
+
+
+def safe(text: str) -> str:
+    """The text with everything that could steer a terminal or hide from a reader made visible as <U+XXXX>."""
+    return _UNSAFE.sub(lambda match: match[0] if match[0] in _JOINERS else f"<U+{ord(match[0]):04X}>", text)
+
+
+def result(text: str) -> None:
+    """Print a result, whole, with its last line end."""
+    _write(sys.stdout, text if text.endswith("\n") or not text else f"{text}\n")
+
+
+def lines(texts: Iterable[str]) -> None:
+    """Print results line by line, sanitised for a person."""
+    result("\n".join(safe(text) for text in texts))
+
+
+def document(value: dict[str, Any]) -> None:
+    """Print one JSON document with its version; control and format characters come out escaped."""
+    text = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=2, default=_plain)
+    result(_UNSAFE.sub(_escaped, text))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: each for name, each in asdict(value).items()}
+    return str(value)
+
+
+def notice(text: str) -> None:
+    """Tell the person something that is not the result."""
+    _write(sys.stderr, f"{safe(text)}\n")
+
+
+def error(problem: CapdiscError) -> None:
+    """An expected error: what is wrong, and what to do."""
+    notice(f"error: {problem.message}")
+    if problem.hint:
+        notice(f"hint: {problem.hint}")
+
+
+def finding(one: Finding) -> None:
+    """One line (and a hint) about a file."""
+    notice(f"{one.path}:{one.line}:{one.column}: {one.severity}[{one.code}]: {one.message}")
+    if one.hint:
+        notice(f"  hint: {one.hint}")
+
+
+def _write(stream: Any, text: str) -> None:
+    try:
+        stream.write(text.encode("utf-8", "replace").decode("utf-8"))
+        stream.flush()
+    except UnicodeEncodeError:
+        stream.write(text.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"))
+        stream.flush()
+    except ValueError:  # the stream was closed before we began
+        pass
+
+
+def bold(text: str, colour: bool) -> str:
+    """The text in bold where colour is wanted."""
+    return f"\x1b[1m{text}\x1b[0m" if colour else text
+
+
+def dim(text: str, colour: bool) -> str:
+    """The text dimmed where colour is wanted."""
+    return f"\x1b[2m{text}\x1b[0m" if colour else text
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Plain aligned columns; the last one is never padded. Numbers stand to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in [list(headings), *cells]) for i in range(len(headings))]
+    numeric = [bool(cells) and all(row[i].replace(",", "").isdigit() for row in cells) for i in range(len(headings))]
+    return [_row(row, widths, numeric) for row in [list(headings), *cells]]
+
+
+def _row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    padded = [cell.rjust(w) if right else cell.ljust(w) for cell, w, right in zip(row, widths, numeric, strict=True)]
+    return "  ".join(padded).rstrip()
+
+
+@contextmanager
+def progress(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr when it is a terminal, nothing otherwise."""
+    if not shown:
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done, total=max(total, 1))
+
+        yield update

@@ -1,0 +1,90 @@
+"""The process's surroundings, read in this one place: streams, terminal, environment, folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from capdisc_indexer.config import Config, load_config
+from capdisc_indexer.paths import conventional_roots, default_index_dir, workspace_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What a command may know about where it runs."""
+
+    environ: Mapping[str, str]
+    cwd: Path
+    home: Path
+    stdin_is_terminal: bool
+    stdout_is_terminal: bool
+    stderr_is_terminal: bool
+
+    @property
+    def workspace(self) -> Path:
+        """The folder whose capabilities and index are meant."""
+        return workspace_of(self.cwd)
+
+    @property
+    def colour(self) -> bool:
+        """Whether results may be coloured: NO_COLOR and FORCE_COLOR decide, else whether a terminal is there."""
+        if self.environ.get("NO_COLOR"):
+            return False
+        wanted = self.stdout_is_terminal and self.environ.get("TERM") != "dumb"
+        return bool(self.environ.get("FORCE_COLOR")) or wanted
+
+    def config(self) -> Config:
+        """The effective settings here."""
+        base = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+        return load_config(self.workspace, base / "capdisc" / "config.toml", self.environ, os.pathsep)
+
+    def index_dir(self, flag: Path | None, config: Config) -> Path:
+        """Where the index lies: by flag, by setting, else below the user's cache folder."""
+        if flag is not None:
+            return self.expand(flag)
+        if config["index_dir"]:
+            return self.expand(Path(config["index_dir"]))
+        cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
+        return default_index_dir(self.workspace, cache)
+
+    def expand(self, path: Path) -> Path:
+        """The absolute path; `~` is the home folder, anything relative is meant from here."""
+        text = str(path)
+        if text == "~" or text.startswith("~/"):
+            return self.home / text[2:]
+        return Path(os.path.normpath(self.cwd / path))
+
+    def roots(self, config: Config) -> list[tuple[str, Path]]:
+        """Configured roots, then the conventional ones, each with where it comes from; existing or not."""
+        configured = [(config.origins["roots"], self.expand(Path(text))) for text in config["roots"]]
+        return configured + conventional_roots(self.workspace, self.home)
+
+
+def current() -> Runtime:
+    """The runtime of this process."""
+    home = Path(os.environ.get("HOME") or Path.home())
+    return Runtime(
+        environ=os.environ, cwd=_cwd(), home=home, stdin_is_terminal=_terminal(sys.stdin),
+        stdout_is_terminal=_terminal(sys.stdout), stderr_is_terminal=_terminal(sys.stderr),
+    )  # fmt: skip
+
+
+def _cwd() -> Path:
+    # The shell's own name for the folder keeps links as the user typed them.
+    logical = os.environ.get("PWD", "")
+    try:
+        if logical and os.path.samefile(logical, "."):
+            return Path(logical)
+        return Path.cwd()
+    except OSError:
+        return Path("/")
+
+
+def _terminal(stream: object) -> bool:
+    try:
+        return bool(stream.isatty())  # type: ignore[attr-defined]
+    except (AttributeError, ValueError):
+        return False

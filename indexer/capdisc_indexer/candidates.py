@@ -1,0 +1,57 @@
+"""The first look: the best documents by words, and the nearest by vectors, both past the query's filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import Query
+
+# Enough that the order among them, not their choice, is what is left to improve.
+COUNT = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """BM25 scores and cosines by id, the heads of all of them, and the terms that were searched."""
+
+    terms: tuple[str, ...]
+    lexical: dict[str, float]
+    vector: dict[str, float]
+    heads: dict[str, dict[str, Any]]
+
+
+def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, mode: str) -> Candidates:
+    """The candidates for one text."""
+    terms = index.documents.terms(text)
+    found = index.documents.search(terms, query, COUNT) if mode != "vector" else []
+    lexical = {head["id"]: score for score, head in found}
+    heads = {head["id"]: head for _, head in found}
+    vector = _nearest(index, text, query, encoder) if encoder else {}
+    heads |= index.documents.passing([key for key in vector if key not in heads], query)
+    # Skills that their author hides from the model are indexed and can be shown, but are never offered.
+    heads = {key: head for key, head in heads.items() if not head.get("hidden")}
+    return Candidates(
+        terms=tuple(terms), lexical={key: score for key, score in lexical.items() if key in heads}, heads=heads,
+        vector={key: cosine for key, cosine in vector.items() if key in heads},
+    )
+
+
+def _nearest(index: Index, text: str, query: Query, encoder: Encoder) -> dict[str, float]:
+    """Cosines of the nearest capabilities that pass the filters; looks further while filters leave too few."""
+    if index.matrix is None:
+        return {}
+    vector, wanted = encoder.encode_query(text), COUNT
+    while True:
+        nearest = index.matrix.nearest(vector, wanted)
+        passing = index.documents.passing([key for key, _ in nearest], query) if _filtered(query) else None
+        kept = {key: cosine for key, cosine in nearest if passing is None or key in passing}
+        if len(kept) >= COUNT or len(nearest) < wanted:
+            return dict(list(kept.items())[:COUNT])
+        wanted *= 4
+
+
+def _filtered(query: Query) -> bool:
+    return bool(query.kinds or query.categories or query.tags or query.exclude or query.max_risk)

@@ -1,0 +1,112 @@
+"""Settings, each with where it comes from: flag over environment over workspace file over user file over default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.errors import InputError
+
+WORKSPACE_FILES = ("capdisc.toml", ".capdisc/config.toml", "pyproject.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a setting is for: its default, the environment variable that sets it, and a sentence."""
+
+    default: Any
+    variable: str
+    about: str
+
+
+SETTINGS: dict[str, Setting] = {
+    "roots": Setting([], "CAPDISC_DIRS", "folders to scan beside the conventional ones"),
+    "index_dir": Setting("", "CAPDISC_INDEX_DIR", "where the index lies; empty: the user's cache folder"),
+    "encoder": Setting("static", "CAPDISC_ENCODER", "static, or a sentence-transformers model by name or path"),
+    "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
+    "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
+    "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),
+    "tier0_budget": Setting(200, "CAPDISC_TIER0_BUDGET", "tokens of the overview"),
+    "tier1_budget": Setting(800, "CAPDISC_TIER1_BUDGET", "tokens of the summaries"),
+    "tier2_budget": Setting(2000, "CAPDISC_TIER2_BUDGET", "tokens of the details"),
+    "tier1_top_k": Setting(5, "CAPDISC_TIER1_TOP_K", "how many summaries"),
+    "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
+    "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Effective values, where each comes from, and keys that no setting has."""
+
+    values: Mapping[str, Any]
+    origins: Mapping[str, str]
+    unknown: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], path_separator: str) -> Config:
+    """The effective settings. Raises InputError for a file that is not TOML or a value of the wrong type."""
+    values = {name: setting.default for name, setting in SETTINGS.items()}
+    origins = dict.fromkeys(SETTINGS, "default")
+    unknown: list[str] = []
+    for path in (user_file, _workspace_file(workspace)):
+        for key, value in (_table(path) if path else {}).items():
+            name = _snake(key)
+            if name in SETTINGS:
+                values[name], origins[name] = _typed(name, value, str(path)), str(path)
+            elif name != "source":
+                unknown.append(f"{path}: {key}")
+    for name, setting in SETTINGS.items():
+        if environ.get(setting.variable):
+            values[name] = _from_text(name, environ[setting.variable], setting.variable, path_separator)
+            origins[name] = setting.variable
+    return Config(values=values, origins=origins, unknown=tuple(unknown))
+
+
+def _workspace_file(workspace: Path) -> Path | None:
+    found = [workspace / name for name in WORKSPACE_FILES if (workspace / name).is_file()]
+    return next((path for path in found if path.name != "pyproject.toml" or b"[tool.capdisc" in path.read_bytes()), None)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    import tomllib
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"the configuration cannot be read: {path}: {error}", "mend the file, or move it away") from error
+    table: dict[str, Any] = content.get("tool", {}).get("capdisc", {}) if path.name == "pyproject.toml" else content
+    return table
+
+
+def _snake(key: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower().replace("-", "_")
+
+
+def _typed(name: str, value: Any, origin: str) -> Any:
+    default = SETTINGS[name].default
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(default, list) and isinstance(value, str):
+        return [value]
+    if type(value) is not type(default):
+        raise InputError(f"{origin}: {name} must be a {type(default).__name__}, not {value!r}", "see: capdisc config")
+    return value
+
+
+def _from_text(name: str, text: str, origin: str, path_separator: str) -> Any:
+    default = SETTINGS[name].default
+    if isinstance(default, list):
+        return [part for part in text.split(path_separator) if part]
+    try:
+        return type(default)(text)
+    except ValueError as error:
+        raise InputError(f"{origin} must be a {type(default).__name__}, not {text!r}", "see: capdisc config") from error

@@ -1,0 +1,72 @@
+"""The text half of a build: which documents go, which come, and what each holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.embedding_text import lexical_document
+from capdisc_indexer.previous import Previous
+from capdisc_indexer.records import from_record, to_bytes, to_record
+from capdisc_indexer.render.counting import stored_counts
+from capdisc_indexer.state import FileState
+from capdisc_indexer.store import generation, lexical
+from capdisc_indexer.store.lexical import Document, Documents, alias_key
+from capdisc_indexer.tokens import TokenCounter
+from capdisc_indexer.types import Descriptor
+
+# Deleted documents still count in BM25's statistics until their segment is rewritten; above this share of the
+# catalogue all documents are written anew.
+MAX_DELETED_SHARE = 0.1
+_JSON_FILES = ("meta.json", ".managed.json")
+
+
+def finals(files: Mapping[str, FileState]) -> dict[str, str]:
+    """The content hash behind every indexed id."""
+    return {claim.final: state.content_hash for state in files.values() for claim in state.claims if claim.final}
+
+
+def write_documents(
+    target: Path, last: Previous, files: Mapping[str, FileState], fresh: Mapping[str, Descriptor], counter: TokenCounter
+) -> int:
+    """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries."""
+    before, now = finals(last.files), finals(files)
+    removed = [key for key in before if key not in now or key in fresh]
+    deleted = (last.generation.counts.get("deleted", 0) if last.generation else 0) + len(removed)
+    added = (make_document(fresh[key], counter) for key in sorted(fresh))
+    if last.folder is None or deleted > MAX_DELETED_SHARE * len(now) + 50:
+        kept = _kept(last.folder, set(now) - set(fresh)) if last.folder else iter(())
+        lexical.write(target, (), (*kept, *added))
+        return 0
+    target.mkdir(parents=True)
+    generation.clone(last.folder / "text", target, lambda name: name in _JSON_FILES)
+    lexical.write(target, removed, added)
+    return deleted
+
+
+def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:
+    documents = Documents(folder / "text")
+    for head in documents.everything():
+        if head["id"] in ids:
+            body = json.loads(documents.body(head["id"]))
+            yield _document(from_record(head, body), head, body)
+
+
+def make_document(descriptor: Descriptor, counter: TokenCounter) -> Document:
+    """The document of a capability, with the token counts of its rendered pieces."""
+    head, body = to_record(descriptor)
+    return _document(descriptor, head, body | {"counts": stored_counts(descriptor, counter)})
+
+
+def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any]) -> Document:
+    d = descriptor
+    plain_id = d.id.partition("@")[0]
+    aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
+    return Document(
+        id=d.id, kind=d.kind.lower(), category=d.category.lower(), tags=[tag.lower() for tag in d.tags], risk=d.risk,
+        aliases=list(dict.fromkeys(alias_key(alias) for alias in aliases if alias)),
+        name=f"{d.name} {d.title}" if d.title.lower() != d.name.lower() else d.name,
+        text=lexical_document(d), head=to_bytes(head), body=to_bytes(body),
+    )  # fmt: skip

@@ -1,0 +1,50 @@
+"""Encoders turn text into unit vectors. `load` gives the one that a name stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SHIPPED = "static"
+
+
+class Encoder(Protocol):
+    """What the index needs of an encoder. Vectors of two encoders compare only when their fingerprints are equal."""
+
+    name: str
+    dim: int
+    fingerprint: str
+
+    def encode(self, texts: Sequence[str]) -> NDArray[Any]:
+        """(n, dim) float32 unit rows; a row of zeros for a text without any known piece."""
+        ...
+
+    def encode_query(self, text: str) -> bytes:
+        """dim int8 values that point where the query's vector points; all zero when nothing is known of it."""
+        ...
+
+    def check(self) -> None:
+        """Raises EncoderError unless the encoder gives the vectors that its fingerprint promises."""
+        ...
+
+
+def load(name: str = SHIPPED) -> Encoder:
+    """The shipped encoder for "static", else a sentence-transformers model by name or path.
+
+    Raises EncoderError when it is missing, damaged, or needs an extra that is not installed.
+    """
+    if name == SHIPPED:
+        from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
+
+        return StaticEncoder(MODEL_FOLDER)
+    if (Path(name) / "table.safetensors").is_file():
+        from capdisc_indexer.encoders.static import StaticEncoder
+
+        return StaticEncoder(Path(name))
+    from capdisc_indexer.encoders.transformers import TransformerEncoder
+
+    return TransformerEncoder(name)

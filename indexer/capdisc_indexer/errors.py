@@ -1,0 +1,32 @@
+"""The errors that a caller can meet: each says what is wrong (`message`) and what to do next (`hint`)."""
+
+from __future__ import annotations
+
+
+class CapdiscError(Exception):
+    """Root of all expected errors; the command line turns each kind into its own exit code."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(CapdiscError):
+    """The request itself makes no sense: an unknown kind, an empty query, a budget too small."""
+
+
+class InputError(CapdiscError):
+    """Something that was named cannot be read: a missing folder, a broken configuration."""
+
+
+class IndexStateError(CapdiscError):
+    """The index is missing, damaged, of another version, or cannot be written."""
+
+
+class BusyError(CapdiscError):
+    """Another process is writing this index and did not finish within the limit."""
+
+
+class EncoderError(CapdiscError):
+    """The encoder is missing or damaged; lexical search still works."""

@@ -1,0 +1,120 @@
+"""An open snapshot of one generation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from capdisc_indexer.errors import IndexStateError, UsageError
+from capdisc_indexer.records import from_record
+from capdisc_indexer.render.content import detail_text
+from capdisc_indexer.store import generation, locks
+from capdisc_indexer.store.lexical import Documents
+from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.types import Descriptor, Generation
+
+_NO_INDEX = "there is no index yet"
+_HOW = "run: capdisc index PATH"
+
+
+class Index:
+    """Documents and vectors of one generation; both belong to it, and it stays on disk while this is open."""
+
+    def __init__(self, index_dir: Path) -> None:
+        self.index_dir = index_dir
+        self.generation, self._lease = _leased(index_dir)
+        self.folder = generation.folder(index_dir, self.generation.number)
+        try:
+            self.documents = Documents(self.folder / "text")
+            self.matrix = self._open_matrix()
+            self._check_agreement()
+        except BaseException:
+            os.close(self._lease)
+            raise
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.documents.close()
+        os.close(self._lease)
+
+    def meta(self, name: str) -> Any:
+        """One of the small JSON files that the build left beside the stores."""
+        return json.loads((self.folder / "meta" / f"{name}.json").read_bytes())
+
+    def resolve(self, name: str) -> dict[str, Any] | None:
+        """The head of the capability with this id or name; an exact id wins, then tools, then the first by id."""
+        heads = self.documents.by_alias(name)
+        exact = [head for head in heads if head["id"] == name]
+        tools = [head for head in heads if head["kind"] == "tool"]
+        found = exact or tools or heads
+        return found[0] if found else None
+
+    def descriptor(self, name: str) -> Descriptor:
+        """The whole capability with this id or name. Raises UsageError naming the nearest ids when there is none."""
+        head = self.resolve(name)
+        if head is None:
+            raise UsageError(f"there is no capability {name!r}", self._nearest(name))
+        return self.whole(head)
+
+    def whole(self, head: dict[str, Any]) -> Descriptor:
+        """The capability of a head, with its long parts."""
+        return from_record(head, json.loads(self.documents.body(head["id"]) or b"{}"))
+
+    def with_counts(self, name: str) -> tuple[Descriptor, dict[str, Any]]:
+        """The whole capability, and the token counts of its rendered pieces as the build stored them."""
+        head = self.resolve(name) or {}
+        body = json.loads(self.documents.body(head.get("id", "")) or b"{}")
+        return from_record(head, body), body.get("counts", {})
+
+    def dump(self, head: dict[str, Any]) -> str:
+        """The capability as an agent without an index would get it: description, schemas and instructions."""
+        return detail_text(self.whole(head))
+
+    def descriptors(self) -> Iterator[Descriptor]:
+        """Every capability, whole, in order of ids."""
+        return (self.whole(head) for head in self.documents.everything())
+
+    def _nearest(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        ids = [str(head["id"]) for head in self.documents.everything()]
+        plain = {identifier.partition(":")[2]: identifier for identifier in ids}
+        close = [plain.get(match, match) for match in get_close_matches(name, [*plain, *ids], n=3, cutoff=0.5)]
+        return f"did you mean: {', '.join(dict.fromkeys(close))}" if close else "run: capdisc list"
+
+    def _open_matrix(self) -> Matrix | None:
+        dim = self.generation.counts["dim"]
+        return Matrix(self.folder / "matrix", dim) if dim else None
+
+    def _check_agreement(self) -> None:
+        counts = self.generation.counts
+        rows = len(self.matrix) if self.matrix else 0
+        if len(self.documents) != counts["capabilities"] or rows != counts["rows"]:
+            raise IndexStateError("the index is damaged: its stores do not agree", generation.REBUILD)
+
+
+def _leased(index_dir: Path) -> tuple[Generation, int]:
+    """The published generation with a lease on it; one that is collected meanwhile is looked up again."""
+    for _ in range(10):
+        try:
+            found = generation.current(index_dir)
+        except PermissionError as error:
+            raise IndexStateError(f"the index cannot be read: {error.filename}", "check its permissions") from error
+        if found is None:
+            raise IndexStateError(_NO_INDEX, _HOW)
+        try:
+            handle = locks.lease(generation.folder(index_dir, found.number) / "LEASE")
+        except OSError:
+            continue
+        if generation.folder(index_dir, found.number).joinpath("MANIFEST").exists():
+            return found, handle
+        os.close(handle)
+    raise IndexStateError("the index is being replaced faster than it can be opened", "try again")

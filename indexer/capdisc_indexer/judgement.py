@@ -1,0 +1,72 @@
+"""How sure the answer is: absolute relevance of each hit, confidence of the ranking, and refusal when nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from capdisc_indexer import ranking
+from capdisc_indexer.candidates import Candidates
+from capdisc_indexer.embedding_text import lexical_document
+from capdisc_indexer.index import Index
+from capdisc_indexer.records import from_record
+from capdisc_indexer.text import without_stop_words, words
+from capdisc_indexer.types import Hit, Query, Ranking
+
+# When no hit reaches this, nothing is returned: none shares enough of what the query says, in words or in meaning.
+LEAST_RELEVANCE = 0.15
+# How many hits are judged; the order is settled before, so that the first ones are what counts.
+JUDGED = 20
+# Cosine of a query to its nearest capability: 95 % of nonsense stays below about 0.45, half of all real queries pass 0.56.
+BACKGROUND, STRONG = 0.28, 0.70
+
+
+def judge(
+    index: Index, query: Query, hits: Sequence[Hit], heads: Mapping[str, Mapping[str, Any]],
+    found: Sequence[Candidates], mode: str, degraded: tuple[str, ...],
+) -> Ranking:
+    """The hits with their relevance; none at all when even the most relevant one says too little about the query."""
+    weights = _weights(index, found)
+    judged = [replace(hit, relevance=_relevance(index, hit, heads, weights)) for hit in hits[: max(JUDGED, query.limit)]]
+    sure = any(hit.relevance >= LEAST_RELEVANCE for hit in judged)
+    return Ranking(
+        query=query,
+        hits=tuple(judged[: query.limit]) if sure else (),
+        mode=mode,
+        degraded=degraded,
+        confidence=_confidence([hit for hit in judged if not hit.via]) if sure else 0.0,
+        unmatched=_unmatched(index, query),
+    )
+
+
+def _weights(index: Index, found: Sequence[Candidates]) -> list[dict[str, float]]:
+    count = len(index.documents)
+    return [{term: ranking.information(index.documents.frequency(term), count) for term in each.terms} for each in found]
+
+
+def _relevance(
+    index: Index, hit: Hit, heads: Mapping[str, Mapping[str, Any]], weights: Sequence[Mapping[str, float]]
+) -> float:
+    text = lexical_document(from_record(heads[hit.id]))
+    present = frozenset(index.documents.analyse(text))
+    covered = max((ranking.coverage(each, present) for each in weights), default=0.0)
+    similar = ranking.similarity(hit.signals.get("cosine", 0.0), BACKGROUND, STRONG)
+    return round(ranking.relevance(covered**2, similar), 4)
+
+
+def _confidence(hits: Sequence[Hit]) -> float:
+    """The best relevance, less where the runner-up is as relevant and scores the same."""
+    if not hits:
+        return 0.0
+    margin = hits[0].score - hits[1].score if len(hits) > 1 else 1.0
+    return round(hits[0].relevance * (0.8 + 0.2 * min(1.0, margin / 0.2)), 4)
+
+
+def _unmatched(index: Index, query: Query) -> tuple[str, ...]:
+    """The words of the query that no capability uses."""
+    kept = without_stop_words([word for text in query.texts for word in words(text)])
+    return tuple(
+        word for word in dict.fromkeys(kept)
+        if not any(index.documents.frequency(term) for term in index.documents.analyse(word))
+    )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Tier 0's lines: the categories of the catalogue, each at three lengths, made once a generation."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from capdisc_indexer.text import one_line
+
+UNCATEGORISED = "general"
+
+
+def overview(cards: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One entry a category, most capabilities first, ties by name; `lines` go from long to short.
+
+    `Category: a, b, c, d (+K more) (N)`, then with two names, then with the number alone.
+    """
+    names: dict[str, list[str]] = defaultdict(list)
+    for card in cards:
+        names[card["category"] or UNCATEGORISED].append(one_line(card["name"], 60))
+    order = sorted(names, key=lambda category: (-len(names[category]), category))
+    return [{"category": category, "count": len(names[category]), "lines": _lines(category, names[category])} for category in order]
+
+
+def _lines(category: str, names: list[str]) -> list[str]:
+    label, total = one_line(category, 60), len(names)
+    shown = sorted(names)
+    return [_line(label, shown, count) for count in (4, 2)] + [f"{label} ({total})"]
+
+
+def _line(label: str, names: list[str], count: int) -> str:
+    more = f" (+{len(names) - count} more)" if len(names) > count else ""
+    return f"{label}: {', '.join(names[:count])}{more} ({len(names)})"
+
+
+def kinds(cards: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many capabilities there are of each kind."""
+    return dict(sorted(Counter(card["kind"] for card in cards).items()))

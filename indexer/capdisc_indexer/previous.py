@@ -1,0 +1,81 @@
+"""The last build, as far as it can be trusted: what the next one may reuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer import state
+from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.reconcile import Changes
+from capdisc_indexer.state import FileState
+from capdisc_indexer.store import generation
+from capdisc_indexer.types import Generation
+
+# Beside the generations, replaced at will: when each file was last looked at. Losing it costs a read of every file.
+_SCAN = "scan.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """The last generation with what it knew of the files; empty when there is none to trust, `notices` saying why."""
+
+    generation: Generation | None = None
+    folder: Path | None = None
+    files: Mapping[str, FileState] = field(default_factory=dict)
+    scanned_at_ns: int = 0
+    roots: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def load_previous(index_dir: Path, rebuild: bool = False) -> Previous:
+    """The last build; with `rebuild`, or when it is damaged or of another version, as if there had been none."""
+    if rebuild:
+        return Previous()
+    try:
+        found = generation.current(index_dir)
+        return Previous() if found is None else _opened(index_dir, found)
+    except IndexStateError as error:
+        return Previous(notices=(f"{error.message}: building it anew",))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Previous(notices=(f"the last index cannot be read ({type(error).__name__}): building it anew",))
+
+
+def _opened(index_dir: Path, found: Generation) -> Previous:
+    folder = generation.folder(index_dir, found.number)
+    scan = _last_scan(index_dir, folder, found.number)
+    files = state.load(folder / "meta" / "files.json")
+    for path, stat in scan["stats"].items():
+        if path in files:
+            files[path] = replace(files[path], stat=tuple(stat))
+    return Previous(
+        generation=found, folder=folder, files=files, scanned_at_ns=scan["scanned_at_ns"], roots=tuple(scan["roots"])
+    )
+
+
+def _last_scan(index_dir: Path, folder: Path, number: int) -> dict[str, Any]:
+    built: dict[str, Any] = json.loads((folder / "meta" / "scan.json").read_bytes())
+    try:
+        later: dict[str, Any] = json.loads((index_dir / _SCAN).read_bytes())
+    except (OSError, ValueError):
+        return built
+    return later if later.get("number") == number else built
+
+
+def scan_record(roots: tuple[str, ...], scanned_at_ns: int) -> dict[str, Any]:
+    """What a generation keeps of the scan that it was built from."""
+    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}}
+
+
+def remember_scan(index_dir: Path, last: Previous, changes: Changes, scanned_at_ns: int) -> None:
+    """Note that everything was looked at again and nothing had changed, so that the next run reads even less."""
+    if last.generation is None or not changes.hashed:
+        return
+    stats = {path: one.stat for path, one in changes.files.items()}
+    record = scan_record(last.roots, scanned_at_ns) | {"number": last.generation.number, "stats": stats}
+    fresh = index_dir / f".{_SCAN}.new"
+    fresh.write_text(json.dumps(record))
+    fresh.replace(index_dir / _SCAN)

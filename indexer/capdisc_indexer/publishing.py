@@ -1,0 +1,111 @@
+"""Write the next generation beside the last one, and make it the current one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer import engines, state
+from capdisc_indexer.documents import finals, write_documents
+from capdisc_indexer.embedding_text import embedding_texts
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.encoding import Encoded, text_hashes, write_vectors
+from capdisc_indexer.overview import kinds, overview
+from capdisc_indexer.previous import Previous, scan_record
+from capdisc_indexer.reconcile import Changes, Progress
+from capdisc_indexer.records import from_record
+from capdisc_indexer.render.counting import frame_counts
+from capdisc_indexer.state import Claim, FileState
+from capdisc_indexer.store import generation
+from capdisc_indexer.store.lexical import Documents
+from capdisc_indexer.tokens import TokenCounter
+from capdisc_indexer.types import Descriptor, Generation
+
+
+def publish(
+    index_dir: Path, last: Previous, changes: Changes, encoder: Encoder | None, now_ns: int, progress: Progress
+) -> tuple[Generation, int]:
+    """The new generation, and how many texts were encoded for it."""
+    counter = TokenCounter(engines.token_count)
+    files = _described(changes, last)
+    with generation.building(index_dir) as folder:
+        progress("Writing", 0, 1)
+        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter)
+        encoded = _vectors(folder, last, changes, files, encoder, progress)
+        _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
+        progress("Writing", 1, 1)
+        facts = {
+            "fingerprint": encoder.fingerprint if encoder else "",
+            "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "counts": {
+                "capabilities": len(finals(files)),
+                "rows": encoded.rows,
+                "dim": encoder.dim if encoder else 0,
+                "deleted": deleted,
+                "files": len(files),
+            },
+        }
+        published = generation.publish(index_dir, folder, facts, generation.next_number(index_dir))
+    generation.collect(index_dir, published.number)
+    return published, encoded.embedded
+
+
+def _described(changes: Changes, last: Previous) -> dict[str, FileState]:
+    """The files' states with what the overview and the vectors need of each indexed capability."""
+    known = {claim.final: claim for one in last.files.values() for claim in one.claims if claim.final}
+    return {
+        path: one.with_claims(_described_claim(claim, changes.descriptors, known) for claim in one.claims)
+        for path, one in changes.files.items()
+    }
+
+
+def _described_claim(claim: Claim, fresh: Mapping[str, Descriptor], known: Mapping[str, Claim]) -> Claim:
+    if claim.final in fresh:
+        return replace(claim, texts=text_hashes(fresh[claim.final]), card=_card(fresh[claim.final]))
+    if claim.final in known:
+        return replace(claim, texts=known[claim.final].texts, card=known[claim.final].card)
+    return claim
+
+
+def _vectors(
+    folder: Path, last: Previous, changes: Changes, files: Mapping[str, FileState], encoder: Encoder | None,
+    progress: Progress,
+) -> Encoded:  # fmt: skip
+    if encoder is None:
+        return Encoded(rows=0, embedded=0, reused=0)
+    wanted = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
+    return write_vectors(folder, last, wanted, _texts(folder, last, changes, encoder), encoder, progress)
+
+
+def _card(descriptor: Descriptor) -> dict[str, Any]:
+    d = descriptor
+    return {"kind": d.kind, "name": d.name, "category": d.category, "hidden": d.hidden}
+
+
+def _texts(folder: Path, last: Previous, changes: Changes, encoder: Encoder) -> dict[str, str]:
+    """Every embedding text that may have to be encoded: of what changed, or of all when the encoder is another."""
+    descriptors: Iterable[Descriptor] = changes.descriptors.values()
+    if last.generation is not None and last.generation.fingerprint != encoder.fingerprint:
+        descriptors = [from_record(head) for head in Documents(folder / "text").everything()]
+    return {
+        text_hash: text
+        for descriptor in descriptors
+        for text_hash, text in zip(text_hashes(descriptor), embedding_texts(descriptor), strict=True)
+    }
+
+
+def _write_meta(target: Path, files: Mapping[str, FileState], scan: Mapping[str, Any], counter: TokenCounter) -> None:
+    target.mkdir()
+    state.save(target / "files.json", files)
+    cards = [claim.card for one in files.values() for claim in one.claims if claim.final and claim.card]
+    lines = overview(card for card in cards if not card["hidden"])
+    frames = frame_counts(counter, [line for each in lines for line in each["lines"]])
+    contents = {"scan": scan, "overview": {"categories": lines, "kinds": kinds(cards), "counts": frames}}
+    for name, value in contents.items():
+        (target / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+
+

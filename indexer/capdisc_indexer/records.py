@@ -1,0 +1,37 @@
+"""Descriptors as stored bytes: `head` (what lists, filters and summaries need) and `body` (the long parts)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from capdisc_indexer.types import Descriptor, Edge, Parameter, SourceRef
+
+_LONG = ("content", "schema", "output_schema", "instructions", "guidance", "extract", "run", "extra")
+_DEFAULTS = {field.name: field.default for field in fields(Descriptor)}
+
+
+def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Head and body of a descriptor as JSON values, fields with their default value left out."""
+    values = {key: value for key, value in asdict(descriptor).items() if value not in (_DEFAULTS[key], (), {}, None)}
+    body = {key: values.pop(key) for key in _LONG if key in values}
+    return values, body
+
+
+def from_record(head: Mapping[str, Any], body: Mapping[str, Any] | None = None) -> Descriptor:
+    """The descriptor that the record was made from; without a body its long parts are empty."""
+    values = {key: value for key, value in {**head, **(body or {})}.items() if key in _DEFAULTS}
+    for key, value in values.items():
+        if isinstance(value, list):
+            values[key] = tuple(value)
+    values["source"] = SourceRef(**head["source"])
+    values["parameters"] = tuple(Parameter(**each) for each in head.get("parameters", ()))
+    values["edges"] = tuple(Edge(**each) for each in head.get("edges", ()))
+    return Descriptor(**values)
+
+
+def to_bytes(value: Any) -> bytes:
+    """Compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,109 @@
+"""The words about a capability that all formats share: one line, or everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from capdisc_indexer.text import one_line, plain
+from capdisc_indexer.types import Descriptor
+
+DESCRIPTION_CHARACTERS = 240
+SHOWN_PARAMETERS = 3
+MAX_SCHEMA_DEPTH = 6
+
+
+def summary_line(descriptor: Descriptor) -> str:
+    """The capability in one sentence or two: id, description, first parameters, what it requires.
+
+    No field can break the line, and none is longer than its share.
+    """
+    d = descriptor
+    parts = [f"{one_line(d.id, 100)}: {_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
+    if d.parameters:
+        names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
+        parts.append(f"Params: {', '.join(names)}{', …' if len(d.parameters) > SHOWN_PARAMETERS else ''}.")
+    if d.requires:
+        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
+    if d.confirm:
+        parts.append("Ask before use.")
+    return " ".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
+
+
+def detail_text(descriptor: Descriptor) -> str:
+    """Everything about the capability: facts first, then schema, then instructions, so that a cut loses the least."""
+    d = descriptor
+    facts = [f"# {one_line(d.title or d.name)}", _kind_line(d), "", plain(d.description).strip()]
+    lines = [*facts, *_labelled(d)]
+    if d.schema:
+        lines += ["", "## Input Schema", *_properties(d.schema, 1)]
+    elif d.parameters:
+        lines += ["", "## Parameters", *(f"  {p.name} ({p.type}): {one_line(p.description)}" for p in d.parameters)]
+    if d.output_schema:
+        lines += ["", "## Output Schema", *_properties(d.output_schema, 1)]
+    for heading, text in (("Guidance", d.guidance), ("Instructions", d.instructions), ("Content", d.content)):
+        if text.strip():
+            lines += ["", f"## {'Skill Instructions' if heading == 'Content' else heading}", plain(text).strip()]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _kind_line(d: Descriptor) -> str:
+    parts = [f"Kind: {d.kind}", f"Category: {one_line(d.category)}" if d.category else "", f"Id: {one_line(d.id)}"]
+    return " | ".join(part for part in parts if part)
+
+
+def _labelled(d: Descriptor) -> list[str]:
+    risk = ", ".join(
+        part for part in (d.risk, "has side effects" if d.has_side_effects else "", "ask before use" if d.confirm else "") if part
+    )
+    fields: list[tuple[str, object]] = [
+        ("When to use", one_line(d.usage_hint)), ("Requires", d.requires), ("Required secrets", d.secrets),
+        ("Required programs", d.bins), ("Used together with", d.composed_with), ("Related", d.related), ("Risk", risk),
+        ("Tags", d.tags), ("Allowed tools", d.extra.get("allowed-tools")),
+    ]  # fmt: skip
+    return ["", *(f"{label}: {_listed(value)}" for label, value in fields if value)] if any(v for _, v in fields) else []
+
+
+def _listed(value: object) -> str:
+    return ", ".join(one_line(str(each)) for each in value) if isinstance(value, (tuple, list)) else one_line(str(value))
+
+
+def _properties(schema: Mapping[str, Any], depth: int) -> list[str]:
+    """One line a property: name (type, required): text [a|b] (default: v); nested objects indented."""
+    properties = schema.get("properties")
+    if depth > MAX_SCHEMA_DEPTH or not isinstance(properties, Mapping):
+        return [] if depth > 1 else [f"  {_type(schema)}"]
+    required = schema.get("required") if isinstance(schema.get("required"), (list, tuple)) else ()
+    lines = []
+    for name, value in properties.items():
+        one = value if isinstance(value, Mapping) else {}
+        lines.append("  " * depth + _property(str(name), one, name in (required or ())))
+        inner = one.get("items") if _type(one).startswith("array") else one
+        lines += _properties(inner, depth + 1) if isinstance(inner, Mapping) and inner.get("properties") else []
+    return lines
+
+
+def _property(name: str, one: Mapping[str, Any], required: bool) -> str:
+    text = f"{one_line(name, 80)} ({_type(one)}{', required' if required else ''})"
+    if one.get("description"):
+        text += f": {one_line(str(one['description']), 300)}"
+    if isinstance(one.get("enum"), (list, tuple)):
+        text += f" [{'|'.join(one_line(str(each), 40) for each in one['enum'][:20])}]"
+    return text + (f" (default: {one_line(json.dumps(one['default'], ensure_ascii=False), 80)})" if "default" in one else "")
+
+
+def _type(one: Mapping[str, Any]) -> str:
+    kind = one.get("type")
+    for union in ("anyOf", "oneOf"):
+        if kind is None and isinstance(one.get(union), (list, tuple)):
+            return "|".join(dict.fromkeys(_type(each) for each in one[union] if isinstance(each, Mapping)))
+    if isinstance(kind, (list, tuple)):
+        return "|".join(one_line(str(each), 20) for each in kind)
+    if kind == "array":
+        return f"array<{_type(one['items'])}>" if isinstance(one.get("items"), Mapping) else "array"
+    return one_line(str(kind), 20) if kind else ("object" if one.get("properties") else "any")

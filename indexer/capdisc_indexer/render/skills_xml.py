@@ -1,0 +1,40 @@
+"""The catalogue form of the Agent Skills reference library, byte for byte (skills-ref `to-prompt`, 0.1.1): one line a
+tag and a value, name and description escaped, the location as it is."""
+
+from __future__ import annotations
+
+from html import escape
+
+from capdisc_indexer.render.format import Format, concatenated
+from capdisc_indexer.types import Descriptor
+
+
+def _skill(descriptor: Descriptor) -> str:
+    fields = (
+        "<skill>", "<name>", escape(descriptor.name), "</name>",
+        "<description>", escape(descriptor.description), "</description>",
+        "<location>", descriptor.source.path, "</location>", "</skill>",
+    )  # fmt: skip
+    return "\n".join(fields) + "\n"
+
+
+def _nothing(_: object) -> str:
+    return ""
+
+
+FORMAT = Format(
+    name="skills-xml",
+    levels=(1,),
+    opening="<available_skills>\n",
+    closing="</available_skills>\n",
+    headings=("", "", ""),
+    endings=("", "", ""),
+    category=_nothing,
+    summary=_skill,
+    detail_open=_nothing,
+    detail_chunk=_nothing,
+    detail_close=_nothing,
+    printed=concatenated,
+    additive=False,
+    suits=lambda descriptor: descriptor.kind == "skill",
+)

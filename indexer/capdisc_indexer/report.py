@@ -1,0 +1,23 @@
+"""What a build did, in numbers."""
+
+from __future__ import annotations
+
+from capdisc_indexer.documents import finals
+from capdisc_indexer.previous import Previous
+from capdisc_indexer.reconcile import Changes
+
+
+def counts(last: Previous, changes: Changes) -> dict[str, int]:
+    """What happened, in numbers: of files, then of capabilities."""
+    claims = [claim for one in changes.files.values() for claim in one.claims]
+    before, now = finals(last.files), finals(changes.files)
+    status = {name: sum(claim.status == name for claim in claims) for name in ("copy", "shadowed")}
+    failed = sum(1 for one in changes.files.values() if not one.claims)
+    return {
+        "files": len(changes.files), "parsed": changes.parsed, "failed": failed,
+        "unchanged": len(changes.files) - changes.parsed,
+        "removed_files": len(set(last.files) - set(changes.files)),
+        "capabilities": len(now), "added": len(set(now) - set(before)), "removed": len(set(before) - set(now)),
+        "updated": sum(1 for key in now if key in before and now[key] != before[key]),
+        "copies": status["copy"], "shadowed": status["shadowed"],
+    }  # fmt: skip

@@ -1,0 +1,85 @@
+"""CAPABILITY.yaml: one capability or several, each with all that an agent should know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from capdisc_indexer.sources.casing import misnamed
+from capdisc_indexer.sources.companions import Companions, read_companions
+from capdisc_indexer.sources.decoding import decode, mark_finding
+from capdisc_indexer.sources.fields import Fields
+from capdisc_indexer.sources.files import FoundFile, content_hash
+from capdisc_indexer.sources.manifest import descriptor
+from capdisc_indexer.sources.manifest_fields import FIELDS
+from capdisc_indexer.sources.nodes import ListNode, MapNode, Node
+from capdisc_indexer.sources.repair import CERTAIN, read_leniently
+from capdisc_indexer.types import Finding, Loaded, Severity, SourceRef
+
+
+def load(file: FoundFile, data: bytes) -> Loaded:
+    """The file's capabilities, from one document, several, or a `capabilities:` list, and what is wrong with them.
+
+    A capability with an error is left out and the others of the file stay. The files beside the manifest belong to
+    its only capability; where there are several, they are part of the digest and of no capability.
+    """
+    text = decode(data, file.path)
+    if isinstance(text, Finding):
+        return Loaded(findings=(text,))
+    documents, findings = read_leniently(text, file.path, 1, CERTAIN)
+    noted = [*mark_finding(data, file.path), *misnamed(file), *findings]
+    nodes = [node for document in documents for node in _capabilities(document)]
+    if not nodes:
+        return Loaded(findings=(*noted, *(_empty(file.path) if not _refused(noted) else ())))
+    companions = read_companions(file)
+    source = SourceRef(
+        path=file.path, format=file.format, content_hash=content_hash(data, companions.data), root=file.root
+    )
+    if len(nodes) == 1:
+        loaded = _one(nodes[0], file, source, companions)
+        return replace(loaded, findings=(*noted, *companions.findings, *loaded.findings))
+    parts = [_one(node, file, replace(source, pointer=str(index)), Companions()) for index, node in enumerate(nodes)]
+    return Loaded(
+        descriptors=tuple(descriptor for part in parts for descriptor in part.descriptors),
+        findings=(*noted, *_unused(file), *(finding for part in parts for finding in part.findings)),
+    )
+
+
+def _capabilities(document: Node) -> Iterator[Node]:
+    """The document itself, or the items of its `capabilities` list."""
+    if isinstance(document, MapNode):
+        entry = document.entries.get("capabilities")
+        if entry and isinstance(entry.value, ListNode):
+            yield from entry.value.items
+            return
+    yield document
+
+
+def _one(node: Node, file: FoundFile, source: SourceRef, companions: Companions) -> Loaded:
+    if not isinstance(node, MapNode):
+        message, hint = "a capability is not a mapping of fields", "write lines such as name: ..."
+        return Loaded(findings=(_finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line),))
+    fields = Fields(node, file.path, FIELDS)
+    capability = descriptor(fields, file, source, companions)
+    return Loaded(descriptors=() if fields.has_error else (capability,), findings=tuple(fields.findings))
+
+
+def _refused(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def _empty(path: str) -> tuple[Finding, ...]:
+    hint = "write name, kind and description, each on a line of its own"
+    return (_finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1),)
+
+
+def _unused(file: FoundFile) -> tuple[Finding, ...]:
+    message = "not used, since the manifest beside it holds several capabilities"
+    hint = "give the capability that it belongs to a folder of its own"
+    return tuple(
+        _finding(companion.path, Severity.INFO, "companion-unused", message, hint, 1) for companion in file.companions
+    )
+
+
+def _finding(path: str, severity: Severity, code: str, message: str, hint: str, line: int) -> Finding:
+    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)

@@ -1,0 +1,62 @@
+"""What the files beside a manifest add to it: the schema of its inputs, and its long text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from capdisc_indexer.sources.content import MAX_FILE_BYTES, body_of
+from capdisc_indexer.sources.decoding import decode
+from capdisc_indexer.sources.files import FileStat, FoundFile, read_bytes
+from capdisc_indexer.sources.json_reader import read_json
+from capdisc_indexer.sources.nodes import Json
+from capdisc_indexer.types import Finding, Severity
+
+MAX_SCHEMA_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Companions:
+    """`data` holds the bytes of each file that could be read, for the digest."""
+
+    schema: Mapping[str, Json] | None = None
+    body: str = ""
+    data: tuple[bytes, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def read_companions(file: FoundFile) -> Companions:
+    """What lies beside the manifest. A companion that cannot be used is a warning, and the manifest stands alone."""
+    found = Companions()
+    for companion in file.companions:
+        is_schema = companion.path.lower().endswith(".json")
+        data = read_bytes(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)
+        found = _with_schema(found, companion, data) if is_schema else _with_body(found, companion, data)
+        if isinstance(data, bytes):
+            found = replace(found, data=(*found.data, data))
+    return found
+
+
+def _with_schema(found: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
+    schema = data if isinstance(data, Finding) else read_schema(data, companion.path)
+    return _noted(found, schema) if isinstance(schema, Finding) else replace(found, schema=schema)
+
+
+def _with_body(found: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
+    body = data if isinstance(data, Finding) else body_of(data, companion.path)
+    return _noted(found, body) if isinstance(body, Finding) else replace(found, body=body)
+
+
+def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
+    """The schema in a JSON file, or the reason why there is none."""
+    text = decode(data, path)
+    value = text if isinstance(text, Finding) else read_json(text, path)
+    if isinstance(value, Finding | dict):
+        return value
+    message, hint = "the schema is not a JSON object", 'write {"type": "object", "properties": {...}}'
+    return Finding(code="schema-type", severity=Severity.ERROR, message=message, hint=hint, path=path)
+
+
+def _noted(found: Companions, finding: Finding) -> Companions:
+    warning = replace(finding, severity=Severity.WARNING, message=f"not used: {finding.message}")
+    return replace(found, findings=(*found.findings, warning))

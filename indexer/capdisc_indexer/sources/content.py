@@ -1,0 +1,82 @@
+"""The long text of a capability: given in place, or in a file that must lie inside the scanned folder."""
+
+# ruff: noqa: PTH -- paths are plain text here: they may hold bytes that are no text, and 10,000 folders count
+
+from __future__ import annotations
+
+import os
+import re
+
+from capdisc_indexer.sources.decoding import decode
+from capdisc_indexer.sources.files import FoundFile, read_path
+from capdisc_indexer.sources.frontmatter import split
+from capdisc_indexer.sources.links import inside
+from capdisc_indexer.types import Finding, Severity
+
+MAX_CONTENT_BYTES = 64 * 1024
+MAX_FILE_BYTES = 1024 * 1024
+
+_TEXT_FILE = re.compile(r"\.(md|markdown|txt)\Z", re.IGNORECASE)
+# Home folders, variables, percent escapes, Windows separators and anything with a scheme or drive before a colon.
+_ELSEWHERE = re.compile(r"[/~$%]|[^/]*[\\%]|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+def text_or_file(value: str, file: FoundFile) -> str | Finding:
+    """The value itself, or the body of the file that it names, looked for beside the manifest."""
+    if not _is_path(value, file):
+        return value
+    if _ELSEWHERE.match(value):
+        return _escape(value)
+    path = os.path.join(os.path.dirname(file.path), value)
+    try:
+        resolved = os.path.realpath(path, strict=True)
+    except OSError as error:
+        # What lies outside is refused by its name alone, so that no answer tells whether it exists.
+        if not inside(os.path.normpath(path), [file.root]):
+            return _escape(value)
+        return _refused("path-missing", f"{value[:200]} cannot be read: {error.strerror}", "correct the path")
+    if not inside(resolved, [os.path.realpath(file.root)]):
+        return _escape(value)
+    data = read_path(path, resolved, MAX_FILE_BYTES)
+    return data if isinstance(data, Finding) else body_of(data, path)
+
+
+def body_of(data: bytes, path: str) -> str | Finding:
+    """The text of a Markdown file, without its front matter."""
+    text = decode(data, path)
+    if isinstance(text, Finding):
+        return text
+    halves = split(text, path)
+    # A text that merely begins with a rule has no block, so all of it is the body.
+    return text if halves.findings and halves.block is None else halves.body
+
+
+def clip(text: str) -> str:
+    """The text up to the last whole line within MAX_CONTENT_BYTES, or up to that limit where lines are very long."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= MAX_CONTENT_BYTES:
+        return text
+    kept = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
+    end = kept.rfind("\n") + 1
+    return kept[:end] if end > len(kept) // 2 else kept
+
+
+def _is_path(value: str, file: FoundFile) -> bool:
+    if not value or "\n" in value:
+        return False
+    if value.startswith(("./", "../", "/", "~/")):
+        return True
+    if " " not in value:
+        return bool("/" in value or "\\" in value or _TEXT_FILE.search(value) or value.lower().startswith("file:"))
+    # A sentence may end in a file's name; with blanks inside, only a file that is there counts.
+    beside = os.path.join(os.path.dirname(file.path), value)
+    return bool(_TEXT_FILE.search(value)) and len(value) < 1000 and os.path.lexists(beside)
+
+
+def _escape(value: str) -> Finding:
+    message = f"{value[:200]} leads out of the scanned folder; not read"
+    return _refused("path-escape", message, "put the text into a file below the scanned folder")
+
+
+def _refused(code: str, message: str, hint: str) -> Finding:
+    return Finding(code=code, severity=Severity.ERROR, message=message, hint=hint)

@@ -1,0 +1,158 @@
+"""The capability files directly in one folder, each with the files that belong to it."""
+
+# ruff: noqa: PTH -- paths are plain text here: they may hold bytes that are no text, and 10,000 folders count
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from capdisc_indexer.sources import SOURCES, Source, source_for
+from capdisc_indexer.sources.casing import twin_warning, twins
+from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
+from capdisc_indexer.sources.links import target
+from capdisc_indexer.types import Finding, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder or single file to scan, as it was named and with its links followed."""
+
+    order: int
+    path: str
+    resolved: str
+
+    def folder(self) -> Folder:
+        """The folder to start in: the root itself, or the one around a single file."""
+        if os.path.isdir(self.resolved):
+            return Folder(self, self.path, self.resolved)
+        path = os.path.dirname(self.path)
+        return Folder(Root(self.order, path, os.path.realpath(path)), path, os.path.realpath(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder on the way down; `relative` is its place below the root, "" or ending with a slash."""
+
+    root: Root
+    path: str
+    resolved: str
+    relative: str = ""
+    depth: int = 0
+
+    def inner(self, name: str) -> Folder:
+        """A folder of that name inside."""
+        path, resolved = os.path.join(self.path, name), os.path.join(self.resolved, name)
+        return Folder(self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1)
+
+    def at(self, resolved: str) -> Folder:
+        """The same folder, as a link that leads to `resolved`."""
+        return replace(self, resolved=resolved)
+
+
+def is_companion(filename: str) -> bool:
+    """Whether a file of this name belongs to a manifest beside it."""
+    return any(filename.lower() in source.companions for source in SOURCES.values())
+
+
+def files_of(
+    folder: Folder, entries: Sequence[os.DirEntry[str]], allowed: Sequence[str]
+) -> tuple[list[FoundFile], list[Finding]]:
+    """The capability files among a folder's entries, and what is wrong with entries of such names.
+
+    Links are accepted that lead below one of the real paths `allowed`.
+    """
+    named = {entry.name: source for entry in entries if (source := source_for(entry.name)) and not _is_folder(entry)}
+    if not named:
+        return [], []
+    owned = {name for source in named.values() for name in source.companions}
+    lost = twins(name for name in named if name.lower() not in owned)
+    found: list[FoundFile] = []
+    beside: list[FileStat] = []
+    findings = [twin_warning(printable(os.path.join(folder.path, name)), winner) for name, winner in lost.items()]
+    wanted = [entry for entry in entries if (entry.name in named or entry.name.lower() in owned)]
+    for entry in wanted:
+        if entry.name in lost or _is_folder(entry) or not _readable_name(folder, entry.name, findings):
+            continue
+        if status := _status(folder, entry, allowed, findings):
+            if entry.name.lower() in owned:
+                beside.append(status)
+            else:
+                found.append(_found(folder, entry.name, named[entry.name], status))
+    return [replace(file, companions=_owned_by(file, beside)) for file in found], findings
+
+
+def _owned_by(file: FoundFile, beside: Sequence[FileStat]) -> tuple[FileStat, ...]:
+    names = SOURCES[file.format].companions
+    return tuple(status for status in beside if os.path.basename(status.path).lower() in names)
+
+
+def _found(folder: Folder, name: str, source: Source, status: FileStat) -> FoundFile:
+    return FoundFile(
+        path=status.path,
+        resolved=status.resolved,
+        size=status.size,
+        mtime_ns=status.mtime_ns,
+        ctime_ns=status.ctime_ns,
+        inode=status.inode,
+        relative=folder.relative + name,
+        root=folder.root.path,
+        root_order=folder.root.order,
+        format=source.format,
+    )
+
+
+def _status(
+    folder: Folder, entry: os.DirEntry[str], allowed: Sequence[str], findings: list[Finding]
+) -> FileStat | None:
+    path = os.path.join(folder.path, entry.name)
+    resolved = os.path.join(folder.resolved, entry.name)
+    if entry.is_symlink():
+        followed = target(resolved, allowed)
+        if isinstance(followed, Finding):
+            findings.append(replace(followed, path=printable(path)))
+            return None
+        resolved = followed
+    try:
+        status = os.stat(resolved, follow_symlinks=False)
+    except OSError as error:
+        findings.append(unreadable(path, error))
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        findings.append(not_a_file(path))
+        return None
+    return FileStat(
+        path=path,
+        resolved=resolved,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
+        inode=status.st_ino,
+    )
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _readable_name(folder: Folder, name: str, findings: list[Finding]) -> bool:
+    """Whether the path can be stored as text; a path with control characters can, with a warning."""
+    relative = folder.relative + name
+    if relative.isprintable():
+        return True
+    shown = printable(relative)
+    is_text = shown == relative
+    if not is_text or any(ord(character) < 32 or 127 <= ord(character) < 160 for character in relative):
+        reason = "holds control characters" if is_text else "is not UTF-8; the file is not read"
+        findings.append(
+            Finding(
+                code="path-character",
+                severity=Severity.WARNING,
+                message=f"the path {shown!r} {reason}",
+                hint="rename the folder",
+                path=printable(os.path.join(folder.path, name)),
+            )
+        )
+    return is_text

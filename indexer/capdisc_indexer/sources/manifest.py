@@ -1,0 +1,180 @@
+"""One capability of a CAPABILITY.yaml, field by field."""
+
+from __future__ import annotations
+
+import re
+
+from capdisc_indexer.sources.companions import Companions
+from capdisc_indexer.sources.content import clip, text_or_file
+from capdisc_indexer.sources.edges import edges
+from capdisc_indexer.sources.fields import Fields
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.manifest_fields import EXTRA, warn_of_unknown
+from capdisc_indexer.sources.naming import MAX_NAME, clean_name, is_plain_name, is_secret_name
+from capdisc_indexer.sources.nodes import Json
+from capdisc_indexer.sources.schema import parameters
+from capdisc_indexer.types import Descriptor, Finding, Severity, SourceRef
+
+DEFAULT_CATEGORY = "general"
+RISKS = ("low", "medium", "high", "critical")
+KINDS = frozenset(
+    {
+        "tool",
+        "skill",
+        "extension",
+        "channel",
+        "voice",
+        "productivity",
+        "emergent-tool",
+        "database",
+        "table",
+        "api",
+        "operation",
+        "document",
+        "section",
+        "term",
+        "prompt",
+        "resource",
+        "agent",
+        "intent",
+        "function",
+        "command",
+    }
+)
+LONG_DESCRIPTION = 1_024
+MAX_DESCRIPTION = 4_096
+
+_KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
+
+
+def descriptor(fields: Fields, file: FoundFile, source: SourceRef, companions: Companions) -> Descriptor:
+    """The capability; not to be used if `fields` noted an error on the way."""
+    name, kind = _name(fields), _kind(fields)
+    identity = _identity(fields, kind, name)
+    schema = fields.mapping("schema") or companions.schema
+    warn_of_unknown(fields)
+    return Descriptor(
+        id=identity,
+        kind=kind,
+        name=name,
+        description=_description(fields),
+        source=source,
+        title=fields.text("title") or name,
+        category=fields.text("category") or DEFAULT_CATEGORY,
+        tags=_merged(fields, "tags", "keywords"),
+        phrases=_merged(fields, "phrases", "examples", "queries", separators="\n"),
+        parameters=parameters(schema),
+        requires=fields.texts("requires"),
+        composed_with=fields.texts("composed_with"),
+        related=fields.texts("related"),
+        edges=edges(fields, identity, file.path),
+        secrets=_secrets(fields),
+        bins=fields.texts("bins"),
+        risk=_risk(fields),
+        has_side_effects=fields.flag("has_side_effects"),
+        confirm=fields.flag("confirm"),
+        available=fields.flag("available", default=True),
+        hidden=fields.flag("hidden"),
+        schema=schema,
+        output_schema=fields.mapping("output_schema"),
+        content=_content(fields, file, companions),
+        usage_hint=fields.text("usage_hint"),
+        guidance=_file_text(fields, "guidance", file),
+        instructions=fields.text("instructions"),
+        extract=fields.mapping("extract"),
+        run=fields.mapping("run"),
+        extra=_extra(fields),
+    )
+
+
+def _required(fields: Fields, field: str) -> str:
+    text = fields.text(field)
+    if not text:
+        fields.error(field, "field-missing", f"the field {field} is missing or empty", f"add a line {field}: ...")
+    return text
+
+
+def _name(fields: Fields) -> str:
+    name = clean_name(_required(fields, "name"))
+    if name and not is_plain_name(name):
+        hint = "use letters, digits and - _ . /"
+        fields.error("name", "field-value", f"the name {name[:MAX_NAME]!r} holds other characters", hint)
+    elif len(name) > MAX_NAME:
+        fields.warn("name", "field-too-long", f"the name has more than {MAX_NAME} characters", "shorten it")
+    return name
+
+
+def _kind(fields: Fields) -> str:
+    kind = _required(fields, "kind").lower()
+    if kind and not _KIND.fullmatch(kind):
+        fields.error("kind", "field-value", f"the kind {kind[:64]!r} is not one word", "write a word such as tool")
+    elif kind and kind not in KINDS:
+        hint = "known kinds: " + ", ".join(sorted(KINDS))
+        fields.warn("kind", "field-value", f"the kind {kind} is unknown; it is kept", hint)
+    return kind
+
+
+def _identity(fields: Fields, kind: str, name: str) -> str:
+    identity = fields.text("id")
+    if not identity:
+        return f"{kind}:{name}"
+    if not _ID.fullmatch(identity) or not identity.startswith(f"{kind}:"):
+        fields.error("id", "field-value", "the id is not of the form kind:name", f"leave it out, or write {kind}:...")
+    return identity
+
+
+def _description(fields: Fields) -> str:
+    text = _required(fields, "description")
+    if len(text) > MAX_DESCRIPTION:
+        message = f"the description has more than {MAX_DESCRIPTION} characters"
+        fields.error("description", "field-too-long", message, "move details into skillContent")
+    elif len(text) > LONG_DESCRIPTION:
+        message = f"the description has more than {LONG_DESCRIPTION} characters"
+        fields.warn("description", "field-too-long", message, "move details into skillContent")
+    return text
+
+
+def _merged(fields: Fields, *names: str, separators: str = ",") -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for name in names for text in fields.texts(name, separators)))
+
+
+def _secrets(fields: Fields) -> tuple[str, ...]:
+    """The names of secrets. Whatever is no name may be the secret itself, so no message repeats it."""
+    texts = fields.texts("secrets")
+    names = tuple(text for text in texts if is_secret_name(text))
+    if len(names) < len(texts):
+        message = f"{fields.key('secrets')} holds something that is not the name of a secret"
+        hint = "write names such as API_KEY; if a real secret stood here, revoke it"
+        fields.error("secrets", "secret-value", message, hint)
+    return names
+
+
+def _risk(fields: Fields) -> str:
+    risk = fields.text("risk").lower()
+    if risk and risk not in RISKS:
+        fields.warn("risk", "field-value", f"{fields.key('risk')} is none of {', '.join(RISKS)}", "use one of them")
+    return risk if risk in RISKS else ""
+
+
+def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
+    text = _file_text(fields, "content", file) if fields.value("content") else companions.body.strip("\n")
+    kept = clip(text)
+    if len(kept) < len(text):
+        message = f"the content has {len(text)} characters; the first {len(kept)} are kept"
+        fields.note("content", Severity.INFO, "content-cut", message, "split it into files that it points to")
+    return kept
+
+
+def _file_text(fields: Fields, field: str, file: FoundFile) -> str:
+    value = text_or_file(fields.text(field), file)
+    if isinstance(value, Finding):
+        fields.place(field, value)
+        return ""
+    return value
+
+
+def _extra(fields: Fields) -> dict[str, Json]:
+    extra: dict[str, Json] = {name: text for name in EXTRA if (text := fields.text(name))}
+    metadata = fields.mapping("metadata", exact=True)
+    return extra | ({"metadata": metadata} if metadata else {})

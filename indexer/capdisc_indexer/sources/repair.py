@@ -1,0 +1,170 @@
+"""A second try for a block of fields that is not YAML: the usual slips put right, each with a warning.
+
+Nearly all broken front matter in public skills is one of two slips: an unquoted value that holds a colon and a blank
+(4,895 of 15,365 failures in a census), and text on the line of a block mark (9,018). Both mean one thing only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from capdisc_indexer.sources.nodes import Node, TextNode
+from capdisc_indexer.sources.yaml_reader import read_yaml
+from capdisc_indexer.types import Finding, Severity
+
+MAX_DEPTH = 8
+MAX_CHARACTERS = 64 * 1024  # each field is parsed on its own, which is not worth it for more
+
+# A field or a list item: what stands before its value, and the value as far as this line goes.
+_FIELD = re.compile(r"(?P<indent> *)(?P<head>-(?= )|[A-Za-z_][\w.-]*:)(?P<gap>[ \t]*)(?P<value>.*)")
+_BLOCK_MARK = re.compile(r"(?P<mark>[|>])[+-]?[ \t]+(?P<text>[^#\s].*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Slip:
+    code: str
+    message: str
+    hint: str
+
+
+_TAB = _Slip("yaml-tab", "is indented with a tab, which YAML does not allow", "indent with blanks")
+_NO_BLANK = _Slip("yaml-missing-blank", "has no blank after its colon", "write a blank after the colon")
+_MARK = _Slip("yaml-block-mark", "has text on the line of its block mark", "start the text on the next line, indented")
+_QUOTE = _Slip("yaml-unbalanced-quote", "has quotes that do not match", "quote the whole value, or nothing of it")
+_START = _Slip("yaml-reserved-start", "starts with a character that means something in YAML", "put the value in quotes")
+_COLON = _Slip("yaml-unquoted-colon", "holds a colon and a blank without quotes", "put the value in quotes")
+_OTHER = _Slip("yaml-repaired", "is not YAML and was read as plain text", "put the value in quotes")
+
+
+# Slips that cannot come from a file which is only half written; an unclosed quote or bracket can.
+CERTAIN = frozenset({_COLON.code, _MARK.code})
+ANY = CERTAIN | {slip.code for slip in (_TAB, _NO_BLANK, _QUOTE, _START, _OTHER)}
+
+
+def read_leniently(
+    text: str, path: str, first_line: int, slips: frozenset[str]
+) -> tuple[tuple[Node, ...], tuple[Finding, ...]]:
+    """The documents of a text, with these slips put right if it is not YAML as it stands, and what was found."""
+    result = read_yaml(text, path, first_line)
+    if result.finding is None:
+        return result.documents, ()
+    if result.finding.code == "yaml-syntax" and len(text) <= MAX_CHARACTERS:
+        repaired, findings = repair(text, path, first_line, slips)
+        again = read_yaml(repaired, path, first_line)
+        if again.finding is None:
+            return again.documents, findings
+    return (), (result.finding,)
+
+
+def repair(
+    block: str, path: str = "", first_line: int = 1, slips: frozenset[str] = ANY
+) -> tuple[str, tuple[Finding, ...]]:
+    """The block with its broken fields made readable, line for line where it was, and what was done.
+
+    A field is touched only if it is not YAML on its own, so that one slip changes nothing else.
+
+    >>> repair("name: a\\ndescription: Use when: asked\\n")[0]
+    'name: a\\ndescription: "Use when: asked"\\n'
+    """
+    work = _Repair(block.split("\n"), path, first_line, slips)
+    if _TAB.code in slips:
+        work.tabs()
+    work.fields(0, len(work.lines), "", 0)
+    return "\n".join(work.lines), tuple(work.findings)
+
+
+class _Repair:
+    """One block being repaired in place."""
+
+    def __init__(self, lines: list[str], path: str, first_line: int, slips: frozenset[str]) -> None:
+        self.lines = lines
+        self.findings: list[Finding] = []
+        self._path = path
+        self._first_line = first_line
+        self._slips = slips
+
+    def tabs(self) -> None:
+        """Turns tabs at the start of lines into blanks."""
+        for number, line in enumerate(self.lines):
+            text = line.lstrip("\t ")
+            indent = line[: len(line) - len(text)]
+            if "\t" in indent and text:
+                self.lines[number] = indent.replace("\t", "  ") + text
+                self._note(_TAB, number, "the line")
+
+    def fields(self, start: int, end: int, indent: str, depth: int) -> None:
+        """Repairs each field at this indentation; what is indented deeper belongs to the field above it."""
+        starts = [number for number in range(start, end) if _starts_field(self.lines[number], indent)]
+        for first, last in pairwise([*starts, end]):
+            self._field(first, last, depth)
+
+    def _field(self, start: int, end: int, depth: int) -> None:
+        match = _FIELD.fullmatch(self.lines[start])
+        result = read_yaml("\n".join(self.lines[start:end]))
+        if match is None or (result.finding and result.finding.code != "yaml-syntax"):
+            return
+        if result.finding is None:
+            if not match["gap"] and match["value"] and isinstance(result.documents[0], TextNode):
+                self._replace(start, end, match, _NO_BLANK, match["value"])
+        elif match["value"]:
+            self._replace(start, end, match, *_reading(match["value"], self.lines[start + 1 : end]))
+        elif depth < MAX_DEPTH:
+            self.fields(start + 1, end, _indent(self.lines[start + 1 : end]), depth + 1)
+
+    def _replace(self, start: int, end: int, match: re.Match[str], slip: _Slip, text: str) -> None:
+        """Puts the value in quotes. JSON's quotes are YAML's too, and everything else keeps its line."""
+        if slip.code not in self._slips:
+            return
+        self.lines[start] = f"{match['indent']}{match['head']} {json.dumps(text, ensure_ascii=False)}"
+        self.lines[start + 1 : end] = [""] * (end - start - 1)
+        name = "the list item" if match["head"] == "-" else match["head"].removesuffix(":")
+        self._note(slip, start, name, len(match["indent"]) + 1)
+
+    def _note(self, slip: _Slip, number: int, name: str, column: int = 1) -> None:
+        self.findings.append(
+            Finding(
+                code=slip.code,
+                severity=Severity.WARNING,
+                message=f"{name} {slip.message}; other readers will refuse the file",
+                hint=slip.hint,
+                path=self._path,
+                line=self._first_line + number,
+                column=column,
+            )
+        )
+
+
+def _starts_field(line: str, indent: str) -> bool:
+    if line.startswith(("---", "...")):
+        return not indent
+    match = _FIELD.fullmatch(line)
+    return match is not None and match["indent"] == indent and not match["value"].startswith("//")
+
+
+def _indent(lines: Sequence[str]) -> str:
+    first = next((line for line in lines if line.strip()), "")
+    return first[: len(first) - len(first.lstrip(" "))]
+
+
+def _reading(value: str, more: Sequence[str]) -> tuple[_Slip, str]:
+    """What is wrong with a value that is not YAML, and the text that its author meant."""
+    rest = [line.strip() for line in more]
+    if match := _BLOCK_MARK.fullmatch(value):
+        return _MARK, ("\n" if match["mark"] == "|" else " ").join([match["text"], *rest]).strip()
+    text = " ".join(part for part in [value.strip(), *rest] if part)
+    if text[0] in "\"'":
+        return _QUOTE, _without_quotes(text)
+    if text[0] in "[]{}@`*&%!|>,?#":
+        return _START, text
+    return (_COLON if ": " in text or text.endswith(":") else _OTHER), text
+
+
+def _without_quotes(text: str) -> str:
+    quote = text[0]
+    if len(text) > 1 and text.endswith(quote):
+        return text[1:-1]
+    return text[1:] if text.count(quote) == 1 else text

@@ -1,0 +1,162 @@
+"""Every capability file below the given folders, found without reading one."""
+
+# ruff: noqa: PTH -- paths are plain text here: they may hold bytes that are no text, and 10,000 folders count
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.files import FoundFile, not_a_file, printable, unreadable
+from capdisc_indexer.sources.folder import Folder, Root, files_of, is_companion
+from capdisc_indexer.sources.links import target
+from capdisc_indexer.types import Finding, Severity
+
+MAX_DEPTH = 32
+SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanResult:
+    """The files in a fixed order (root, then path), and what could not be looked at."""
+
+    files: tuple[FoundFile, ...]
+    findings: tuple[Finding, ...]
+
+
+def scan(roots: Sequence[Path]) -> ScanResult:
+    """Every capability file below `roots`, each once, under the first root that holds it.
+
+    Links are followed to anything inside any of the roots; a link that leads elsewhere is a finding. The real place
+    of a file wins over a link to it. Raises InputError for a root that is not there or is no capability file.
+    """
+    walk = _Walk([_root(order, path) for order, path in enumerate(roots)])
+    for root in walk.roots:
+        walk.enter(root)
+    walk.follow_links()
+    files = sorted(walk.files.values(), key=lambda file: (file.root_order, file.relative))
+    findings = sorted(set(walk.findings), key=lambda finding: (finding.path, finding.code))
+    return ScanResult(files=tuple(files), findings=tuple(findings))
+
+
+def _root(order: int, path: Path) -> Root:
+    absolute = os.path.abspath(path)
+    try:
+        resolved = os.path.realpath(absolute, strict=True)
+    except OSError as error:
+        hint = "name a folder or a capability file that exists"
+        raise InputError(f"cannot find {printable(str(path))}: {error.strerror}", hint) from error
+    return Root(order, absolute, resolved)
+
+
+class _Walk:
+    """One scan under way. A folder's real path is its identity: it holds no links, so each folder is entered once and
+    a loop of links ends by itself, without a stat call per folder."""
+
+    def __init__(self, roots: Sequence[Root]) -> None:
+        self.roots = roots
+        self.files: dict[str, FoundFile] = {}  # real path -> file
+        self.findings: list[Finding] = []
+        # A single file as root opens its folder to the links beside it, as if the folder had been named.
+        self._allowed = [place for root in roots for place in (root.resolved, root.folder().resolved)]
+        self._entered: set[str] = set()
+        self._linked_files: list[FoundFile] = []
+        self._linked_folders: list[Folder] = []
+
+    def enter(self, root: Root) -> None:
+        """Adds what one root holds; what lies behind its links is left for later."""
+        if os.path.isdir(root.resolved):
+            self._walk(root.folder())
+        else:
+            self._single(root)
+
+    def follow_links(self) -> None:
+        """Adds what only links lead to; comes last, so that the real place of a file wins."""
+        while self._linked_folders:
+            batch, self._linked_folders = self._linked_folders, []
+            for folder in batch:
+                self._walk(folder)
+        for file in self._linked_files:
+            self.files.setdefault(file.resolved, file)
+
+    def _single(self, root: Root) -> None:
+        """Adds one named file, or the manifest that it belongs to."""
+        folder = root.folder()
+        found, findings = files_of(folder, self._entries(folder), self._allowed)
+        for file in found:
+            if root.path in (file.path, *(companion.path for companion in file.companions)):
+                self._keep(folder, file)
+                return
+        about = [finding for finding in findings if finding.path == printable(root.path)]
+        if not about:
+            hint = "name a folder, a CAPABILITY.yaml or a SKILL.md"
+            raise InputError(f"{printable(root.path)} is not a capability file", hint)
+        self.findings += about
+
+    def _walk(self, start: Folder) -> None:
+        pending = [start]
+        while pending:
+            folder = pending.pop()
+            if folder.depth > MAX_DEPTH:
+                self.findings.append(_too_deep(folder.path))
+            elif folder.resolved not in self._entered:
+                self._entered.add(folder.resolved)
+                pending += reversed(self._open(folder))
+
+    def _open(self, folder: Folder) -> list[Folder]:
+        """The folders directly inside; the folder's own files are kept on the way."""
+        entries = self._entries(folder)
+        found, findings = files_of(folder, entries, self._allowed)
+        self.findings += findings
+        for file in found:
+            self._keep(folder, file)
+        return [inner for entry in entries if (inner := self._inner(folder, entry))]
+
+    def _inner(self, folder: Folder, entry: os.DirEntry[str]) -> Folder | None:
+        if entry.is_dir(follow_symlinks=False):
+            if source_for(entry.name):
+                self.findings.append(not_a_file(os.path.join(folder.path, entry.name)))
+            elif entry.name not in SKIPPED:
+                return folder.inner(entry.name)
+        elif entry.is_symlink() and not source_for(entry.name) and not is_companion(entry.name):
+            self._link(folder, entry)
+        return None
+
+    def _link(self, folder: Folder, entry: os.DirEntry[str]) -> None:
+        """Notes a link to a folder; a link to any other file is none of our business."""
+        if entry.name in SKIPPED or not os.path.isdir(entry.path):
+            return
+        inner = folder.inner(entry.name)
+        resolved = target(inner.path, self._allowed)
+        if isinstance(resolved, Finding):
+            self.findings.append(resolved)
+        else:
+            self._linked_folders.append(inner.at(resolved))
+
+    def _keep(self, folder: Folder, file: FoundFile) -> None:
+        if file.resolved == os.path.join(folder.resolved, os.path.basename(file.path)):
+            self.files.setdefault(file.resolved, file)
+        else:
+            self._linked_files.append(file)
+
+    def _entries(self, folder: Folder) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder.resolved) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            self.findings.append(unreadable(folder.path, error))
+            return []
+
+
+def _too_deep(path: str) -> Finding:
+    return Finding(
+        code="path-too-deep",
+        severity=Severity.WARNING,
+        message=f"the folder is more than {MAX_DEPTH} levels below its root; not read",
+        hint="scan it as a root of its own",
+        path=printable(path),
+    )

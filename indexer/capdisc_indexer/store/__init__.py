@@ -1,0 +1,1 @@
+"""What lies on disk: documents (tantivy), vectors (LanceDB and one flat matrix), and the generations that hold them."""

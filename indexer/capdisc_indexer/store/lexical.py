@@ -1,0 +1,220 @@
+"""The documents and their words, in tantivy.
+
+Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the weight. More fields, or a
+heavier name, lost up to 12 points. The document itself is kept as two stored values: `head` (all but the long parts,
+enough to list, filter and summarise) and `body` (content and schemas).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer import engines
+from capdisc_indexer.text import lexical_text, without_stop_words
+from capdisc_indexer.types import Query
+
+ANALYSER = "capdisc"
+NAME_WEIGHT = 0.3
+MAX_TERMS = 64
+MAX_QUERY_CHARACTERS = 4_096
+_HEAP_BYTES = 64_000_000
+_REBUILD = "run: capdisc index --rebuild"
+RISKS = ("low", "medium", "high", "critical")
+
+
+def _schema() -> Any:
+    builder = engines.tantivy().SchemaBuilder()
+    for field in ("id", "kind", "category", "tag", "risk", "alias"):
+        builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("name", tokenizer_name=ANALYSER, index_option="freq")
+    builder.add_text_field("text", tokenizer_name=ANALYSER, index_option="freq")
+    builder.add_bytes_field("head", stored=True)
+    builder.add_bytes_field("body", stored=True)
+    return builder.build()
+
+
+def _analyser() -> Any:
+    t = engines.tantivy()
+    filters = (t.Filter.remove_long(60), t.Filter.lowercase(), t.Filter.ascii_fold(), t.Filter.stemmer("english"))
+    builder = t.TextAnalyzerBuilder(t.Tokenizer.simple())
+    for each in filters:
+        builder = builder.filter(each)
+    return builder.build()
+
+
+class Document:
+    """What the text index is given for one capability."""
+
+    __slots__ = ("aliases", "body", "category", "head", "id", "kind", "name", "risk", "tags", "text")
+
+    def __init__(
+        self, *, id: str, kind: str, category: str, tags: Sequence[str], risk: str, aliases: Sequence[str],
+        name: str, text: str, head: bytes, body: bytes,
+    ) -> None:
+        self.id, self.kind, self.category, self.tags = id, kind, category, tags
+        self.risk, self.aliases, self.name, self.text = risk or RISKS[0], aliases, name, text
+        self.head, self.body = head, body
+
+
+def write(target: Path, removed: Iterable[str], added: Iterable[Document]) -> None:
+    """Bring the text index in `target` up to date (made when missing); durable when this returns."""
+    t = engines.tantivy()
+    target.mkdir(parents=True, exist_ok=True)
+    with engines.contained("the text index could not be written", "free some disk space, or choose --index-dir DIR"):
+        index = t.Index(_schema(), path=str(target), reuse=True)
+        index.register_tokenizer(ANALYSER, _analyser())
+        # One thread: documents keep their order, so that equal scores come out in the same order every time.
+        writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+        for identifier in removed:
+            writer.delete_documents_by_term("id", identifier)
+        for document in added:
+            writer.add_document(_tantivy_document(document))
+        writer.commit()
+        writer.wait_merging_threads()
+
+
+def _tantivy_document(document: Document) -> Any:
+    made = engines.tantivy().Document()
+    for field in ("id", "kind", "category", "risk"):
+        made.add_text(field, getattr(document, field))
+    for tag in document.tags:
+        made.add_text("tag", tag)
+    for alias in document.aliases:
+        made.add_text("alias", alias)
+    made.add_text("name", lexical_text(document.name))
+    made.add_text("text", document.text)
+    made.add_bytes("head", document.head)
+    made.add_bytes("body", document.body)
+    return made
+
+
+class Documents:
+    """An open, read-only view of one text index."""
+
+    def __init__(self, source: Path) -> None:
+        self._schema = _schema()
+        self._scratch: str | None = None
+        with engines.contained("the text index could not be opened", _REBUILD):
+            index = self._open(source)
+            index.register_tokenizer(ANALYSER, _analyser())
+            index.config_reader("manual")
+            self._searcher = index.searcher()
+        self._analyser = _analyser()
+
+    def _open(self, source: Path) -> Any:
+        t = engines.tantivy()
+        # tantivy opens its lock file for writing; where that is forbidden, a folder of links serves as well.
+        if os.access(source, os.W_OK):
+            return t.Index(self._schema, path=str(source), reuse=True)
+        import tempfile
+
+        self._scratch = tempfile.mkdtemp(prefix="capdisc-")
+        for path in source.iterdir():
+            if not path.name.endswith(".lock"):
+                Path(self._scratch, path.name).symlink_to(path.absolute())
+        return t.Index(self._schema, path=self._scratch, reuse=True)
+
+    def close(self) -> None:
+        """Let go of what opening had to make."""
+        if self._scratch is not None:
+            import shutil
+
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __len__(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def terms(self, text: str) -> list[str]:
+        """The query's terms as the index knows them, each once, stop words dropped."""
+        kept = without_stop_words(_simple_words(lexical_text(text[:MAX_QUERY_CHARACTERS])))
+        return list(dict.fromkeys(self.analyse(" ".join(kept))))[:MAX_TERMS]
+
+    def analyse(self, text: str) -> list[str]:
+        """The stemmed terms of the text."""
+        terms: list[str] = self._analyser.analyze(text)
+        return terms
+
+    def frequency(self, term: str) -> int:
+        """How many capabilities use the term."""
+        return int(self._searcher.doc_freq("text", term))
+
+    def search(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[float, dict[str, Any]]]:
+        """BM25 score and head of the best documents that pass the query's filters, best first."""
+        if not terms:
+            return []
+        should = engines.tantivy().Occur.Should
+        wanted = self._boolean([(should, self._term(field, term)) for term in terms for field in ("text", "name")])
+        return self._run(self._filtered(wanted, query), limit)
+
+    def passing(self, ids: Sequence[str], query: Query) -> dict[str, dict[str, Any]]:
+        """The heads of those of the ids that exist and pass the query's filters."""
+        wanted = engines.tantivy().Query.term_set_query(self._schema, "id", list(ids))
+        return {head["id"]: head for _, head in self._run(self._filtered(wanted, query), max(len(ids), 1))}
+
+    def by_alias(self, name: str) -> list[dict[str, Any]]:
+        """The heads of the capabilities with this id or name, in order of their ids."""
+        wanted = engines.tantivy().Query.term_query(self._schema, "alias", alias_key(name))
+        return sorted((head for _, head in self._run(wanted, 50)), key=lambda head: str(head["id"]))
+
+    def body(self, identifier: str) -> bytes:
+        """The long parts of one capability, as stored; empty when there is no such capability."""
+        with engines.contained("the text index could not be read", _REBUILD):
+            wanted = engines.tantivy().Query.term_query(self._schema, "id", identifier)
+            for _, address in self._searcher.search(wanted, limit=1, count=False).hits:
+                return bytes(self._searcher.doc(address).get_first("body"))
+        return b""
+
+    def everything(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
+        """The heads of all capabilities that pass the filters, in order of their ids."""
+        wanted = self._filtered(engines.tantivy().Query.all_query(), query or Query(texts=()))
+        heads = [head for _, head in self._run(wanted, max(len(self), 1))]
+        yield from sorted(heads, key=lambda head: str(head["id"]))
+
+    def _run(self, wanted: Any, limit: int) -> list[tuple[float, dict[str, Any]]]:
+        with engines.contained("the text index could not be searched", _REBUILD):
+            found = self._searcher.search(wanted, limit=limit, count=False).hits
+            return [(float(score), decode_head(self._searcher.doc(address))) for score, address in found]
+
+    def _filtered(self, wanted: Any, query: Query) -> Any:
+        t = engines.tantivy()
+        clauses = [(t.Occur.Must, wanted)]
+        for field, values in _filters(query):
+            clauses.append((t.Occur.Must, t.Query.term_set_query(self._schema, field, list(values))))
+        if query.exclude:
+            excluded = t.Query.term_set_query(self._schema, "alias", [alias_key(name) for name in query.exclude])
+            clauses.append((t.Occur.MustNot, excluded))
+        return self._boolean(clauses) if len(clauses) > 1 else wanted
+
+    def _boolean(self, clauses: Sequence[tuple[Any, Any]]) -> Any:
+        return engines.tantivy().Query.boolean_query(clauses)
+
+    def _term(self, field: str, term: str) -> Any:
+        t = engines.tantivy()
+        made = t.Query.term_query(self._schema, field, term, index_option="freq")
+        return t.Query.boost_query(made, NAME_WEIGHT) if field == "name" else made
+
+
+def _filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+    risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
+    fields = {"kind": query.kinds, "category": query.categories, "tag": query.tags, "risk": risks}
+    return [(field, [value.lower() for value in values]) for field, values in fields.items() if values]
+
+
+def _simple_words(text: str) -> list[str]:
+    return "".join(char if char.isalnum() or char == "'" else " " for char in text).split()
+
+
+def alias_key(name: str) -> str:
+    """The form under which ids and names are looked up: case and the choice of separator do not matter."""
+    return name.strip().lower().replace("_", "-").replace(" ", "-")
+
+
+def decode_head(document: Any) -> dict[str, Any]:
+    """The stored head of a document."""
+    import json
+
+    head: dict[str, Any] = json.loads(document.get_first("head"))
+    return head

@@ -1,0 +1,48 @@
+"""Exact token counts, remembered for pieces that were counted before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+TOKENIZER = "o200k_base"
+
+# A new chunk may start where the tokenizer certainly splits: after a line end, unless the next line is blank or starts
+# with a slash (o200k and cl100k glue line ends to following line ends, and ".\n/" together).
+_CHUNK = re.compile(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*")
+
+
+class TokenCounter:
+    """Counts tokens; texts whose count is known need no tokenizer, so a render of stored pieces loads none."""
+
+    def __init__(self, load: Callable[[], Callable[[str], int]], name: str = TOKENIZER) -> None:
+        self.name = name
+        self._load = load
+        self._exact: Callable[[str], int] | None = None
+        self._known: dict[str, int] = {"": 0}
+
+    def learn(self, counts: Mapping[str, int]) -> None:
+        """Take over counts that were made earlier by the same tokenizer."""
+        self._known.update(counts)
+
+    def count(self, text: str) -> int:
+        """The number of tokens of the text."""
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self.exact(text)
+        return known
+
+    def exact(self, text: str) -> int:
+        """The number of tokens by the tokenizer itself, whatever is remembered."""
+        if self._exact is None:
+            self._exact = self._load()
+        return self._exact(text)
+
+
+def chunks(text: str) -> list[str]:
+    """The text cut at line ends into pieces whose token counts add up exactly to the count of the whole.
+
+    >>> chunks("a\\n\\nb\\n")
+    ['a\\n\\n', 'b\\n']
+    """
+    return [piece for piece in _CHUNK.findall(text) if piece]

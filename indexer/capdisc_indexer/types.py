@@ -1,0 +1,231 @@
+"""Every value that crosses a module boundary: frozen, flat, and free of behaviour beyond a small derived property."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """How bad a finding is: an error keeps its capability out of the index, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong with one file, and what to do about it. Lines and columns count from 1."""
+
+    code: str
+    severity: Severity
+    message: str
+    hint: str = ""
+    path: str = ""
+    line: int = 1
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRef:
+    """Where a capability comes from. `pointer` tells apart several capabilities of one file ("" for the only one)."""
+
+    path: str
+    format: str
+    pointer: str = ""
+    content_hash: str = ""
+    root: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A directed relation between two capabilities; `weight` is 0..1."""
+
+    kind: str
+    source: str
+    target: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One input of a capability, as its JSON schema declares it."""
+
+    name: str
+    type: str = "any"
+    required: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptor:
+    """One capability, the same shape for every source format.
+
+    `id` is `kind:name`. `requires`, `composed_with` and `related` hold names or ids as written; they are resolved
+    against the index when a query is answered, so that a capability may appear after the one that needs it.
+    """
+
+    id: str
+    kind: str
+    name: str
+    description: str
+    source: SourceRef
+    title: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    requires: tuple[str, ...] = ()
+    composed_with: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    secrets: tuple[str, ...] = ()
+    bins: tuple[str, ...] = ()
+    risk: str = ""
+    has_side_effects: bool = False
+    confirm: bool = False
+    available: bool = True
+    hidden: bool = False
+    schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    content: str = ""
+    usage_hint: str = ""
+    guidance: str = ""
+    instructions: str = ""
+    extract: Mapping[str, Any] | None = None
+    run: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What one file held: its capabilities and what was wrong with it."""
+
+    descriptors: tuple[Descriptor, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked. Several `texts` are fused; empty filters let everything through."""
+
+    texts: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    available: bool = False
+    max_risk: str = ""
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One answer. `score` orders (0..1 within this ranking), `relevance` is absolute (0..1), `via` names the hit
+    that requires this one, and `signals` holds each part of the score by name."""
+
+    id: str
+    score: float
+    relevance: float
+    signals: Mapping[str, float] = field(default_factory=dict)
+    via: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The answer to a query: hits best first, and everything that the reader should know about how it came to be."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    mode: str
+    confidence: float
+    unmatched: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One piece of rendered text about one capability (or category); `tokens` is its exact count."""
+
+    id: str
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A block that did not fit, or only in part."""
+
+    id: str
+    tier: int
+    tokens: int
+    clipped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """One level of detail: 0 overview, 1 summaries, 2 full detail."""
+
+    level: int
+    blocks: tuple[Block, ...]
+    tokens: int
+    dropped: tuple[Dropped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """Hard limits in tokens of printed text, for each tier and for all of it."""
+
+    tier0: int = 200
+    tier1: int = 800
+    tier2: int = 2_000
+    total: int = 3_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What `render` prints: tiers of blocks, already within their budgets."""
+
+    ranking: Ranking
+    tiers: tuple[Tier, ...]
+    tokens: int
+    budgets: Budgets
+    tokenizer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """One published state of the index."""
+
+    number: int
+    schema_version: int
+    fingerprint: str
+    counts: Mapping[str, int]
+    files: Mapping[str, Any]
+    built_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """How to build: which encoder, and how much of the last build to trust."""
+
+    encoder: str = "static"
+    rebuild: bool = False
+    verify: bool = False
+    lock_timeout_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildReport:
+    """What a build did. `published` is False when nothing had changed."""
+
+    generation: Generation
+    published: bool
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    degraded: tuple[str, ...] = ()
+    seconds: float = 0.0
+    roots: tuple[str, ...] = ()

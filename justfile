@@ -1,0 +1,69 @@
+# Everything one can do here. `pip install rust-just` brings `just`; the two commands of the README do without it.
+
+bin := ".venv/bin"
+
+# list the recipes
+default:
+    @just --list
+
+# make the virtual environment with all that development needs
+setup:
+    python3 -m venv .venv
+    {{bin}}/pip install --quiet -c constraints.txt -e '.[dev]'
+
+# all that CI checks, but for the fresh clone
+check: lint types layers test
+
+# style and formatting
+lint:
+    {{bin}}/ruff check .
+    {{bin}}/ruff format --check .
+
+# mend what lint can mend
+fix:
+    {{bin}}/ruff check --fix .
+    {{bin}}/ruff format .
+
+# static types, strictly
+types:
+    {{bin}}/mypy
+
+# the import order, as a contract
+layers:
+    {{bin}}/lint-imports
+
+# the tests; arguments go to pytest
+test *ARGS:
+    {{bin}}/python -m pytest {{ARGS}}
+
+# write the golden files anew, to be read in the diff
+golden:
+    CAPDISC_WRITE_GOLDEN=1 {{bin}}/python -m pytest -m golden
+
+# floors on retrieval quality, with the figures
+relevance:
+    {{bin}}/python -m pytest -m relevance -s
+
+# cold commands as multiples of `python -c pass`
+bench:
+    {{bin}}/python tests/bench/cold.py
+
+# what each command imports, slowest first
+imports *COMMAND="search hello":
+    {{bin}}/python -X importtime -m capdisc {{COMMAND}} 2>&1 >/dev/null | sort -t'|' -k2 -n | tail -25
+
+# the tool on the real corpora beside the project
+real:
+    {{bin}}/python tests/bench/real.py ../shared
+
+# train the shipped encoder anew: just train-model TEACHER packages.tsv …
+train-model TEACHER *LISTS:
+    {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --out indexer/capdisc_indexer/encoders/model
+
+# one command: just run search "merge PDF files"
+run *ARGS:
+    @{{bin}}/capdisc {{ARGS}}
+
+# remove what can be made again
+clean:
+    rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -1,0 +1,231 @@
+"""index, show, list, status, config, init, new, validate."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def here(hermetic, monkeypatch):
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    return hermetic
+
+
+def test_index_prints_one_summary_line_and_nothing_else(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha")
+    done = capdisc("index", "skills")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("1 capabilities from 1 files (1 added); parsed 1, embedded 1")
+
+
+def test_index_names_each_bad_file_and_says_so_by_its_exit_code(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha")
+    bad = here / "skills" / "bad" / "CAPABILITY.yaml"
+    bad.parent.mkdir()
+    bad.write_text("name: bad\nkind: tool\n")
+    done = capdisc("index", "skills", "--json")
+    assert done.code == 1
+    assert done.json["counts"]["failed"] == 1
+    assert done.json["findings"][0]["path"] == str(bad)
+    assert f"{bad}:" in done.err
+    assert "hint: " in done.err
+
+
+def test_index_takes_the_conventional_folders_in_order(capdisc, here, write_skill) -> None:
+    write_skill(here / ".claude" / "skills", "both", "From the workspace. Use when asked.")
+    home = here.parent / "home"
+    write_skill(home / ".claude" / "skills", "both", "From the user. Use when asked.")
+    write_skill(home / ".capdisc" / "capabilities", "mine", "Mine. Use when asked.")
+    done = capdisc("index")
+    assert "shadowed" in done.out
+    assert capdisc("list", "--ids").out.split() == ["skill:both", "skill:mine"]
+    assert "From the workspace" in capdisc("show", "both").out
+    assert "From the user" not in capdisc("show", "both").out
+
+
+def test_folders_of_the_environment_win_over_the_workspace(capdisc, here, write_skill, monkeypatch) -> None:
+    write_skill(here / ".claude" / "skills", "both", "From the workspace. Use when asked.")
+    write_skill(here / "extra", "both", "From the environment. Use when asked.")
+    monkeypatch.setenv("CAPDISC_DIRS", os.pathsep.join(["extra"]))
+    capdisc("index")
+    assert "From the environment" in capdisc("show", "both").out
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "message"),
+    [
+        (("index",), 3, "there is nothing to index here"),
+        (("index", "nowhere"), 3, "nowhere"),
+        (("search", "x"), 4, "there is no index yet"),
+        (("status",), 4, "there is no index yet"),
+    ],
+)
+def test_a_missing_folder_or_index_is_said_plainly(capdisc, here, argv, code, message) -> None:
+    done = capdisc(*argv)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert "hint: " in done.err
+
+
+def test_an_unreadable_file_is_a_finding_and_the_rest_is_indexed(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha")
+    (here / "skills" / "gone").mkdir()
+    (here / "skills" / "gone" / "SKILL.md").symlink_to("no-such-file")
+    done = capdisc("index", "skills")
+    assert "1 capabilities" in done.out
+    assert "gone" in done.err
+
+
+def test_the_index_folder_is_for_its_owner_alone(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha")
+    capdisc("index", "skills")
+    assert stat.S_IMODE((here / "index").stat().st_mode) == 0o700
+
+
+def test_a_read_only_index_still_answers(capdisc, here, write_skill, monkeypatch) -> None:
+    write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    capdisc("index", "skills")
+    before = sorted(str(path) for path in (here / "index").rglob("*"))
+    real = os.access
+    # Root may write anywhere, so the answer of a folder without write permission is given by hand.
+    monkeypatch.setattr(os, "access", lambda path, mode: False if mode == os.W_OK else real(path, mode))
+    assert capdisc("search", "fold a crane", "--ids").out == "skill:alpha\n"
+    assert sorted(str(path) for path in (here / "index").rglob("*")) == before
+
+
+def test_a_missing_model_means_words_alone_with_a_notice(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    done = capdisc("index", "skills", "--encoder", str(here / "no-model"))
+    assert "words alone" in done.err
+    assert done.code == 0
+    found = capdisc("search", "fold a crane", "--json")
+    assert found.json["mode"] == "lexical"
+    assert "words alone" in found.json["degraded"][0]
+    assert "words alone" in found.err
+    mended = capdisc("index", "skills", "--json").json
+    assert mended["counts"]["embedded"] == 1
+    assert capdisc("search", "fold a crane", "--json").json["mode"] == "hybrid"
+
+
+def test_show_prints_everything_and_where_it_comes_from(capdisc, small) -> None:
+    out = capdisc("show", "tool:send-invoice").out
+    assert out.startswith("# ")
+    assert "## Input Schema" in out
+    assert "Requires: " in out
+    assert "Source: " in out
+
+
+def test_show_json_round_trips_the_schema(capdisc, small) -> None:
+    found = capdisc("show", "send-invoice", "--json").json["capabilities"][0]
+    assert found["schema"]["type"] == "object"
+    assert found["id"] == "tool:send-invoice"
+
+
+def test_show_of_an_unknown_id_names_the_nearest(capdisc, small) -> None:
+    done = capdisc("show", "merge-pdf")
+    assert done.code == 2
+    assert "skill:merge-pdfs" in done.err
+
+
+def test_show_reads_ids_from_a_pipe(capdisc, small) -> None:
+    out = capdisc("show", "-", stdin="skill:merge-pdfs\ntool:git-status\n").out
+    assert "Id: skill:merge-pdfs" in out
+    assert "Id: tool:git-status" in out
+
+
+def test_list_groups_by_category_and_cost_adds_up(capdisc, small) -> None:
+    assert "documents (" in capdisc("list").out
+    cost = capdisc("list", "--cost", "--json").json
+    assert cost["total"] == sum(each["tokens"] for each in cost["each"])
+    assert cost["tokenizer"] == "o200k_base"
+
+
+def test_status_says_what_and_where(capdisc, small) -> None:
+    facts = capdisc("status", "--json").json
+    assert facts["index_dir"] == str(small)
+    assert facts["capabilities"] == sum(facts["kinds"].values()) > 30
+    assert str(small) in capdisc("status").out
+
+
+def test_config_says_where_each_value_comes_from(capdisc, here, monkeypatch) -> None:
+    (here / "capdisc.toml").write_text("budget = 900\ntier1TopK = 3\nnonsense = 1\n")
+    monkeypatch.setenv("CAPDISC_LIMIT", "4")
+    done = capdisc("config", "--json")
+    found = {each["name"]: (each["value"], each["from"]) for each in done.json["settings"]}
+    assert found["budget"] == (900, str(here / "capdisc.toml"))
+    assert found["tier1_top_k"] == (3, str(here / "capdisc.toml"))
+    assert found["limit"] == (4, "CAPDISC_LIMIT")
+    assert found["mode"] == ("auto", "default")
+    assert "nonsense" in done.err
+
+
+def test_a_broken_configuration_is_a_clear_error(capdisc, here) -> None:
+    (here / "capdisc.toml").write_text("budget = \n")
+    done = capdisc("config")
+    assert (done.code, done.out) == (3, "")
+    assert "capdisc.toml" in done.err
+
+
+def test_init_then_index_then_search_works(capdisc, here) -> None:
+    assert capdisc("init").code == 0
+    assert capdisc("index").code == 0
+    assert capdisc("search", "example skill", "--ids").out.startswith("skill:example-skill")
+    again = capdisc("init")
+    assert (again.code, again.out) == (3, "")
+
+
+@pytest.mark.parametrize("kind", ["skill", "tool"])
+def test_new_writes_a_capability_that_validates(capdisc, here, kind) -> None:
+    assert capdisc("new", kind, "tidy-changelog", "--in", "caps").code == 0
+    checked = capdisc("validate", "caps", "--strict")
+    assert (checked.code, checked.out) == (0, "")
+    assert capdisc("new", kind, "tidy-changelog", "--in", "caps").code == 3
+    assert capdisc("new", kind, "Bad Name", "--in", "caps").code == 2
+
+
+def test_validate_points_at_file_and_line(capdisc, here) -> None:
+    (here / "x").mkdir()
+    (here / "x" / "CAPABILITY.yaml").write_text("name: x\nkind: tool\n")
+    done = capdisc("validate", "x")
+    assert done.code == 1
+    assert done.out.startswith(f"{here / 'x' / 'CAPABILITY.yaml'}:1:")
+    assert "description" in done.out
+
+
+def test_version_and_help(capdisc, process) -> None:
+    assert process("--version").out.startswith("capdisc 0.")
+    shown = capdisc("--help")
+    assert shown.code == 0
+    for command in ("index", "search", "render", "show", "list", "status", "config", "init", "new", "validate"):
+        assert command in shown.out
+        assert "Example: capdisc" in capdisc(command, "--help").out
+
+
+def test_a_reader_that_stops_early_is_no_error(small) -> None:
+    script = f"{sys.executable} -m capdisc list | head -1; test ${{PIPESTATUS[0]}} -eq 0"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_under_stdout_is_one_line(small) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m capdisc list > /dev/full"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode not in (0, 70)
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "argv", [("--help",), ("search", "merge PDF files"), ("render", "merge PDF files"), ("validate", "skills")]
+)
+def test_cold_commands_import_nothing_heavy(small, hermetic, write_skill, argv) -> None:
+    write_skill(hermetic / "skills", "alpha")
+    heavy = ["lancedb", "pyarrow", "torch", "sentence_transformers", "numpy", "rich", "pydantic", "asyncio"]
+    script = f"import sys, json; from capdisc import app; app.run({list(argv)!r}); print(json.dumps([m for m in {heavy!r} if m in sys.modules]), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stderr.splitlines()[-1]) == []

@@ -1,0 +1,128 @@
+"""capdisc render: nothing but the context, and never over the budget."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from capdisc_indexer.engines import token_count
+from capdisc_indexer.render import FORMATS
+
+COUNT = token_count()
+QUERY = "send the customer an invoice as a PDF"
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("budget", [250, 700, 1850, 6000])
+def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, budget) -> None:
+    made = capdisc("render", QUERY, "--format", name, "--budget", str(budget))
+    assert made.code == 0
+    assert 0 < COUNT(made.out) <= budget
+
+
+def test_three_tiers_in_order(capdisc, small) -> None:
+    out = capdisc("render", QUERY).out
+    headings = ("Available capabilities:", "Relevant capabilities:", "--- Detailed Capability Reference ---")
+    positions = [out.index(heading) for heading in headings]
+    assert positions == sorted(positions)
+    assert "- tool:send-invoice: " in out
+    assert "## Input Schema" in out
+
+
+def test_the_overview_is_the_same_for_every_query(capdisc, small) -> None:
+    one = capdisc("render", QUERY).out
+    two = capdisc("render", "merge PDF files").out
+    assert one.split("Relevant capabilities:")[0] == two.split("Relevant capabilities:")[0]
+
+
+def test_the_same_query_gives_the_same_bytes(process, small) -> None:
+    seeds = [process("render", QUERY, env={"PYTHONHASHSEED": seed}).out for seed in ("0", "1", "2")]
+    assert len(set(seeds)) == 1
+
+
+def test_tiers_can_be_chosen(capdisc, small) -> None:
+    out = capdisc("render", QUERY, "--tier", "1").out
+    assert "Relevant capabilities:" in out
+    assert "Available capabilities:" not in out
+    assert "Reference" not in out
+
+
+def test_without_a_query_the_overview_alone(capdisc, small) -> None:
+    made = capdisc("render")
+    assert made.out.startswith("Available capabilities:\n")
+    assert "Relevant" not in made.out
+
+
+def test_a_query_from_a_pipe(capdisc, small) -> None:
+    assert capdisc("render", stdin=QUERY).out == capdisc("render", QUERY).out
+    assert capdisc("render", "-", stdin=QUERY).out == capdisc("render", QUERY).out
+
+
+def test_nothing_fitting_still_gives_a_usable_prompt_and_says_so(capdisc, small) -> None:
+    made = capdisc("render", "frobnicate the quuxly zorbleflux")
+    assert made.code == 0
+    assert made.out == capdisc("render").out
+    assert "nothing fits" in made.err
+    assert "zorbleflux" in made.err
+
+
+def test_what_was_cut_is_said_on_stderr_alone(capdisc, small) -> None:
+    made = capdisc("render", QUERY, "--budget", "500")
+    assert "notice: tier 2: cut to fit: " in made.err
+    assert "notice" not in made.out
+
+
+def test_json_is_one_document_whose_blocks_add_up(capdisc, small) -> None:
+    made = json.loads(capdisc("render", QUERY, "--format", "json", "--budget", "1500").out)
+    assert made["tokenizer"] == "o200k_base"
+    assert [tier["level"] for tier in made["tiers"]] == [0, 1, 2]
+    assert made["tiers"][1]["blocks"][0]["id"] == "tool:send-invoice"
+
+
+def test_xml_is_well_formed(capdisc, small) -> None:
+    root = ET.fromstring(capdisc("render", QUERY, "--format", "xml").out)
+    assert [child.tag for child in root] == ["overview", "relevant", "reference"]
+
+
+def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    path = write_skill(hermetic / "skills", "quote-it", "Adds \"quotes\" & <tags>, it's easy.")
+    capdisc("index", str(hermetic / "skills"))
+    assert capdisc("render", "--format", "skills-xml").out == (
+        "<available_skills>\n<skill>\n<name>\nquote-it\n</name>\n<description>\n"
+        "Adds &quot;quotes&quot; &amp; &lt;tags&gt;, it&#x27;s easy.\n</description>\n<location>\n"
+        f"{path}\n</location>\n</skill>\n</available_skills>\n"
+    )
+
+
+def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "empty").mkdir()
+    capdisc("index", str(hermetic / "empty"))
+    assert capdisc("render", "--format", "skills-xml").out == "<available_skills>\n</available_skills>\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("--budget", "5"), "a budget of 5 tokens is too small"),
+        (("--format", "pdf"), "unknown format 'pdf'"),
+        (("--tier", "7"), "unknown tier '7'"),
+    ],
+)
+def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, message) -> None:
+    made = capdisc("render", QUERY, *argv)
+    assert (made.code, made.out) == (2, "")
+    assert message in made.err
+    assert "hint: " in made.err
+
+
+def test_a_plain_render_of_stored_pieces_loads_no_tokenizer(process, small) -> None:
+    script = (
+        "import sys; from capdisc import app; code = app.run(['render', 'merge PDF files']);"
+        "sys.exit(code or int('rs_bpe' in sys.modules or 'toktok' in sys.modules))"
+    )
+    import subprocess
+    import sys
+
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0

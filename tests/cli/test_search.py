@@ -1,0 +1,164 @@
+"""capdisc search, as a person and as a program meet it."""
+
+import json
+
+import pytest
+
+from capdisc_indexer.index import Index
+
+
+def test_the_right_capability_comes_first(capdisc, small) -> None:
+    found = capdisc("search", "put two PDF files into one")
+    assert found.code == 0
+    assert found.out.split()[1] == "skill:merge-pdfs"
+
+
+def test_ids_alone_for_pipes(capdisc, small) -> None:
+    found = capdisc("search", "put two PDF files into one", "--ids", "-k", "2")
+    assert found.out.splitlines()[0] == "skill:merge-pdfs"
+    assert len(found.out.splitlines()) == 2
+
+
+def test_json_says_everything_a_program_needs(capdisc, small) -> None:
+    found = capdisc("search", "put two PDF files into one", "--json").json
+    assert found["schema_version"] == 1
+    assert found["mode"] == "hybrid"
+    assert found["degraded"] == []
+    hit = found["hits"][0]
+    assert {"id", "name", "kind", "description", "category", "score", "relevance", "available", "path"} <= set(hit)
+    assert 0 < hit["relevance"] <= 1
+
+
+def test_what_a_hit_requires_comes_with_it_and_says_why(capdisc, small) -> None:
+    found = capdisc("search", "send the customer an invoice", "--json").json["hits"]
+    ids = [hit["id"] for hit in found]
+    assert ids[0] == "tool:send-invoice"
+    assert {"tool:render-pdf", "tool:read-template"} <= set(ids)
+    by_id = {hit["id"]: hit for hit in found}
+    assert by_id["tool:read-template"]["via"] == "tool:render-pdf"
+
+
+def test_explain_shows_the_signals_of_each_hit(capdisc, small) -> None:
+    found = capdisc("search", "put two PDF files into one", "--explain")
+    assert "bm25" in found.out
+    assert "cosine" in found.out
+    assert "confidence" in found.err
+
+
+def test_nonsense_finds_nothing_names_the_words_and_exits_1(capdisc, small) -> None:
+    found = capdisc("search", "frobnicate the quuxly zorbleflux")
+    assert (found.code, found.out) == (1, "")
+    assert "nothing fits" in found.err
+    assert "zorbleflux" in found.err
+    assert "hint: there is something about: " in found.err
+
+
+def test_nothing_found_is_still_a_whole_json_document(capdisc, small) -> None:
+    found = capdisc("search", "frobnicate the quuxly zorbleflux", "--json")
+    assert found.code == 1
+    assert found.json["hits"] == []
+    assert "zorbleflux" in found.json["unmatched"]
+
+
+def test_several_queries_are_fused(capdisc, small) -> None:
+    found = capdisc("search", "PDF", "--also", "join documents together", "--also", "merge", "--ids")
+    assert found.out.splitlines()[0] == "skill:merge-pdfs"
+
+
+def test_a_query_from_a_pipe(capdisc, small) -> None:
+    assert capdisc("search", "-", "--ids", stdin="put two PDF files into one\n").out.startswith("skill:merge-pdfs")
+
+
+@pytest.mark.parametrize(
+    ("flags", "holds"),
+    [
+        (("--kind", "tool"), lambda head: head["kind"] == "tool"),
+        (("--category", "documents"), lambda head: head["category"] == "documents"),
+        (("--exclude", "skill:merge-pdfs"), lambda head: head["id"] != "skill:merge-pdfs"),
+        (("--max-risk", "low"), lambda head: head.get("risk", "low") == "low"),
+    ],
+)
+def test_filters_hold_for_every_hit_however_it_was_reached(capdisc, small, flags, holds) -> None:
+    found = capdisc("search", "send the customer an invoice as a PDF document", "--json", "-k", "30", *flags).json
+    with Index(small) as index:
+        heads = [index.resolve(hit["id"]) for hit in found["hits"]]
+    assert heads
+    assert all(holds(head) for head in heads)
+
+
+def test_available_hides_what_lacks_its_secret_and_shows_it_once_the_secret_is_there(
+    capdisc, hermetic, monkeypatch
+) -> None:
+    path = hermetic / "tools" / "post" / "CAPABILITY.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("name: post\nkind: tool\ndescription: Posts a message.\nrequiredSecrets: [POST_TOKEN]\n")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", str(hermetic / "tools"))
+    assert capdisc("search", "post a message", "--available").code == 1
+    monkeypatch.setenv("POST_TOKEN", "canary-value")
+    found = capdisc("search", "post a message", "--available", "--json")
+    assert [hit["id"] for hit in found.json["hits"]] == ["tool:post"]
+    assert "canary-value" not in found.out + found.err
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid", "lexical", "vector"])
+def test_every_mode_answers(capdisc, small, mode) -> None:
+    assert capdisc("search", "merge PDF files", "--mode", mode, "--ids").out.startswith("skill:merge-pdfs")
+
+
+def test_names_are_found_whatever_their_spelling(capdisc, small) -> None:
+    for query in ("git-status", "git_status", "gitStatus", "git status"):
+        assert capdisc("search", query, "--ids").out.startswith("tool:git-status"), query
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "message"),
+    [
+        (("search",), 2, "the query is empty"),
+        (("search", "   "), 2, "the query is empty"),
+        (("search", "x", "--kind", "gadget"), 2, "unknown kind 'gadget'"),
+        (("search", "x", "--category", "nope"), 2, "unknown category 'nope'"),
+        (("search", "x", "--mode", "psychic"), 2, "unknown mode 'psychic'"),
+        (("search", "x", "--max-risk", "wild"), 2, "unknown risk 'wild'"),
+        (("search", "x", "-k", "0"), 2, ""),
+        (("search", "x", "--no-such-option"), 2, "--no-such-option"),
+        (("search", "x", "--index-dir", "/nonexistent"), 4, "there is no index yet"),
+    ],
+)
+def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, code, message) -> None:
+    found = capdisc(*argv)
+    assert (found.code, found.out) == (code, "")
+    assert found.err.startswith("error: ")
+    assert message in found.err
+    assert "hint: " in found.err
+
+
+def test_query_syntax_has_no_meaning_and_does_no_harm(capdisc, small) -> None:
+    for query in ('merge AND (PDF', "a" * 5000, "(" * 5000, "NOT " * 500, '"merge pdfs"~3', "name:pdf^9", "*", "\x00x"):
+        assert capdisc("search", query).code in (0, 1), query
+
+
+def test_hidden_skills_are_listed_but_never_offered(capdisc, hermetic, monkeypatch) -> None:
+    path = hermetic / "skills" / "secret-handshake" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "---\nname: secret-handshake\ndescription: Does the handshake.\ndisable-model-invocation: true\n---\nDo it.\n"
+    )
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", str(hermetic / "skills"))
+    assert capdisc("search", "handshake").code == 1
+    assert capdisc("list", "--ids").out == "skill:secret-handshake\n"
+    assert "secret-handshake" not in capdisc("render").out
+
+
+def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(capdisc, hermetic, monkeypatch) -> None:
+    path = hermetic / "tools" / "evil" / "CAPABILITY.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text('name: evil\nkind: tool\ndescription: "Paints \u202egnirts\u202c the \U000e0041 wall."\n')
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", str(hermetic / "tools"))
+    for argv in (("search", "paints the wall"), ("show", "evil"), ("list",), ("search", "paints the wall", "--json")):
+        out = capdisc(*argv).out
+        assert out
+        assert not {"\u202e", "\u202c", "\U000e0041"} & set(out), argv
+    assert json.loads(capdisc("search", "paints the wall", "--json").out)

@@ -1,0 +1,117 @@
+"""Every test runs in a home, a cache and a folder of its own; nothing here can reach the real ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capdisc import app
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CATALOGS = REPOSITORY / "fixtures" / "catalogs"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one command line gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        import json
+
+        return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home and an empty working folder; the environment without anything that capdisc reads."""
+    for name in [name for name in os.environ if name.startswith(("CAPDISC_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR", "PWD"):
+        monkeypatch.delenv(name, raising=False)
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def capdisc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run a command line in this process: `capdisc("search", "merge PDFs")`."""
+    import io
+
+    def run(*argv: str, stdin: str = "") -> Result:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        code = app.run(list(argv))
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def process() -> Callable[..., Result]:
+    """Run a command line in a process of its own."""
+
+    def run(*argv: str, stdin: str = "", env: dict[str, str] | None = None) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "capdisc", *argv], input=stdin, capture_output=True, text=True, timeout=120,
+            env={**os.environ, **(env or {})}, check=False,
+        )  # fmt: skip
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def indexed_catalogs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Index folders of the shipped catalogues, built once; tests read them and never write."""
+    from capdisc_indexer.build import build
+    from capdisc_indexer.types import BuildOptions
+
+    built = {}
+    for name in ("small", "office"):
+        built[name] = tmp_path_factory.mktemp("index") / name
+        build([CATALOGS / name], built[name], BuildOptions())
+    return built
+
+
+@pytest.fixture
+def small(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small catalogue's index, made the one that commands use."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_catalogs["small"]))
+    return indexed_catalogs["small"]
+
+
+@pytest.fixture
+def office(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The office catalogue's index, made the one that commands use."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_catalogs["office"]))
+    return indexed_catalogs["office"]
+
+
+@pytest.fixture
+def write_skill() -> Callable[..., Path]:
+    """Write a SKILL.md in a folder of its own: `write_skill(folder, "merge-pdfs", "Merges PDFs.")`."""
+
+    def write(folder: Path, name: str, description: str = "Does a thing. Use when asked.", body: str = "Do it.") -> Path:
+        path = folder / name / "SKILL.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n\n{body}\n")
+        return path
+
+    return write

@@ -1,0 +1,87 @@
+"""The shipped encoder: right vectors, or none."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from capdisc_indexer import encoders
+from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
+from capdisc_indexer.errors import EncoderError
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return encoders.load("static")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL_FOLDER, folder)
+    return folder
+
+
+def test_vectors_are_unit_rows(encoder) -> None:
+    rows = encoder.encode(["merge PDF files", "send an e-mail", ""])
+    assert rows.shape == (3, encoder.dim)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), [1, 1, 0], atol=1e-5)
+
+
+def test_a_paraphrase_is_nearer_than_another_subject(encoder) -> None:
+    query, near, far = encoder.encode(["join two PDF documents", "merge PDF files into one", "weather forecast"])
+    assert query @ near > query @ far + 0.2
+
+
+def test_the_query_path_agrees_with_the_bulk_path(encoder) -> None:
+    for text in ("merge PDF files", "zażółć gęślą jaźń", "get_user_by_id", "x" * 20_000, "\ud800", "搜索文件"):
+        single = np.frombuffer(encoder.encode_query(text), np.int8).astype(np.float32)
+        bulk = encoder.encode([text])[0]
+        if np.linalg.norm(single):
+            assert single @ bulk / np.linalg.norm(single) > 0.999
+
+
+def test_a_batch_gives_what_single_texts_give(encoder) -> None:
+    texts = ["one", "two words", "three words here"]
+    assert np.allclose(encoder.encode(texts), np.concatenate([encoder.encode([text]) for text in texts]), atol=1e-6)
+
+
+def test_the_shipped_model_is_whole(encoder) -> None:
+    encoder.check()
+
+
+def test_a_flipped_byte_is_found_before_any_vector_is_made(copy) -> None:
+    path = copy / "table.safetensors"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x40
+    path.write_bytes(bytes(data))
+    with pytest.raises(EncoderError, match="digest"):
+        StaticEncoder(copy).check()
+
+
+@pytest.mark.parametrize("name", ["table.safetensors", "tokenizer.json", "model.json"])
+def test_a_missing_file_is_a_clear_error(copy, name) -> None:
+    (copy / name).unlink()
+    with pytest.raises(EncoderError, match="missing"):
+        StaticEncoder(copy)
+
+
+def test_a_cut_table_is_a_clear_error(copy) -> None:
+    path = copy / "table.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(EncoderError, match="size"):
+        StaticEncoder(copy)
+
+
+def test_another_table_has_another_fingerprint(copy, encoder) -> None:
+    facts = json.loads((copy / "model.json").read_text())
+    facts["files"]["table.safetensors"]["sha256"] = "0" * 64
+    (copy / "model.json").write_text(json.dumps(facts))
+    assert StaticEncoder(copy).fingerprint != encoder.fingerprint
+
+
+def test_an_unknown_name_is_a_clear_error() -> None:
+    with pytest.raises(EncoderError):
+        encoders.load("no-such-model-anywhere")

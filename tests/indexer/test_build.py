@@ -1,0 +1,164 @@
+"""The index follows the folders, reading only what changed."""
+
+import os
+import time
+
+import pytest
+
+from capdisc_indexer.build import build
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions, Query
+
+
+@pytest.fixture
+def root(hermetic, write_skill):
+    for name in ("alpha", "beta", "gamma"):
+        write_skill(hermetic / "skills", name)
+    return hermetic / "skills"
+
+
+@pytest.fixture
+def index_dir(hermetic):
+    return hermetic / "index"
+
+
+def ids(index_dir) -> list[str]:
+    with Index(index_dir) as index:
+        return [head["id"] for head in index.documents.everything()]
+
+
+def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
+    first = build([root], index_dir, BuildOptions())
+    second = build([root], index_dir, BuildOptions())
+    assert (first.counts["parsed"], first.counts["embedded"]) == (3, 3)
+    assert (second.counts["parsed"], second.counts["embedded"], second.published) == (0, 0, False)
+
+
+def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_skill) -> None:
+    build([root], index_dir, BuildOptions())
+    write_skill(root, "beta", "Something else entirely. Use when asked.")
+    report = build([root], index_dir, BuildOptions())
+    assert (report.counts["parsed"], report.counts["embedded"], report.counts["updated"]) == (1, 1, 1)
+    with Index(index_dir) as index:
+        assert index.descriptor("beta").description.startswith("Something else")
+
+
+def test_a_changed_body_alone_embeds_nothing(root, index_dir, write_skill) -> None:
+    build([root], index_dir, BuildOptions())
+    write_skill(root, "beta", body="Another body, the same description.")
+    report = build([root], index_dir, BuildOptions())
+    assert (report.counts["parsed"], report.counts["embedded"]) == (1, 0)
+
+
+def test_a_touched_file_is_not_parsed(root, index_dir) -> None:
+    build([root], index_dir, BuildOptions())
+    os.utime(root / "alpha" / "SKILL.md")
+    report = build([root], index_dir, BuildOptions())
+    assert (report.counts["parsed"], report.published) == (0, False)
+
+
+def test_a_change_of_equal_size_with_the_old_time_stamp_is_found(root, index_dir) -> None:
+    path = root / "alpha" / "SKILL.md"
+    build([root], index_dir, BuildOptions())
+    before = path.stat()
+    path.write_text(path.read_text().replace("Does a thing", "Hoes a king"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert build([root], index_dir, BuildOptions()).counts["updated"] == 1
+
+
+def test_deleted_files_disappear(root, index_dir) -> None:
+    build([root], index_dir, BuildOptions())
+    (root / "beta" / "SKILL.md").unlink()
+    report = build([root], index_dir, BuildOptions())
+    assert report.counts["removed"] == 1
+    assert ids(index_dir) == ["skill:alpha", "skill:gamma"]
+
+
+def test_the_first_root_wins_and_the_shadowed_one_is_reported(hermetic, root, index_dir, write_skill) -> None:
+    other = hermetic / "other"
+    shadowed = write_skill(other, "beta", "The other one. Use when asked.")
+    report = build([root, other], index_dir, BuildOptions())
+    assert ids(index_dir) == ["skill:alpha", "skill:beta", "skill:gamma"]
+    found = [finding for finding in report.findings if finding.code == "shadowed-id"]
+    assert [finding.path for finding in found] == [str(shadowed)]
+    assert str(root / "beta" / "SKILL.md") in found[0].message
+    assert build([other, root], index_dir, BuildOptions()).counts["shadowed"] == 1
+    with Index(index_dir) as index:
+        assert index.descriptor("skill:beta").description.startswith("The other one")
+
+
+def test_when_the_winner_goes_the_shadowed_one_takes_its_place(hermetic, root, index_dir, write_skill) -> None:
+    other = hermetic / "other"
+    write_skill(other, "beta", "The other one. Use when asked.")
+    build([root, other], index_dir, BuildOptions())
+    (root / "beta" / "SKILL.md").unlink()
+    build([root, other], index_dir, BuildOptions())
+    with Index(index_dir) as index:
+        assert index.descriptor("skill:beta").description.startswith("The other one")
+
+
+def test_the_same_name_twice_in_one_root_keeps_both_under_two_ids(root, index_dir, write_skill) -> None:
+    write_skill(root / "team", "beta", "The team's own. Use when asked.")
+    report = build([root], index_dir, BuildOptions())
+    assert "skill:beta" in ids(index_dir)
+    assert "skill:beta@team" in ids(index_dir)
+    assert [finding.code for finding in report.findings] == ["duplicate-id"]
+
+
+def test_identical_copies_are_indexed_once(root, index_dir, write_skill) -> None:
+    write_skill(root / "copy", "beta")
+    report = build([root], index_dir, BuildOptions())
+    assert report.counts["copies"] == 1
+    assert ids(index_dir) == ["skill:alpha", "skill:beta", "skill:gamma"]
+
+
+def test_one_bad_file_never_stops_the_rest(root, index_dir) -> None:
+    bad = root / "bad" / "CAPABILITY.yaml"
+    bad.parent.mkdir()
+    bad.write_text("name: [unclosed\n")
+    report = build([root], index_dir, BuildOptions())
+    assert report.counts["failed"] == 1
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    assert errors[0].path == str(bad)
+    assert errors[0].line >= 1
+    assert errors[0].hint
+    assert len(ids(index_dir)) == 3
+
+
+def test_many_changes_leave_the_same_index_as_a_fresh_build(hermetic, root, index_dir, write_skill) -> None:
+    build([root], index_dir, BuildOptions())
+    for number in range(60):
+        write_skill(root, f"more-{number % 7}", f"Version {number} of a thing. Use when asked.")
+        if number % 10 == 0:
+            build([root], index_dir, BuildOptions())
+    build([root], index_dir, BuildOptions())
+    build([root], hermetic / "fresh", BuildOptions())
+    with Index(index_dir) as one, Index(hermetic / "fresh") as two:
+        assert list(one.documents.everything()) == list(two.documents.everything())
+        assert (one.folder / "matrix" / "matrix.i8").read_bytes() == (two.folder / "matrix" / "matrix.i8").read_bytes()
+
+
+def test_an_empty_folder_gives_an_empty_index(hermetic, index_dir) -> None:
+    (hermetic / "empty").mkdir()
+    report = build([hermetic / "empty"], index_dir, BuildOptions())
+    assert report.counts["capabilities"] == 0
+    with Index(index_dir) as index:
+        assert index.documents.search(["anything"], Query(texts=()), 5) == []
+
+
+def test_a_missing_folder_is_an_error_that_says_which(hermetic, index_dir) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        build([hermetic / "nowhere"], index_dir, BuildOptions())
+
+
+def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, index_dir) -> None:
+    old = time.time() - 3600
+    for path in root.rglob("SKILL.md"):
+        os.utime(path, (old, old))
+    build([root], index_dir, BuildOptions())
+    # The inode's own stamp is fresh, so this run still reads, and notes that it did.
+    build([root], index_dir, BuildOptions())
+    for path in root.rglob("SKILL.md"):
+        path.chmod(0o600)
+    assert build([root], index_dir, BuildOptions()).counts["parsed"] == 0

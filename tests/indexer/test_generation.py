@@ -1,0 +1,115 @@
+"""Generations: what is published stays as it is, what is damaged is noticed."""
+
+import os
+import threading
+
+import pytest
+
+from capdisc_indexer.build import build
+from capdisc_indexer.errors import BusyError, IndexStateError
+from capdisc_indexer.index import Index
+from capdisc_indexer.store import generation, locks
+from capdisc_indexer.types import BuildOptions
+
+
+@pytest.fixture
+def built(hermetic, write_skill):
+    root, index_dir = hermetic / "skills", hermetic / "index"
+    for name in ("alpha", "beta", "gamma"):
+        write_skill(root, name)
+    build([root], index_dir, BuildOptions())
+    return root, index_dir
+
+
+def test_a_published_generation_is_never_written_again(built, write_skill) -> None:
+    root, index_dir = built
+    first = generation.current(index_dir)
+    write_skill(root, "delta")
+    build([root], index_dir, BuildOptions())
+    assert generation.verify_digests(index_dir, first) == []
+    assert generation.current(index_dir).number == first.number + 1
+
+
+def test_only_two_generations_are_kept(built, write_skill) -> None:
+    root, index_dir = built
+    for number in range(4):
+        write_skill(root, f"more-{number}")
+        build([root], index_dir, BuildOptions())
+    assert sorted(os.listdir(index_dir / "gens")) == ["00000004", "00000005"]
+
+
+def test_a_generation_in_use_is_not_removed(built, write_skill) -> None:
+    root, index_dir = built
+    with Index(index_dir) as reader:
+        for number in range(4):
+            write_skill(root, f"more-{number}")
+            build([root], index_dir, BuildOptions())
+        assert reader.folder.is_dir()
+        assert len(list(reader.documents.everything())) == 3
+
+
+@pytest.mark.parametrize("victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/files.json"])
+@pytest.mark.parametrize("harm", ["cut", "gone"])
+def test_damage_is_noticed_at_open_and_mended_by_the_next_build(built, victim, harm) -> None:
+    root, index_dir = built
+    path = generation.folder(index_dir, 1) / victim
+    path.unlink() if harm == "gone" else path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(IndexStateError) as caught:
+        Index(index_dir)
+    assert "capdisc index" in caught.value.hint
+    report = build([root], index_dir, BuildOptions())
+    assert report.published
+    assert "anew" in report.degraded[0]
+    assert len(Index(index_dir).documents) == 3
+
+
+def test_flipped_bytes_are_found_by_the_digests(built) -> None:
+    _, index_dir = built
+    path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.chmod(0o600)
+    path.write_bytes(bytes(data))
+    assert generation.verify_digests(index_dir, generation.current(index_dir)) == [f"text/{path.name}"]
+
+
+def test_another_schema_version_is_rebuilt(built, monkeypatch) -> None:
+    root, index_dir = built
+    monkeypatch.setattr(generation, "SCHEMA_VERSION", 2)
+    with pytest.raises(IndexStateError, match="another version"):
+        Index(index_dir)
+    assert build([root], index_dir, BuildOptions()).published
+
+
+def test_a_second_writer_waits_and_then_names_the_first(built) -> None:
+    root, index_dir = built
+    with locks.writer(index_dir, 1.0), pytest.raises(BusyError, match=str(os.getpid())):
+        build([root], index_dir, BuildOptions(lock_timeout_s=0.1))
+
+
+def test_readers_during_writes_see_one_generation_each(built, write_skill) -> None:
+    root, index_dir = built
+    problems, stop = [], threading.Event()
+
+    def read() -> None:
+        last = 0
+        while not stop.is_set():
+            try:
+                with Index(index_dir) as index:
+                    number, count = index.generation.number, len(list(index.documents.everything()))
+                    if number < last or count != index.generation.counts["capabilities"]:
+                        problems.append((number, count))
+                    last = number
+            except Exception as error:
+                problems.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(8):
+        write_skill(root, f"more-{number}")
+        build([root], index_dir, BuildOptions())
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert problems == []

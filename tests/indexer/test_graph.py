@@ -1,0 +1,43 @@
+"""Edges at query time."""
+
+from capdisc_indexer import graph
+
+HEADS = {
+    "tool:send": {"id": "tool:send", "requires": ["render"]},
+    "tool:render": {"id": "tool:render", "requires": ["tool:read"]},
+    "tool:read": {"id": "tool:read", "requires": ["send"]},
+    "tool:other": {"id": "tool:other", "composed_with": ["tool:send"]},
+}
+
+
+def resolve(name):
+    return HEADS.get(name) or HEADS.get(f"tool:{name}")
+
+
+def test_everything_a_hit_needs_comes_along_behind_it() -> None:
+    found = graph.requirements([HEADS["tool:send"]], {"tool:send": 1.0}, resolve)
+    assert list(found) == ["tool:render", "tool:read"]
+    assert 1.0 > found["tool:render"][0] > found["tool:read"][0] > 0.9
+    assert found["tool:read"][1] == "tool:render"
+
+
+def test_a_cycle_of_requirements_ends() -> None:
+    found = graph.requirements([HEADS["tool:read"]], {"tool:read": 1.0}, resolve)
+    assert "tool:read" not in found
+
+
+def test_a_name_that_is_not_indexed_is_passed_over() -> None:
+    head = {"id": "tool:x", "requires": ["no-such-thing"]}
+    assert graph.requirements([head], {"tool:x": 1.0}, resolve) == {}
+
+
+def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
+    scores = {"tool:send": 0.8, "tool:other": 0.4}
+    gains = graph.partners({key: HEADS[key] for key in scores}, scores, resolve)
+    assert gains["tool:other"] == graph.PARTNER_SHARE * 0.8
+    assert gains["tool:send"] == graph.PARTNER_SHARE * 0.4
+
+
+def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
+    head = {"id": "tool:x", "edges": [{"kind": "DEPENDS_ON", "target": "a"}, {"kind": "RELATED", "target": "b"}]}
+    assert graph.needs(head) == ["a"]
