@@ -108,7 +108,9 @@ def office(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -
 def write_skill() -> Callable[..., Path]:
     """Write a SKILL.md in a folder of its own: `write_skill(folder, "merge-pdfs", "Merges PDFs.")`."""
 
-    def write(folder: Path, name: str, description: str = "Does a thing. Use when asked.", body: str = "Do it.") -> Path:
+    def write(
+        folder: Path, name: str, description: str = "Does a thing. Use when asked.", body: str = "Do it."
+    ) -> Path:
         path = folder / name / "SKILL.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n\n{body}\n")

@@ -37,7 +37,9 @@ def make(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
 
     @app.callback()
     def main(
-        version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+        version: Annotated[
+            bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        ] = False,
     ) -> None:
         """Find the few capabilities an agent needs, and print them within a token budget."""
 
@@ -49,7 +51,9 @@ def make(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
 def _command(name: str) -> Callable[..., int]:
     from importlib import import_module
 
-    command: Callable[..., int] = getattr(import_module(f"capdisc.commands.{name}"), "list_" if name == "list" else name)
+    command: Callable[..., int] = getattr(
+        import_module(f"capdisc.commands.{name}"), "list_" if name == "list" else name
+    )
     return command
 
 
@@ -59,28 +63,37 @@ def run(argv: list[str]) -> int:
     try:
         code = make(named or COMMANDS)(args=argv, prog_name="capdisc", standalone_mode=False)
         return int(code or ExitCode.OK)
-    except CapdiscError as error:
-        output.error(error)
-        return _EXIT.get(type(error), ExitCode.BUG)
-    except click.ClickException as error:
-        output.error(UsageError(error.format_message(), f"see: capdisc {' '.join([*named, '--help'])}"))
-        return ExitCode.USAGE
-    except (KeyboardInterrupt, click.Abort):
-        output.notice("interrupted")
-        return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader has seen enough. What is still buffered must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        output.error(IndexStateError(f"{error.strerror or error}{where}", "check the disk and its permissions"))
-        return ExitCode.INDEX
-    except Exception as error:
-        return _bug(error)
+    except BaseException as error:
+        return _failed(error, named)
 
 
-def _bug(error: Exception) -> int:
+def _failed(error: BaseException, named: tuple[str, ...]) -> int:
+    """The exit code of what went wrong, after saying it."""
+    match error:
+        case SystemExit():
+            raise error
+        case CapdiscError():
+            output.error(error)
+            return _EXIT.get(type(error), ExitCode.BUG)
+        case click.ClickException():
+            output.error(UsageError(error.format_message(), f"see: capdisc {' '.join([*named, '--help'])}"))
+            return ExitCode.USAGE
+        case KeyboardInterrupt() | click.Abort():
+            output.notice("interrupted")
+            return ExitCode.INTERRUPTED
+        case BrokenPipeError():
+            # The reader has seen enough. What is still buffered must not be written at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.OK
+        case OSError():
+            where = f": {error.filename}" if error.filename else ""
+            output.error(IndexStateError(f"{error.strerror or error}{where}", "check the disk and its permissions"))
+            return ExitCode.INDEX
+        case _:
+            return _bug(error)
+
+
+def _bug(error: BaseException) -> int:
     """Write the traceback where a report can quote it, and say so in one line."""
     import tempfile
     import traceback
@@ -88,5 +101,7 @@ def _bug(error: Exception) -> int:
     with tempfile.NamedTemporaryFile("w", prefix="capdisc-crash-", suffix=".log", delete=False) as log:
         log.write(f"capdisc {__version__}, Python {sys.version}\n{' '.join(sys.argv[1:2])}\n")
         traceback.print_exception(error, file=log)
-    output.error(CapdiscError(f"this is a bug in capdisc ({type(error).__name__})", f"please report it with {log.name}"))
+    output.error(
+        CapdiscError(f"this is a bug in capdisc ({type(error).__name__})", f"please report it with {log.name}")
+    )
     return ExitCode.BUG

@@ -52,7 +52,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: each for name, each in asdict(value).items()}
+        return asdict(value)
     return str(value)
 
 
@@ -84,6 +84,11 @@ def _write(stream: Any, text: str) -> None:
         stream.flush()
     except ValueError:  # the stream was closed before we began
         pass
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """The number with its noun: `1 file`, `2,041 files`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def bold(text: str, colour: bool) -> str:

@@ -76,7 +76,7 @@ def _cwd() -> Path:
     # The shell's own name for the folder keeps links as the user typed them.
     logical = os.environ.get("PWD", "")
     try:
-        if logical and os.path.samefile(logical, "."):
+        if logical and Path(logical).samefile("."):
             return Path(logical)
         return Path.cwd()
     except OSError:

@@ -7,6 +7,7 @@ from typing import Any
 
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.index import Index
+from capdisc_indexer.ranking import coverage, information
 from capdisc_indexer.types import Query
 
 # Enough that the order among them, not their choice, is what is left to improve.
@@ -15,9 +16,10 @@ COUNT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """BM25 scores and cosines by id, the heads of all of them, and the terms that were searched."""
+    """BM25 scores and cosines by id, the heads of all of them, and what each searched term says (its IDF)."""
 
-    terms: tuple[str, ...]
+    information: dict[str, float]
+    known: float
     lexical: dict[str, float]
     vector: dict[str, float]
     heads: dict[str, dict[str, Any]]
@@ -26,6 +28,8 @@ class Candidates:
 def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, mode: str) -> Candidates:
     """The candidates for one text."""
     terms = index.documents.terms(text)
+    frequency = {term: index.documents.frequency(term) for term in terms}
+    said = {term: information(count, len(index.documents)) for term, count in frequency.items()}
     found = index.documents.search(terms, query, COUNT) if mode != "vector" else []
     lexical = {head["id"]: score for score, head in found}
     heads = {head["id"]: head for _, head in found}
@@ -34,7 +38,10 @@ def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, m
     # Skills that their author hides from the model are indexed and can be shown, but are never offered.
     heads = {key: head for key, head in heads.items() if not head.get("hidden")}
     return Candidates(
-        terms=tuple(terms), lexical={key: score for key, score in lexical.items() if key in heads}, heads=heads,
+        information=said,
+        known=coverage(said, frozenset(term for term in terms if frequency[term])),
+        lexical={key: score for key, score in lexical.items() if key in heads},
+        heads=heads,
         vector={key: cosine for key, cosine in vector.items() if key in heads},
     )
 

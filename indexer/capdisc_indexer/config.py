@@ -71,7 +71,9 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
 
 def _workspace_file(workspace: Path) -> Path | None:
     found = [workspace / name for name in WORKSPACE_FILES if (workspace / name).is_file()]
-    return next((path for path in found if path.name != "pyproject.toml" or b"[tool.capdisc" in path.read_bytes()), None)
+    return next(
+        (path for path in found if path.name != "pyproject.toml" or b"[tool.capdisc" in path.read_bytes()), None
+    )
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -82,7 +84,9 @@ def _table(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"the configuration cannot be read: {path}: {error}", "mend the file, or move it away") from error
+        raise InputError(
+            f"the configuration cannot be read: {path}: {error}", "mend the file, or move it away"
+        ) from error
     table: dict[str, Any] = content.get("tool", {}).get("capdisc", {}) if path.name == "pyproject.toml" else content
     return table
 

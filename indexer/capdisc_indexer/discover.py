@@ -30,7 +30,7 @@ def discover(
         raise UsageError("the query is empty", 'say what you need, for example: capdisc search "merge two PDF files"')
     used, degraded = _usable(index, encoder, mode)
     found = [candidates(index, text, query, used, mode) for text in query.texts if text.strip()]
-    scores = ranking.combine([ranking.fuse(each.lexical, each.vector) for each in found])
+    scores = ranking.combine([ranking.fuse(each.lexical, each.vector, each.known) for each in found])
     heads = {identifier: head for each in found for identifier, head in each.heads.items()}
     if available is not None and query.available:
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
@@ -55,7 +55,11 @@ def _mode(mode: str, encoder: Encoder | None) -> str:
 
 
 def _hits(
-    index: Index, query: Query, scores: dict[str, float], heads: dict[str, dict[str, Any]], found: list[Candidates],
+    index: Index,
+    query: Query,
+    scores: dict[str, float],
+    heads: dict[str, dict[str, Any]],
+    found: list[Candidates],
     available: Availability | None,
 ) -> list[Hit]:
     """Scores with the graph's part in them, as hits in order."""

@@ -24,7 +24,9 @@ def description_text(descriptor: Descriptor) -> str:
     d = descriptor
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
     head = readable_name(d.title or d.name)
-    return one_line(f"{head}: {d.description} {' '.join(readable_name(label) for label in labels)}")[:EMBEDDING_CHARACTERS]
+    return one_line(f"{head}: {d.description} {' '.join(readable_name(label) for label in labels)}")[
+        :EMBEDDING_CHARACTERS
+    ]
 
 
 def readable_name(name: str) -> str:

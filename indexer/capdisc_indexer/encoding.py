@@ -33,11 +33,17 @@ class Encoded:
 
 def text_hashes(descriptor: Descriptor) -> tuple[str, ...]:
     """A digest of each embedding text; equal text, equal vector."""
-    return tuple(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in embedding_texts(descriptor))
+    return tuple(
+        hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in embedding_texts(descriptor)
+    )
 
 
 def write_vectors(
-    target: Path, last: Previous, wanted: Mapping[str, Sequence[str]], texts: Mapping[str, str], encoder: Encoder,
+    target: Path,
+    last: Previous,
+    wanted: Mapping[str, Sequence[str]],
+    texts: Mapping[str, str],
+    encoder: Encoder,
     progress: Progress,
 ) -> Encoded:
     """Write the table and the matrix for `wanted` (id → text hashes); `texts` holds every text that may be new."""
@@ -51,7 +57,9 @@ def write_vectors(
     both = np.concatenate([old, fresh]) if len(old) else fresh
     position = {**known, **{text_hash: len(old) + i for i, text_hash in enumerate(missing)}}
     all_rows = both[[position[text_hash] for _, _, text_hash in rows]].reshape(len(rows), encoder.dim)
-    vectors.write(target / "vectors", [ids[o] for o, _, _ in rows], [p for _, p, _ in rows], [h for *_, h in rows], all_rows)
+    vectors.write(
+        target / "vectors", [ids[o] for o, _, _ in rows], [p for _, p, _ in rows], [h for *_, h in rows], all_rows
+    )
     matrix.write(target / "matrix", all_rows, [owner for owner, _, _ in rows], ids)
     return Encoded(rows=len(rows), embedded=len(missing), reused=len(hashes) - len(missing))
 

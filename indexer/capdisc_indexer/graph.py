@@ -17,7 +17,9 @@ PARTNER_SHARE = 0.15
 Resolve = Callable[[str], Mapping[str, Any] | None]
 
 
-def requirements(order: Sequence[Mapping[str, Any]], scores: Mapping[str, float], resolve: Resolve) -> dict[str, tuple[float, str]]:
+def requirements(
+    order: Sequence[Mapping[str, Any]], scores: Mapping[str, float], resolve: Resolve
+) -> dict[str, tuple[float, str]]:
     """Score and parent of everything that the first hits need, directly or through something else.
 
     Each hop costs a little, so that what is needed stands right behind what needs it. `resolve` gives the head of a

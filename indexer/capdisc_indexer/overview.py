@@ -20,7 +20,10 @@ def overview(cards: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for card in cards:
         names[card["category"] or UNCATEGORISED].append(one_line(card["name"], 60))
     order = sorted(names, key=lambda category: (-len(names[category]), category))
-    return [{"category": category, "count": len(names[category]), "lines": _lines(category, names[category])} for category in order]
+    return [
+        {"category": category, "count": len(names[category]), "lines": _lines(category, names[category])}
+        for category in order
+    ]
 
 
 def _lines(category: str, names: list[str]) -> list[str]:

@@ -107,5 +107,3 @@ def _write_meta(target: Path, files: Mapping[str, FileState], scan: Mapping[str,
     contents = {"scan": scan, "overview": {"categories": lines, "kinds": kinds(cards), "counts": frames}}
     for name, value in contents.items():
         (target / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
-
-

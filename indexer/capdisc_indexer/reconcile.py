@@ -92,7 +92,11 @@ class _Reader:
         self._loaded[file.path] = loaded.descriptors
         claims = tuple(Claim(id=descriptor.id) for descriptor in loaded.descriptors)
         return FileState(
-            path=file.path, root=file.root, stat=stat, content_hash=_content_hash(file, data), claims=claims,
+            path=file.path,
+            root=file.root,
+            stat=stat,
+            content_hash=_content_hash(file, data),
+            claims=claims,
             findings=loaded.findings,
         )
 
@@ -108,7 +112,8 @@ def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
     content = read_bytes(file, limit) if data is None else data
     if isinstance(content, Finding):
         return _UNREADABLE
-    beside = [read_bytes(each, limit) for each in file.companions]
+    # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
+    beside = [read_bytes(each, max(source.limit_bytes for source in SOURCES.values())) for each in file.companions]
     return content_hash(content, [_UNREADABLE.encode() if isinstance(each, Finding) else each for each in beside])
 
 
@@ -124,9 +129,7 @@ def _assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
         files[file.path] = state.with_claims(claims)
 
 
-def _decide(
-    claim: Claim, state: FileState, relative: str, owners: dict[str, tuple[FileState, Claim]]
-) -> Claim:
+def _decide(claim: Claim, state: FileState, relative: str, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
     owner = owners.get(claim.id)
     if owner is None:
         final = replace(claim, final=claim.id, status="indexed", other="")
@@ -166,11 +169,25 @@ def collisions(files: Mapping[str, FileState]) -> list[Finding]:
     for state in files.values():
         for claim in state.claims:
             if claim.status == "shadowed":
-                found.append(_collision("shadowed-id", state, claim, f"{claim.id} is already defined by {claim.other}",
-                                        "rename one of them, or remove the one that is not wanted"))
+                found.append(
+                    _collision(
+                        "shadowed-id",
+                        state,
+                        claim,
+                        f"{claim.id} is already defined by {claim.other}",
+                        "rename one of them, or remove the one that is not wanted",
+                    )
+                )
             elif claim.other and claim.status == "indexed":
-                found.append(_collision("duplicate-id", state, claim, f"{claim.id} is also defined by {claim.other}",
-                                        f"this one is indexed as {claim.final}"))
+                found.append(
+                    _collision(
+                        "duplicate-id",
+                        state,
+                        claim,
+                        f"{claim.id} is also defined by {claim.other}",
+                        f"this one is indexed as {claim.final}",
+                    )
+                )
     return found
 
 

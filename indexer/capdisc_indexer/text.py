@@ -9,7 +9,9 @@ _COMPOUND = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z])\w*\b")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Scripts that put no blanks between words: kana, Han, Hangul syllables, Thai.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 # The stemmer keeps the s of "PDFs" and "csvs": to it, a word needs a vowel before it can have a plural.
 _ACRONYM_PLURAL = re.compile(r"\b([b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{2,}|[A-Z]{2,})s\b")
 _WORD = re.compile(r"\w+")
@@ -17,12 +19,14 @@ _WORD = re.compile(r"\w+")
 # Words of a request that say nothing about what is asked for. Dropped from queries only: worth 2.8 points of nDCG@10
 # on average over fourteen data sets.
 STOP_WORDS = frozenset(
-    "a about all am an and any anybody anyone are as at be been being but by can could did do does doing done for from "
-    "get give had has have having he help her here hers him his how i i'd i'll i'm i've if in into is it its just "
-    "kindly let let's like ll may me might mine must my need needs of off on one or our ours out over own please re s "
-    "shall she should show so some somebody someone something such t tell than that the their theirs them then there "
-    "these they thing things this those to too up us use using ve very want wants was way we were what when where "
-    "which while who whom whose why will with would you your yours".split()
+    """
+    a about all am an and any anybody anyone are as at be been being but by can could did do does doing done for
+    from get give had has have having he help her here hers him his how i i'd i'll i'm i've if in into is it its
+    just kindly let let's like ll may me might mine must my need needs of off on one or our ours out over own
+    please re s shall she should show so some somebody someone something such t tell than that the their theirs
+    them then there these they thing things this those to too up us use using ve very want wants was way we were
+    what when where which while who whom whose why will with would you your yours
+    """.split()
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +37,7 @@ def write_model(folder: Path, tokenizer: Tokenizer, rows: NDArray[np.float32], w
         _replace(folder / name, content)
 
 
-def quantise(
-    rows: NDArray[np.float32], weights: NDArray[np.float32]
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantise(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows as -127..127 and weights that carry each row's scale: `weight[t] * table[t]` is the token's vector."""
     scale = np.maximum(np.abs(rows).max(axis=1), 1e-12) / 127
     return np.rint(rows / scale[:, None]).astype(np.int8), (weights * scale).astype(np.float32)
@@ -65,4 +62,4 @@ def _fingerprint(content: bytes) -> dict[str, str | int]:
 def _replace(path: Path, content: bytes) -> None:
     aside = path.with_name(path.name + ".new")
     aside.write_bytes(content)
-    os.replace(aside, path)
+    aside.replace(path)

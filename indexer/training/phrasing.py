@@ -39,11 +39,58 @@ LEAD = re.compile(
     r"(to|for|that|which|used to|designed to|designed for|that can|that helps you|that lets you|that allows you to)\s+",
     re.IGNORECASE,
 )
-ARTICLE = re.compile(r"^(?:an?|the|this is an?|this|my|yet another|simple|easy|fast|lightweight|python)\s+", re.IGNORECASE)
+ARTICLE = re.compile(
+    r"^(?:an?|the|this is an?|this|my|yet another|simple|easy|fast|lightweight|python)\s+", re.IGNORECASE
+)
 CUT = re.compile(r"[.;:!?]\s|[.;:!?]$|\(|\s[-–|]\s|,\s(?:and\s)?(?:with|including|using|built|which|written|based)")
 STOP = frozenset(
-    "a an and are as at be by can for from has have in into is it its of on or that the this to use used using via "
-    "with you your which all any based simple easy fast python library package module node javascript".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "can",
+        "for",
+        "from",
+        "has",
+        "have",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "this",
+        "to",
+        "use",
+        "used",
+        "using",
+        "via",
+        "with",
+        "you",
+        "your",
+        "which",
+        "all",
+        "any",
+        "based",
+        "simple",
+        "easy",
+        "fast",
+        "python",
+        "library",
+        "package",
+        "module",
+        "node",
+        "javascript",
+    ]
 )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 
 SIF = 1e-3
 """Smooth inverse frequency (Arora et al. 2017): a token of relative frequency f starts at SIF / (SIF + f)."""
@@ -56,13 +56,15 @@ class Student(nn.Module):
     def forward(self, ids: Tensor, offsets: Tensor) -> Tensor:
         """`(texts, dim)` unit vectors."""
         weights = self.log_weight.exp()[ids]
-        return F.normalize(F.embedding_bag(ids, self.rows, offsets, mode="sum", per_sample_weights=weights), dim=1)
+        return functional.normalize(
+            functional.embedding_bag(ids, self.rows, offsets, mode="sum", per_sample_weights=weights), dim=1
+        )
 
 
 @torch.no_grad()
-def remove_common(student: Student, counts: NDArray[np.int64], directions: int = 1) -> None:
+def remove_common(student: Student, counts: NDArray[np.int64], directions: int = 2) -> None:
     """Take out of every row, in place, what all frequent tokens share: it says nothing about a text (Arora et al.)."""
-    units = F.normalize(student.rows, dim=1)
+    units = functional.normalize(student.rows, dim=1)
     frequency = torch.from_numpy(counts / counts.sum()).float()
     common = torch.linalg.eigh((units * frequency[:, None]).T @ units)[1][:, -directions:]
     student.rows -= (student.rows @ common) @ common.T
@@ -110,8 +112,8 @@ def _losses(
     rows = np.concatenate([pairs[:, 0], pairs[:, 1], singles])
     vectors = student(*lesson.texts.pick(rows))
     targets = lesson.targets[torch.from_numpy(rows)].float()
-    distance = 1 - (vectors * F.normalize(targets @ directions, dim=1)).sum(1).mean()
-    disagreement = _disagreement(vectors, F.normalize(targets, dim=1))
+    distance = 1 - (vectors * functional.normalize(targets @ directions, dim=1)).sum(1).mean()
+    disagreement = _disagreement(vectors, functional.normalize(targets, dim=1))
     mistaken = _mistaken(vectors[: len(pairs)], vectors[len(pairs) : 2 * len(pairs)])
     return torch.stack([distance, disagreement, mistaken])
 
@@ -121,11 +123,11 @@ def _disagreement(vectors: Tensor, targets: Tensor) -> Tensor:
     diagonal = torch.eye(len(vectors), dtype=torch.bool)
     ours = (vectors @ vectors.T / TEMPERATURE).masked_fill(diagonal, -1e4).log_softmax(1)
     theirs = (targets @ targets.T / TEMPERATURE).masked_fill(diagonal, -1e4).log_softmax(1)
-    return F.kl_div(ours, theirs, reduction="batchmean", log_target=True)
+    return functional.kl_div(ours, theirs, reduction="batchmean", log_target=True)
 
 
 def _mistaken(left: Tensor, right: Tensor) -> Tensor:
     """Symmetric in-batch contrast: each text should be nearer to its partner than to the partners of others."""
     scores = left @ right.T / TEMPERATURE
     own = torch.arange(len(left))
-    return (F.cross_entropy(scores, own) + F.cross_entropy(scores.T, own)) / 2
+    return (functional.cross_entropy(scores, own) + functional.cross_entropy(scores.T, own)) / 2

@@ -104,7 +104,9 @@ def save(out: Path, tokenizer: Tokenizer, student: Student) -> None:
 
 def _description(package: Package, rng: random.Random) -> str:
     """The summary with the name before it, after it, or without it."""
-    layout = rng.choice(("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}"))
+    layout = rng.choice(
+        ("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}")
+    )
     return layout.format(name=package.name, words=package.words, summary=package.summary)
 
 
@@ -135,7 +137,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=230_000, help="packages whose description and request are read")
     parser.add_argument("--longer", type=int, default=30_000, help="texts of two to four summaries or requests")
     parser.add_argument("--everyday", type=int, default=100_000, help="sentences of random vocabulary words")
-    parser.add_argument("--passes", type=int, default=8, help="0 writes the distilled table untrained")
+    parser.add_argument("--passes", type=int, default=5, help="0 writes the distilled table untrained")
     parser.add_argument("--batch", type=int, default=512, help="pairs in a batch")
     parser.add_argument("--rate", type=float, default=2e-3, help="learning rate at the start")
     parser.add_argument("--threads", type=int, default=2)

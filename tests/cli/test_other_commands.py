@@ -1,6 +1,5 @@
 """index, show, list, status, config, init, new, validate."""
 
-import json
 import os
 import stat
 import subprocess
@@ -19,7 +18,7 @@ def test_index_prints_one_summary_line_and_nothing_else(capdisc, here, write_ski
     write_skill(here / "skills", "alpha")
     done = capdisc("index", "skills")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 capabilities from 1 files (1 added); parsed 1, embedded 1")
+    assert done.out.startswith("1 capability from 1 file (1 added); parsed 1, embedded 1")
 
 
 def test_index_names_each_bad_file_and_says_so_by_its_exit_code(capdisc, here, write_skill) -> None:
@@ -76,7 +75,7 @@ def test_an_unreadable_file_is_a_finding_and_the_rest_is_indexed(capdisc, here, 
     (here / "skills" / "gone").mkdir()
     (here / "skills" / "gone" / "SKILL.md").symlink_to("no-such-file")
     done = capdisc("index", "skills")
-    assert "1 capabilities" in done.out
+    assert "1 capability from" in done.out
     assert "gone" in done.err
 
 
@@ -226,6 +225,7 @@ def test_a_full_disk_under_stdout_is_one_line(small) -> None:
 def test_cold_commands_import_nothing_heavy(small, hermetic, write_skill, argv) -> None:
     write_skill(hermetic / "skills", "alpha")
     heavy = ["lancedb", "pyarrow", "torch", "sentence_transformers", "numpy", "rich", "pydantic", "asyncio"]
-    script = f"import sys, json; from capdisc import app; app.run({list(argv)!r}); print(json.dumps([m for m in {heavy!r} if m in sys.modules]), file=sys.stderr)"
+    listed = f"[name for name in {heavy!r} if name in sys.modules]"
+    script = f"import sys; from capdisc import app; app.run({list(argv)!r}); print({listed}, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert json.loads(done.stderr.splitlines()[-1]) == []
+    assert done.stderr.splitlines()[-1] == "[]"

@@ -86,7 +86,7 @@ def test_xml_is_well_formed(capdisc, small) -> None:
 
 def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill, monkeypatch) -> None:
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    path = write_skill(hermetic / "skills", "quote-it", "Adds \"quotes\" & <tags>, it's easy.")
+    path = write_skill(hermetic / "skills", "quote-it", 'Adds "quotes" & <tags>, it\'s easy.')
     capdisc("index", str(hermetic / "skills"))
     assert capdisc("render", "--format", "skills-xml").out == (
         "<available_skills>\n<skill>\n<name>\nquote-it\n</name>\n<description>\n"

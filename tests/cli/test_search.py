@@ -134,7 +134,7 @@ def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, code
 
 
 def test_query_syntax_has_no_meaning_and_does_no_harm(capdisc, small) -> None:
-    for query in ('merge AND (PDF', "a" * 5000, "(" * 5000, "NOT " * 500, '"merge pdfs"~3', "name:pdf^9", "*", "\x00x"):
+    for query in ("merge AND (PDF", "a" * 5000, "(" * 5000, "NOT " * 500, '"merge pdfs"~3', "name:pdf^9", "*", "\x00x"):
         assert capdisc("search", query).code in (0, 1), query
 
 

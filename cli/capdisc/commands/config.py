@@ -28,7 +28,14 @@ def config(json: options.Json = False) -> int:
         return ExitCode.OK
     rows = [(each["name"], _shown(each["value"]), each["from"], each["about"]) for each in settings]
     output.lines(output.table(("setting", "value", "from", "about"), rows))
-    output.lines(["", f"workspace  {here.workspace}", f"index      {here.index_dir(None, effective)}", "folders, strongest first:"])
+    output.lines(
+        [
+            "",
+            f"workspace  {here.workspace}",
+            f"index      {here.index_dir(None, effective)}",
+            "folders, strongest first:",
+        ]
+    )
     output.lines(f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots)
     return ExitCode.OK
 

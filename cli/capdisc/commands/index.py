@@ -25,7 +25,9 @@ def index(
     verify: Annotated[bool, typer.Option("--verify", help="Read every file, whatever its time stamp says.")] = False,
     encoder: options.EncoderName = None,
     lock_timeout: Annotated[float | None, typer.Option(help="Seconds to wait for another writer.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no warnings, only errors and the summary.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no warnings, only errors and the summary.")
+    ] = False,
     json: options.Json = False,
 ) -> int:
     """Scan folders of capabilities and bring the index up to date.
@@ -61,7 +63,9 @@ def _roots(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
     if not found:
         found = [Path(root) for root in load_previous(where).roots if Path(root).exists()]
     if not found:
-        raise InputError("there is nothing to index here", "name a folder: capdisc index PATH, or start one: capdisc init")
+        raise InputError(
+            "there is nothing to index here", "name a folder: capdisc index PATH, or start one: capdisc init"
+        )
     return list(dict.fromkeys(found))
 
 
@@ -95,10 +99,9 @@ def _summary(report: BuildReport) -> list[str]:
     c = report.counts
     changes = ", ".join(f"{c[name]:,} {name}" for name in ("added", "updated", "removed") if c[name]) or "no change"
     notes = ", ".join(f"{c[name]:,} {text}" for name, text in _NOTES if c[name])
-    return [
-        f"{c['capabilities']:,} capabilities from {c['files']:,} files ({changes}); "
-        f"parsed {c['parsed']:,}, embedded {c['embedded']:,}, {report.seconds:.1f} s" + (f"; {notes}" if notes else "")
-    ]
+    indexed = f"{output.count(c['capabilities'], 'capability', 'capabilities')} from {output.count(c['files'], 'file')}"
+    work = f"parsed {c['parsed']:,}, embedded {c['embedded']:,}, {report.seconds:.1f} s"
+    return [f"{indexed} ({changes}); {work}" + (f"; {notes}" if notes else "")]
 
 
 _NOTES = (("failed", "failed"), ("copies", "identical copies"), ("shadowed", "shadowed"))

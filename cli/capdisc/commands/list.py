@@ -21,7 +21,9 @@ def list_(
     category: options.Category = None,
     tag: options.Tag = None,
     ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
-    cost: Annotated[bool, typer.Option("--cost", help="Tokens of each in full, most first, and of all together.")] = False,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Tokens of each in full, most first, and of all together.")
+    ] = False,
     shadowed: Annotated[bool, typer.Option("--shadowed", help="Those whose id was taken, and by which file.")] = False,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
@@ -59,7 +61,11 @@ def _listing(heads: list[dict[str, Any]]) -> list[str]:
         groups.setdefault(head.get("category") or "general", []).append(head)
     printed: list[str] = []
     for category in sorted(groups, key=lambda name: (-len(groups[name]), name)):
-        printed += ["", f"{one_line(category)} ({len(groups[category])})"] if printed else [f"{category} ({len(groups[category])})"]
+        printed += (
+            ["", f"{one_line(category)} ({len(groups[category])})"]
+            if printed
+            else [f"{category} ({len(groups[category])})"]
+        )
         width = max(len(head["id"]) for head in groups[category])
         for head in groups[category]:
             printed.append(f"  {head['id'].ljust(min(width, 44))}  {one_line(head['description'], 90)}")
@@ -69,18 +75,17 @@ def _listing(heads: list[dict[str, Any]]) -> list[str]:
 def _cost(asked: asking.Asked, heads: list[dict[str, Any]], json: bool) -> int:
     """The static dump of all capabilities against what a rendered context may cost at most."""
     count = token_count()
-    rows = sorted(((asked.index.dump(head), head["id"]) for head in heads), key=lambda row: row[1])
-    counted = sorted(((count(text), identifier) for text, identifier in rows), key=lambda row: (-row[0], row[1]))
+    counted = sorted(((count(asked.index.dump(head)), head["id"]) for head in heads), key=lambda row: (-row[0], row[1]))
     total, budget = sum(tokens for tokens, _ in counted), asked.config["budget"]
     saved = round(100 * (1 - budget / total), 1) if total > budget else 0.0
     if json:
-        each = [{"id": identifier, "tokens": tokens} for tokens, identifier in counted]
-        output.document({"tokenizer": TOKENIZER, "total": total, "budget": budget, "saved_percent": saved, "each": each})
-        return ExitCode.OK
-    output.lines(output.table(("tokens", "capability"), ((f"{tokens:,}", identifier) for tokens, identifier in counted)))
-    output.lines(
-        [f"{total:,} tokens ({TOKENIZER}) for all {len(counted):,} in full; a rendered context has at most {budget:,}: {saved} % fewer"]
-    )
+        facts = {"tokenizer": TOKENIZER, "total": total, "budget": budget, "saved_percent": saved}
+        output.document(facts | {"each": [{"id": identifier, "tokens": tokens} for tokens, identifier in counted]})
+    else:
+        rows = ((f"{tokens:,}", identifier) for tokens, identifier in counted)
+        output.lines(output.table(("tokens", "capability"), rows))
+        whole = f"{total:,} tokens ({TOKENIZER}) for all {len(counted):,} in full"
+        output.lines([f"{whole}; a rendered context has at most {budget:,}: {saved} % fewer"])
     return ExitCode.OK
 
 

@@ -79,5 +79,7 @@ def write_skeleton(folder: Path, kind: str, name: str) -> Path:
     except FileExistsError as error:
         raise InputError(f"{path} exists already", "choose another name") from error
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror})", "choose another folder with --in DIR") from error
+        raise InputError(
+            f"{path} cannot be written ({error.strerror})", "choose another folder with --in DIR"
+        ) from error
     return path

@@ -67,10 +67,14 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
             printed.append(output.dim(f"      required by {output.safe(hit.via)}", asked.here.colour))
         if explain:
             signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
-            printed.append(output.dim("      " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour))
+            printed.append(
+                output.dim("      " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour)
+            )
     output.result("\n".join(printed))
     if explain:
-        output.notice(f"mode {found.mode}, confidence {found.confidence:.2f}, generation {asked.index.generation.number}")
+        output.notice(
+            f"mode {found.mode}, confidence {found.confidence:.2f}, generation {asked.index.generation.number}"
+        )
     if found.hits and found.unmatched:
         output.notice(f"notice: no capability mentions: {', '.join(found.unmatched)}")
 

@@ -17,7 +17,9 @@ from capdisc_indexer.types import Descriptor
 
 
 def show(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids or names; - reads them from stdin.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID...", help="Ids or names; - reads them from stdin.")
+    ] = None,
     embedding_text: Annotated[bool, typer.Option("--embedding-text", help="What is encoded, one text a line.")] = False,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
@@ -26,7 +28,9 @@ def show(
 
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
-    wanted = [identifier for each in ids or () for identifier in (sys.stdin.read().split() if each == "-" else [each])]
+    wanted = [
+        identifier for each in ids or () for identifier in (sys.stdin.read().splitlines() if each == "-" else [each])
+    ]
     if not wanted:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")
     with asking.opened(index_dir) as asked:

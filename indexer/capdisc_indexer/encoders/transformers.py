@@ -24,7 +24,10 @@ class TransformerEncoder:
         library = engines.sentence_transformers()
         try:
             self._model = library.SentenceTransformer(
-                _folder(name), device="cpu", local_files_only=True, trust_remote_code=False,
+                _folder(name),
+                device="cpu",
+                local_files_only=True,
+                trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
             )
         except Exception as error:

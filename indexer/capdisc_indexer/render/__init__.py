@@ -6,6 +6,5 @@ from capdisc_indexer.render import json_format, markdown, skills_xml, text, xml
 from capdisc_indexer.render.format import Format
 
 FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (text.FORMAT, markdown.FORMAT, xml.FORMAT, json_format.FORMAT, skills_xml.FORMAT)
+    each.name: each for each in (text.FORMAT, markdown.FORMAT, xml.FORMAT, json_format.FORMAT, skills_xml.FORMAT)
 }

@@ -59,18 +59,24 @@ def _kind_line(d: Descriptor) -> str:
 
 def _labelled(d: Descriptor) -> list[str]:
     risk = ", ".join(
-        part for part in (d.risk, "has side effects" if d.has_side_effects else "", "ask before use" if d.confirm else "") if part
+        part
+        for part in (d.risk, "has side effects" if d.has_side_effects else "", "ask before use" if d.confirm else "")
+        if part
     )
     fields: list[tuple[str, object]] = [
         ("When to use", one_line(d.usage_hint)), ("Requires", d.requires), ("Required secrets", d.secrets),
         ("Required programs", d.bins), ("Used together with", d.composed_with), ("Related", d.related), ("Risk", risk),
         ("Tags", d.tags), ("Allowed tools", d.extra.get("allowed-tools")),
     ]  # fmt: skip
-    return ["", *(f"{label}: {_listed(value)}" for label, value in fields if value)] if any(v for _, v in fields) else []
+    return (
+        ["", *(f"{label}: {_listed(value)}" for label, value in fields if value)] if any(v for _, v in fields) else []
+    )
 
 
 def _listed(value: object) -> str:
-    return ", ".join(one_line(str(each)) for each in value) if isinstance(value, (tuple, list)) else one_line(str(value))
+    return (
+        ", ".join(one_line(str(each)) for each in value) if isinstance(value, (tuple, list)) else one_line(str(value))
+    )
 
 
 def _properties(schema: Mapping[str, Any], depth: int) -> list[str]:
@@ -94,7 +100,9 @@ def _property(name: str, one: Mapping[str, Any], required: bool) -> str:
         text += f": {one_line(str(one['description']), 300)}"
     if isinstance(one.get("enum"), (list, tuple)):
         text += f" [{'|'.join(one_line(str(each), 40) for each in one['enum'][:20])}]"
-    return text + (f" (default: {one_line(json.dumps(one['default'], ensure_ascii=False), 80)})" if "default" in one else "")
+    return text + (
+        f" (default: {one_line(json.dumps(one['default'], ensure_ascii=False), 80)})" if "default" in one else ""
+    )
 
 
 def _type(one: Mapping[str, Any]) -> str:

@@ -51,4 +51,6 @@ def nonce(descriptor: Descriptor) -> str:
     """Eight digits that the content cannot contain on purpose, since they depend on all of it."""
     import hashlib
 
-    return hashlib.sha256(f"{descriptor.id}\0{descriptor.description}\0{descriptor.content}".encode("utf-8", "replace")).hexdigest()[:8]
+    return hashlib.sha256(
+        f"{descriptor.id}\0{descriptor.description}\0{descriptor.content}".encode("utf-8", "replace")
+    ).hexdigest()[:8]

@@ -1,6 +1,7 @@
 """The capability files directly in one folder, each with the files that belong to it."""
 
-# ruff: noqa: PTH -- paths are plain text here: they may hold bytes that are no text, and 10,000 folders count
+# Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000 folders takes long.
+# ruff: noqa: PTH112, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 

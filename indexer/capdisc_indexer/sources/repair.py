@@ -17,6 +17,7 @@ from capdisc_indexer.sources.yaml_reader import read_yaml
 from capdisc_indexer.types import Finding, Severity
 
 MAX_DEPTH = 8
+MAX_FINDINGS = 50  # of one file; whoever mends these sees the next
 MAX_CHARACTERS = 64 * 1024  # each field is parsed on its own, which is not worth it for more
 
 # A field or a list item: what stands before its value, and the value as far as this line goes.
@@ -125,6 +126,8 @@ class _Repair:
         self._note(slip, start, name, len(match["indent"]) + 1)
 
     def _note(self, slip: _Slip, number: int, name: str, column: int = 1) -> None:
+        if len(self.findings) >= MAX_FINDINGS:
+            return
         self.findings.append(
             Finding(
                 code=slip.code,

@@ -75,7 +75,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: Split) -> Descr
         bins=known.bins,
         risk=known.risk,
         hidden=known.hidden,
-        content=_clipped(fields, body, halves.body_line),
+        content=_clipped(fields, file.path, body, halves.body_line),
         usage_hint=known.usage_hint,
         extra=known.extra,
     )
@@ -126,11 +126,12 @@ def first_paragraph(body: str) -> str:
     return heading[:LONG_DESCRIPTION]
 
 
-def _clipped(fields: Fields, body: str, line: int) -> str:
+def _clipped(fields: Fields, path: str, body: str, line: int) -> str:
     kept = clip(body)
     if len(kept) < len(body):
         message = f"the body has {len(body)} characters; the first {len(kept)} are kept"
-        fields.note("body", Severity.INFO, "content-cut", message, "move long parts into files that it points to")
+        hint = "move long parts into files that it points to"
+        fields.findings.append(_finding(path, Severity.INFO, "content-cut", message, hint, line))
     return kept
 
 

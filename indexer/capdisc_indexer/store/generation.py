@@ -104,7 +104,9 @@ def publish(index_dir: Path, temporary: Path, facts: Mapping[str, Any], number: 
     """Make the built folder the published generation: digests, sync, rename, pointer, sync, in this order."""
     (temporary / "LEASE").touch(mode=0o600)
     files = {name: _entry(temporary / name) for name in sorted(_names(temporary))}
-    manifest = json.dumps({"schema_version": SCHEMA_VERSION, **facts, "files": files}, indent=1, sort_keys=True).encode()
+    manifest = json.dumps(
+        {"schema_version": SCHEMA_VERSION, **facts, "files": files}, indent=1, sort_keys=True
+    ).encode()
     (temporary / "MANIFEST").write_bytes(manifest)
     _sync_tree(temporary)
     final = folder(index_dir, number)

@@ -51,8 +51,18 @@ class Document:
     __slots__ = ("aliases", "body", "category", "head", "id", "kind", "name", "risk", "tags", "text")
 
     def __init__(
-        self, *, id: str, kind: str, category: str, tags: Sequence[str], risk: str, aliases: Sequence[str],
-        name: str, text: str, head: bytes, body: bytes,
+        self,
+        *,
+        id: str,
+        kind: str,
+        category: str,
+        tags: Sequence[str],
+        risk: str,
+        aliases: Sequence[str],
+        name: str,
+        text: str,
+        head: bytes,
+        body: bytes,
     ) -> None:
         self.id, self.kind, self.category, self.tags = id, kind, category, tags
         self.risk, self.aliases, self.name, self.text = risk or RISKS[0], aliases, name, text

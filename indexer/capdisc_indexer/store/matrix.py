@@ -1,8 +1,8 @@
 """The vectors as one flat int8 matrix on disk: exact search in about a millisecond, without the vector store's import.
 
-    matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is 127
-    owners.u32    n numbers: which capability each row belongs to
-    ids.txt       the capabilities' ids, one a line, in the order of those numbers
+matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is 127
+owners.u32    n numbers: which capability each row belongs to
+ids.txt       the capabilities' ids, one a line, in the order of those numbers
 """
 
 from __future__ import annotations

@@ -21,8 +21,10 @@ def load_folder(root: Path) -> Loaded:
     parts = [Loaded(findings=result.findings)]
     for file in result.files:
         data = read_bytes(file, SOURCES[file.format].limit_bytes)
-        is_data = isinstance(data, bytes)
-        parts.append(SOURCES[file.format].load(file, data) if is_data else Loaded(findings=(data,)))
+        if isinstance(data, Finding):
+            parts.append(Loaded(findings=(data,)))
+        else:
+            parts.append(SOURCES[file.format].load(file, data))
     return Loaded(
         descriptors=tuple(descriptor for part in parts for descriptor in part.descriptors),
         findings=tuple(finding for part in parts for finding in part.findings),

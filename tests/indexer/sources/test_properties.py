@@ -1,0 +1,118 @@
+"""Whatever a file holds, loading it returns findings and never raises."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.frontmatter import split
+from capdisc_indexer.sources.repair import repair
+from capdisc_indexer.types import Loaded
+
+MANIFEST = b"""name: send-mail
+kind: tool
+description: "Sends: a mail."
+tags: [a, b]
+requires: x, y
+edges: [{target: a, type: REQUIRES, weight: 0.5}]
+inputSchema: {properties: {to: {type: [string, 'null'], enum: [a, 1, null]}}, required: [to]}
+skillContent: docs/../x.md
+metadata: {a: {b: [1, 2.5, true, ~]}}
+---
+capabilities:
+  - {name: b, kind: tool, description: |- x}
+"""
+SKILL = b"""---
+name: send-mail
+description: >-
+  Sends a mail: now
+allowed-tools: Read, Bash(git:*)
+metadata: {openclaw: {requires: {bins: [a], env: [B]}}}
+---
+# Body
+"""
+
+
+def load(format_name: str, data: bytes) -> Loaded:
+    name = SOURCES[format_name].filenames[0]
+    path = f"/nowhere/at-all/{name}"
+    file = FoundFile(
+        path=path,
+        resolved=path,
+        size=len(data),
+        mtime_ns=0,
+        ctime_ns=0,
+        inode=0,
+        relative=f"at-all/{name}",
+        root="/nowhere",
+        root_order=0,
+        format=format_name,
+    )
+    return SOURCES[format_name].load(file, data)
+
+
+def check(loaded: Loaded) -> None:
+    assert loaded.descriptors or loaded.findings
+    for finding in loaded.findings:
+        assert finding.code and finding.message and finding.path
+        assert finding.line >= 1 and finding.column >= 1
+    for descriptor in loaded.descriptors:
+        assert descriptor.id and descriptor.name and descriptor.description
+    repr(loaded).encode()
+
+
+formats = st.sampled_from(sorted(SOURCES))
+# Pieces that mean something to the parsers, so that random texts get past the first line.
+pieces = st.sampled_from(
+    [
+        *"\n\n  :-[]{}\"'|>#&*!%@`,?\t\r~",
+        "---\n",
+        "name: ",
+        "kind: tool\n",
+        "description: ",
+        "\u2028",
+        "\x85",
+        "é",
+        "a",
+        "0",
+    ]
+)
+
+
+@given(formats, st.binary(max_size=200))
+def test_random_bytes_never_raise(format_name: str, data: bytes) -> None:
+    check(load(format_name, data))
+
+
+@given(formats, st.lists(pieces, max_size=60).map("".join))
+@example("skill", "---\nname: a\ndescription: '\u2028\n---\n")
+def test_random_fragments_never_raise(format_name: str, text: str) -> None:
+    check(load(format_name, text.encode()))
+    check(load(format_name, f"---\n{text}\n---\n".encode()))
+
+
+@settings(max_examples=300)
+@given(
+    formats,
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3), pieces | st.text(max_size=3)), min_size=1, max_size=4),
+)
+def test_mutated_files_never_raise(format_name: str, edits: list[tuple[int, int, str]]) -> None:
+    data = bytearray(SKILL if format_name == "skill" else MANIFEST)
+    for place, length, text in edits:
+        start = place % (len(data) + 1)
+        data[start : start + length] = text.encode("utf-8", "replace")
+    check(load(format_name, bytes(data)))
+
+
+@given(st.lists(pieces, max_size=60).map("".join))
+def test_a_split_loses_no_line_of_block_or_body(text: str) -> None:
+    halves = split(f"---\n{text}\n---\nbody")
+    if halves.block is not None:
+        assert text.startswith(halves.block.removesuffix("\n"))
+
+
+@given(st.lists(pieces, max_size=60).map("".join))
+def test_a_repair_keeps_the_number_of_lines(text: str) -> None:
+    assert repair(text)[0].count("\n") == text.count("\n")

@@ -1,0 +1,210 @@
+"""What a SKILL.md becomes, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from capdisc_indexer.types import Descriptor, Loaded
+
+Load = Callable[[Mapping[str, str | bytes]], Loaded]
+Codes = Callable[[Loaded], list[str]]
+
+
+def only(loaded: Loaded) -> Descriptor:
+    (descriptor,) = loaded.descriptors
+    return descriptor
+
+
+def skill(fields: str, body: str = "Body.\n") -> dict[str, str | bytes]:
+    return {"issue-triage/SKILL.md": f"---\n{fields}\n---\n{body}"}
+
+
+PLAIN = "name: issue-triage\ndescription: Sorts new issues."
+
+
+def test_a_plain_skill_is_read_without_a_finding(load: Load) -> None:
+    loaded = load(skill(PLAIN, "\n# Steps\n\nDo it.\n"))
+    found = only(loaded)
+    assert (found.id, found.kind, found.name, found.title) == (
+        "skill:issue-triage",
+        "skill",
+        "issue-triage",
+        "Issue Triage",
+    )
+    assert found.description == "Sorts new issues."
+    assert found.content == "# Steps\n\nDo it."
+    assert (found.category, found.hidden, found.source.pointer) == ("", False, "")
+    assert loaded.findings == ()
+
+
+def test_the_digest_is_that_of_the_file(load: Load) -> None:
+    from hashlib import sha256
+
+    files = skill(PLAIN)
+    content = files["issue-triage/SKILL.md"]
+    assert isinstance(content, str)
+    assert only(load(files)).source.content_hash == sha256(content.encode()).hexdigest()
+
+
+def test_all_optional_fields_find_their_place(load: Load) -> None:
+    found = only(
+        load(
+            skill(
+                PLAIN
+                + """
+license: MIT
+compatibility: Needs git
+version: 2.0.1
+category: work
+tags: [triage, issues]
+keywords: backlog, triage
+triggers:
+  - sort the issues, please
+examples: what is new?
+when_to_use: When issues pile up.
+allowed-tools: Read, Bash(git log, git diff) Edit
+color: red
+metadata:
+  displayName: Triage of Issues
+  version: 1.10
+  openclaw: {requires: {bins: [gh, jq], env: [GH_TOKEN]}, primaryEnv: GH_KEY}"""
+            )
+        )
+    )
+    assert (found.title, found.category, found.usage_hint) == ("Triage of Issues", "work", "When issues pile up.")
+    assert found.tags == ("triage", "issues", "backlog")
+    assert found.phrases == ("what is new?", "sort the issues, please")
+    assert (found.bins, found.secrets) == (("gh", "jq"), ("GH_TOKEN", "GH_KEY"))
+    assert found.extra["allowed-tools"] == ["Read", "Bash(git log, git diff)", "Edit"]
+    assert (found.extra["license"], found.extra["version"], found.extra["color"]) == ("MIT", "2.0.1", "red")
+    assert found.extra["metadata"]["version"] == "1.10"
+
+
+def test_category_and_tags_may_stand_below_the_metadata_of_a_client(load: Load) -> None:
+    found = only(load(skill(PLAIN + "\nmetadata: {skillport: {category: ops, tags: [a, b]}}")))
+    assert (found.category, found.tags) == ("ops", ("a", "b"))
+
+
+@pytest.mark.parametrize("field", ["disable-model-invocation: yes", "metadata:\n  internal: true"])
+def test_a_skill_kept_from_the_model_is_hidden(load: Load, field: str) -> None:
+    assert only(load(skill(f"{PLAIN}\n{field}"))).hidden
+
+
+def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> None:
+    loaded = load(skill("description: Sorts."))
+    assert only(loaded).id == "skill:issue-triage"
+    assert codes(loaded) == ["warning field-missing 2"]
+
+
+def test_without_front_matter_folder_and_text_must_do(load: Load, codes: Codes) -> None:
+    loaded = load({"pdf-merge/SKILL.md": "# Merge\n\n![logo](x.png)\n\nJoins PDF files\ninto one.\n\nMore.\n"})
+    assert (only(loaded).id, only(loaded).description) == ("skill:pdf-merge", "Joins PDF files into one.")
+    assert codes(loaded) == ["warning frontmatter-missing 1"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n \n", "---\nname: a\n---\nBody", "---\nname: a\ndescription: ' '\n---\n", "---\n---\n"]
+)
+def test_without_a_description_there_is_no_skill(load: Load, codes: Codes, text: str) -> None:
+    loaded = load({"a/SKILL.md": text})
+    assert loaded.descriptors == ()
+    assert any(code.startswith("error field-missing") for code in codes(loaded))
+
+
+@pytest.mark.parametrize("value", ["404", "no", "1.0", "2024-01-31", "1e3", "0777"])
+def test_a_name_that_others_read_as_number_or_date_stays_text(load: Load, codes: Codes, value: str) -> None:
+    loaded = load(skill(f"name: {value}\ndescription: Sorts."))
+    assert only(loaded).name == value
+    assert codes(loaded) == ["warning ambiguous-scalar 2"]
+
+
+@pytest.mark.parametrize("name", ["a" * 65, "a:b", "x*y"])
+def test_an_odd_name_is_kept_with_a_warning(load: Load, codes: Codes, name: str) -> None:
+    loaded = load(skill(f"name: '{name}'\ndescription: Sorts."))
+    assert only(loaded).name == name
+    assert [code.split()[0] for code in codes(loaded)] == ["warning"]
+
+
+def test_names_are_compared_in_normal_form(load: Load) -> None:
+    assert only(load(skill("name: cafe\u0301\ndescription: Coffee."))).name == "caf\u00e9"
+
+
+@pytest.mark.parametrize(("length", "kept", "count"), [(1_024, 1_024, 0), (1_025, 1_025, 1), (5_000, 4_096, 1)])
+def test_a_long_description_is_warned_of_and_a_very_long_one_cut(
+    load: Load, codes: Codes, length: int, kept: int, count: int
+) -> None:
+    loaded = load(skill(f"name: a\ndescription: {'d' * length}"))
+    assert len(only(loaded).description) == kept
+    assert len(codes(loaded)) == count
+
+
+def test_a_long_body_is_cut_at_a_line(load: Load, codes: Codes) -> None:
+    loaded = load(skill(PLAIN, "x" * 99 + "\n" + "line\n" * 20_000))
+    assert 60_000 < len(only(loaded).content) <= 65_536
+    assert only(loaded).content.endswith("line\n")
+    assert codes(loaded) == ["info content-cut 5"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["metadata: text", "tags: {a: 1}", "license: [a]", "allowed-tools: {a: b}", "category: [x]", "hidden: maybe"],
+)
+def test_a_field_of_the_wrong_type_is_a_warning(load: Load, codes: Codes, field: str) -> None:
+    loaded = load(skill(f"{PLAIN}\n{field}"))
+    assert only(loaded).name == "issue-triage"
+    assert "warning field-type 4" in codes(loaded)
+
+
+def test_a_secret_instead_of_its_name_is_never_repeated(load: Load) -> None:
+    loaded = load(skill(PLAIN + "\nmetadata: {openclaw: {requires: {env: [sk-live-12345, API_KEY]}}}"))
+    assert only(loaded).secrets == ("API_KEY",)
+    assert "secret-value" in [finding.code for finding in loaded.findings]
+    assert not any("sk-live" in finding.message + finding.hint for finding in loaded.findings)
+
+
+def test_a_repaired_description_is_complete_and_named_with_its_line(load: Load, codes: Codes) -> None:
+    loaded = load(skill("name: a\ndescription: Use when: the user asks\nlicense: MIT"))
+    assert only(loaded).description == "Use when: the user asks"
+    assert only(loaded).extra["license"] == "MIT"
+    assert codes(loaded) == ["warning yaml-unquoted-colon 3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("---\n- a\n---\n", "error yaml-not-mapping 2"),
+        ("---\nname: a\nname: b\ndescription: c\n---\n", "error yaml-duplicate-key 3"),
+        ("---\nname: a\n", "error frontmatter-unclosed 1"),
+        ("---\nname: a\ndescription: x\0y\n---\n", "error control-character 3"),
+        (b"---\nname: caf\xe9\n---\n", "error encoding 2"),
+        ("---\nname: a\n---\n".encode("utf-16"), "error encoding 1"),
+        ("---\nname: a\n---\n".encode("utf-16-le"), "error encoding 1"),
+        ("---\nname: a\n---\n".encode("utf-32"), "error encoding 1"),
+    ],
+)
+def test_an_unusable_file_is_one_error_with_its_line(load: Load, codes: Codes, text: str | bytes, code: str) -> None:
+    loaded = load({"a/SKILL.md": text})
+    assert loaded.descriptors == ()
+    assert codes(loaded) == [code]
+
+
+def test_crlf_and_a_byte_order_mark_leave_no_trace(load: Load, codes: Codes) -> None:
+    loaded = load(
+        {"a/SKILL.md": b"\xef\xbb\xbf---\r\nname: a\r\ndescription: >\r\n  one\r\n  two\r\n---\r\nx\r\ny\r\n"}
+    )
+    assert (only(loaded).description, only(loaded).content) == ("one two", "x\ny")
+    assert codes(loaded) == ["info byte-order-mark 1"]
+
+
+def test_another_casing_of_the_file_name_is_read_with_a_warning(load: Load, codes: Codes) -> None:
+    loaded = load({"a/skill.md": f"---\n{PLAIN}\n---\n"})
+    assert only(loaded).name == "issue-triage"
+    assert codes(loaded) == ["warning misnamed-manifest 1"]
+
+
+def test_another_casing_of_a_field_is_read_with_a_warning(load: Load, codes: Codes) -> None:
+    loaded = load(skill("Name: a\ndescription: b"))
+    assert only(loaded).name == "a"
+    assert codes(loaded) == ["warning unknown-key 2"]

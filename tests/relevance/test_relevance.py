@@ -1,0 +1,92 @@
+"""Floors on what search finds, on a catalogue of 120 capabilities and requests as people write them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer import encoders
+from capdisc_indexer.discover import discover
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import Query
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.relevance
+
+
+def _queries(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def _qrels() -> dict[str, dict[str, float]]:
+    qrels: dict[str, dict[str, float]] = {}
+    for line in (HERE / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        qid, identifier, grade = line.split("\t")
+        qrels.setdefault(qid, {})[identifier] = float(grade)
+    return qrels
+
+
+def _ndcg(ids: list[str], gold: dict[str, float]) -> float:
+    gained = sum(gold.get(identifier, 0.0) / math.log2(rank + 2) for rank, identifier in enumerate(ids[:10]))
+    best = sorted(gold.values(), reverse=True)[:10]
+    return gained / sum(grade / math.log2(rank + 2) for rank, grade in enumerate(best))
+
+
+def _measure(index_dir: Path, mode: str) -> tuple[float, float]:
+    """nDCG@10 and the share of queries whose best answer is among the first three, in percent."""
+    qrels, encoder, queries = _qrels(), encoders.load(), _queries("queries.jsonl")
+    gains, first = [], 0
+    with Index(index_dir) as index:
+        for query in queries:
+            gold = qrels[query["qid"]]
+            ids = [hit.id for hit in discover(index, Query(texts=(query["text"],)), encoder, mode).hits]
+            gains.append(_ndcg(ids, gold))
+            first += max(gold, key=gold.__getitem__) in ids[:3]
+    ndcg, share = 100 * sum(gains) / len(gains), 100 * first / len(queries)
+    print(f"\n{mode}: nDCG@10 {ndcg:.1f}, best answer in the first three {share:.1f} %")
+    return ndcg, share
+
+
+def test_hybrid_search_keeps_its_floor_and_beats_words_alone(office) -> None:
+    hybrid, share = _measure(office, "hybrid")
+    lexical, _ = _measure(office, "lexical")
+    assert hybrid >= 56
+    assert share >= 56
+    assert hybrid > lexical
+
+
+def test_most_nonsense_is_refused(office) -> None:
+    encoder, nonsense = encoders.load(), _queries("nonsense.jsonl")
+    with Index(office) as index:
+        answered = [q["text"] for q in nonsense if discover(index, Query(texts=(q["text"],)), encoder).hits]
+    print(f"\nrefused {len(nonsense) - len(answered)} of {len(nonsense)}")
+    assert len(answered) <= 4
+
+
+# Chosen by hand: a sentence without the author's own words, and the capability it means.
+SENTENCES = {
+    "put these three PDFs in one file": "skill:merge-pdfs",
+    "which commit broke the build": "skill:git-bisect",
+    "what will the weather be like in Oslo on Friday": "tool:weather-forecast",
+    "cancel tomorrow's dentist appointment": "tool:cancel-event",
+    "how much protein is in my lunch": "tool:count-calories",
+    "is this email a scam": "skill:phishing-check",
+    "how many euros are 200 dollars": "tool:convert-currency",
+    "turn on the lights in the kitchen": "tool:switch-lights",
+    "black out the names before we publish the contract": "skill:redact-pdf",
+    "remind me to call the bank at noon": "tool:set-reminder",
+    "which flights go to Lisbon next week": "tool:search-flights",
+    "our query takes forever, why": "skill:sql-query-tuning",
+}
+
+
+def test_ten_of_twelve_sentences_find_their_capability_in_the_first_three(capdisc, office) -> None:
+    known = set(capdisc("list", "--ids").out.split())
+    assert set(SENTENCES.values()) <= known
+    found = [
+        expected in capdisc("search", text, "--ids", "-k", "3").out.split() for text, expected in SENTENCES.items()
+    ]
+    assert sum(found) >= 10, [text for text, hit in zip(SENTENCES, found, strict=True) if not hit]
