@@ -6,25 +6,30 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 ACTIONS = (
-    "how do I {}?", "how can I {}", "how to {}", "I want to {}", "I need to {}", "can you {} for me?", "could you {}",
-    "please {}", "{}", "{}.", "{} please", "help me {}", "can you help me {}?", "I'd like to {}", "I'm trying to {}",
-    "is there a way to {}?", "what is the best way to {}?", "show me how to {}", "I have to {} today, what should I use?",
-    "we need something that can {}", "would you be able to {}?", "let's {}", "are you able to {}?", "what do I do to {}",
-    "I was wondering if you could {}", "tell me how i can {}", "go ahead and {}", "I'm looking for a way to {}",
+    "how do I {}?", "how can I {}", "how to {}", "I want to {}", "I need to {}", "can you {} for me?",
+    "could you {}", "please {}", "{}", "{}.", "{} please", "help me {}", "can you help me {}?",
+    "I'd like to {}", "I'm trying to {}", "is there a way to {}?", "what is the best way to {}?",
+    "show me how to {}", "I have to {} today, what should I use?", "we need something that can {}",
+    "would you be able to {}?", "let's {}", "are you able to {}?", "what do I do to {}",
+    "I was wondering if you could {}", "tell me how i can {}", "go ahead and {}",
+    "I'm looking for a way to {}",
 )  # fmt: skip
 THINGS = (
-    "I need {}", "{}", "find {}", "is there anything for {}?", "show me {}", "I'm looking for {}", "help me with {}",
-    "what can I use for {}?", "do you have {}?", "can you find me something about {}?", "tell me about {}",
-    "what is there for {}", "I have a question about {}", "can you get me {}", "where can I get {}?", "give me {}",
+    "I need {}", "{}", "find {}", "is there anything for {}?", "show me {}", "I'm looking for {}",
+    "help me with {}", "what can I use for {}?", "do you have {}?", "can you find me something about {}?",
+    "tell me about {}", "what is there for {}", "I have a question about {}", "can you get me {}",
+    "where can I get {}?", "give me {}",
 )  # fmt: skip
 EVERYDAY = (
-    "what is the {} of {}?", "tell me about {} and {}", "I need a {} for {}", "why does my {} {}?", "where is the {} {}",
-    "can you {} the {} for me", "how many {} are there in {}?", "I would like some {} {}", "is {} better than {}?",
-    "my {} is about {}", "please check the {} of my {}", "find {} near {}", "{} {}", "{} {} {}", "a {} with {} and {}",
-    "I don't understand {}, please explain {}", "we talked about {} before {}", "what does {} mean for {}", "show {} {}",
-    "when was {} {}", "who is {} {}?", "give me a list of {} {}", "make {} {} {}", "i lost my {}, what about {}?",
+    "what is the {} of {}?", "tell me about {} and {}", "I need a {} for {}", "why does my {} {}?",
+    "where is the {} {}", "can you {} the {} for me", "how many {} are there in {}?",
+    "I would like some {} {}", "is {} better than {}?", "my {} is about {}", "please check the {} of my {}",
+    "find {} near {}", "{} {}", "{} {} {}", "a {} with {} and {}", "I don't understand {}, please explain {}",
+    "we talked about {} before {}", "what does {} mean for {}", "show {} {}", "when was {} {}",
+    "who is {} {}?", "give me a list of {} {}", "make {} {} {}", "i lost my {}, what about {}?",
 )  # fmt: skip
 OPENINGS = ("Hi, ", "Hey! ", "Hello there. ", "Quick question: ", "I'm new to this. ", "For my project, ", "ok so ")
 CLOSINGS = (" Thanks!", " Can you assist me?", " right now", " as soon as possible", " thank you", " It's urgent.")
@@ -43,55 +48,11 @@ ARTICLE = re.compile(
     r"^(?:an?|the|this is an?|this|my|yet another|simple|easy|fast|lightweight|python)\s+", re.IGNORECASE
 )
 CUT = re.compile(r"[.;:!?]\s|[.;:!?]$|\(|\s[-–|]\s|,\s(?:and\s)?(?:with|including|using|built|which|written|based)")
-STOP = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "can",
-        "for",
-        "from",
-        "has",
-        "have",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "that",
-        "the",
-        "this",
-        "to",
-        "use",
-        "used",
-        "using",
-        "via",
-        "with",
-        "you",
-        "your",
-        "which",
-        "all",
-        "any",
-        "based",
-        "simple",
-        "easy",
-        "fast",
-        "python",
-        "library",
-        "package",
-        "module",
-        "node",
-        "javascript",
-    ]
+STOP_WORDS = (
+    "a an and are as at be by can for from has have in into is it its of on or that the this to use used using via "
+    "with you your which all any based simple easy fast python library package module node javascript"
 )
+STOP = frozenset(STOP_WORDS.split())
 
 
 class Verbs:
@@ -103,7 +64,7 @@ class Verbs:
         for summary in summaries:
             tokens = re.findall(r"[a-z]+", summary.lower())
             words.update(tokens)
-            after_to.update(word for before, word in zip(tokens, tokens[1:], strict=False) if before == "to")
+            after_to.update(word for before, word in pairwise(tokens) if before == "to")
         self._base: dict[str, str] = {}
         for verb, count in sorted(after_to.items(), key=lambda item: item[1]):
             if count >= 10 and len(verb) > 2 and verb not in STOP and max(words[g] for g in _gerunds(verb)) >= 6:

@@ -1,12 +1,12 @@
 """Train the static embedding model that capdisc ships, from lists of packages and a sentence-transformers teacher.
 
-    python train_static.py --packages pypi.tsv npm.tsv --teacher path/to/all-MiniLM-L6-v2 --out ../capdisc_indexer/encoders/model
+    python train_static.py --packages pypi.tsv npm.tsv --teacher all-MiniLM-L6-v2 --out ../capdisc_indexer/encoders/model
 
 A list is a tab-separated file whose first line names the columns; `name` and `summary` are read. The teacher is a
 sentence-transformers folder with a WordPiece `tokenizer.json`. The steps: clean the summaries, write a request for
-each, let the teacher read a sample of both and of some longer texts, start every row of the table from the teacher's
+each, let the teacher read a sample of both, some longer texts and sentences of random words, start every row of the table from the teacher's
 vector of that vocabulary entry, then pull the table's sentence vectors to the teacher's. Needs torch,
-sentence-transformers, tokenizers, safetensors; takes about half an hour on two cores, nearly all of it the teacher's.
+sentence-transformers, tokenizers, safetensors; takes about twenty minutes on two cores, most of it the teacher's.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from teacher import Teacher, principal_directions
 from tokenizers import Tokenizer
 from torch import Tensor
 from vocabulary import UNKNOWN, build_tokenizer, count_tokens, encode, spelling, whole_words
+
+
+LAYOUTS = ("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +107,12 @@ def save(out: Path, tokenizer: Tokenizer, student: Student) -> None:
 
 def _description(package: Package, rng: random.Random) -> str:
     """The summary with the name before it, after it, or without it."""
-    layout = rng.choice(
-        ("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}")
-    )
-    return layout.format(name=package.name, words=package.words, summary=package.summary)
+    return rng.choice(LAYOUTS).format(name=package.name, words=package.words, summary=package.summary)
 
 
 def _entries(tokenizer: Tokenizer) -> list[str]:
-    return sorted(tokenizer.get_vocab(), key=tokenizer.token_to_id)
+    vocabulary = tokenizer.get_vocab()
+    return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
 def _teacher_vectors(teacher: Teacher, texts: list[str], cache: Path | None) -> Tensor:

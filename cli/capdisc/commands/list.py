@@ -77,16 +77,26 @@ def _cost(asked: asking.Asked, heads: list[dict[str, Any]], json: bool) -> int:
     count = token_count()
     counted = sorted(((count(asked.index.dump(head)), head["id"]) for head in heads), key=lambda row: (-row[0], row[1]))
     total, budget = sum(tokens for tokens, _ in counted), asked.config["budget"]
-    saved = round(100 * (1 - budget / total), 1) if total > budget else 0.0
+    # What clients that load bodies on demand put into every prompt all the same.
+    listing = sum(count(f"{head['name']}: {head['description']}\n") for head in heads)
     if json:
-        facts = {"tokenizer": TOKENIZER, "total": total, "budget": budget, "saved_percent": saved}
+        facts = {"tokenizer": TOKENIZER, "total": total, "listing": listing, "budget": budget}
+        facts |= {"saved_percent": _saved(budget, total), "saved_percent_of_listing": _saved(budget, listing)}
         output.document(facts | {"each": [{"id": identifier, "tokens": tokens} for tokens, identifier in counted]})
     else:
         rows = ((f"{tokens:,}", identifier) for tokens, identifier in counted)
         output.lines(output.table(("tokens", "capability"), rows))
-        whole = f"{total:,} tokens ({TOKENIZER}) for all {len(counted):,} in full"
-        output.lines([f"{whole}; a rendered context has at most {budget:,}: {saved} % fewer"])
+        output.lines(
+            [
+                f"all {len(counted):,} in full: {total:,} tokens ({TOKENIZER}); names and descriptions alone: {listing:,}",
+                f"a rendered context: at most {budget:,}, {_saved(budget, total)} % and {_saved(budget, listing)} % fewer",
+            ]
+        )
     return ExitCode.OK
+
+
+def _saved(budget: int, tokens: int) -> float:
+    return round(100 * (1 - budget / tokens), 1) if tokens > budget else 0.0
 
 
 def _shadowed(asked: asking.Asked, json: bool) -> int:
