@@ -1,12 +1,13 @@
 """Train the static embedding model that capdisc ships, from lists of packages and a sentence-transformers teacher.
 
-    python train_static.py --packages pypi.tsv npm.tsv --teacher all-MiniLM-L6-v2 --out ../capdisc_indexer/encoders/model
+    python train_static.py --packages pypi.tsv npm.tsv --teacher all-MiniLM-L6-v2 --out DIR
 
 A list is a tab-separated file whose first line names the columns; `name` and `summary` are read. The teacher is a
 sentence-transformers folder with a WordPiece `tokenizer.json`. The steps: clean the summaries, write a request for
-each, let the teacher read a sample of both, some longer texts and sentences of random words, start every row of the table from the teacher's
-vector of that vocabulary entry, then pull the table's sentence vectors to the teacher's. Needs torch,
-sentence-transformers, tokenizers, safetensors; takes about twenty minutes on two cores, most of it the teacher's.
+each, let the teacher read a sample of both, some longer texts and sentences of random words, start every row of the
+table from the teacher's vector of that vocabulary entry, then pull the table's sentence vectors to the teacher's.
+Needs torch, sentence-transformers, tokenizers, safetensors; takes about twenty minutes on two cores, most of it the
+teacher's.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from teacher import Teacher, principal_directions
 from tokenizers import Tokenizer
 from torch import Tensor
 from vocabulary import UNKNOWN, build_tokenizer, count_tokens, encode, spelling, whole_words
-
 
 LAYOUTS = ("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}")
 

@@ -21,7 +21,7 @@ from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.counting import learn
 from capdisc_indexer.tiers import Material, assemble
 from capdisc_indexer.tokens import TokenCounter
-from capdisc_indexer.types import BuildOptions, Budgets, Query, Severity
+from capdisc_indexer.types import Budgets, BuildOptions, Query, Severity
 
 BUDGET = 1_850
 QUERIES = 200
@@ -91,7 +91,8 @@ def _fits(index: Index, evaluation: Path) -> bool:
             counter.learn(overview["counts"])
             for descriptor, stored in found:
                 learn(counter, form, descriptor, stored)
-            material = Material(overview=overview["categories"], descriptors=[descriptor for descriptor, _ in found])
+            descriptors = [descriptor for descriptor, _ in found]
+            material = Material(overview=overview["categories"], descriptors=descriptors)
             budgets = Budgets(total=BUDGET) if form.levels != (1,) else Budgets(tier1=BUDGET, total=BUDGET)
             context = assemble(material, ranking, form, budgets, counter)
             tokens.append(count(form.printed(form, context)))
@@ -106,7 +107,7 @@ def _fits(index: Index, evaluation: Path) -> bool:
 
 
 def _queries(evaluation: Path) -> list[str]:
-    lines = [line for path in sorted(evaluation.glob("*/queries.jsonl")) for line in path.read_text().splitlines()]
+    lines = [line for path in sorted(evaluation.glob("*/queries.jsonl")) for line in path.open()]
     return [json.loads(line)["text"] for line in random.Random(0).sample(lines, QUERIES)]
 
 

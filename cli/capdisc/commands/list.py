@@ -86,12 +86,10 @@ def _cost(asked: asking.Asked, heads: list[dict[str, Any]], json: bool) -> int:
     else:
         rows = ((f"{tokens:,}", identifier) for tokens, identifier in counted)
         output.lines(output.table(("tokens", "capability"), rows))
-        output.lines(
-            [
-                f"all {len(counted):,} in full: {total:,} tokens ({TOKENIZER}); names and descriptions alone: {listing:,}",
-                f"a rendered context: at most {budget:,}, {_saved(budget, total)} % and {_saved(budget, listing)} % fewer",
-            ]
-        )
+        names = f"names and descriptions alone: {listing:,}"
+        output.lines([f"all {len(counted):,} in full: {total:,} tokens ({TOKENIZER}); {names}"])
+        fewer = f"{_saved(budget, total)} % and {_saved(budget, listing)} % fewer"
+        output.lines([f"a rendered context: at most {budget:,}, {fewer}"])
     return ExitCode.OK
 
 

@@ -59,17 +59,15 @@ def search(
 def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]], explain: bool) -> None:
     width = max((len(hit.id) for hit in found.hits), default=0)
     printed: list[str] = []
-    for hit in found.hits:
+    for rank, hit in enumerate(found.hits, 1):
         description = one_line(heads[hit.id]["description"], 96)
         label = output.bold(output.safe(hit.id.ljust(min(width, 44))), asked.here.colour)
-        printed.append(f"{hit.relevance:4.2f}  {label}  {output.safe(description)}")
+        printed.append(f"{rank:2}  {label}  {output.safe(description)}")
         if hit.via:
-            printed.append(output.dim(f"      required by {output.safe(hit.via)}", asked.here.colour))
+            printed.append(output.dim(f"    required by {output.safe(hit.via)}", asked.here.colour))
         if explain:
             signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
-            printed.append(
-                output.dim("      " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour)
-            )
+            printed.append(output.dim("    " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour))
     output.result("\n".join(printed))
     if explain:
         output.notice(
