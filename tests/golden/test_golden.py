@@ -1,0 +1,37 @@
+"""Whole outputs on the small catalogue. `just golden` writes them anew; read the diff before you commit it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parent.parent
+WRITE = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
+QUERY = "send the customer an invoice"
+CASES = {
+    "render.txt": ("render", QUERY, "--budget", "900"),
+    "render.md": ("render", QUERY, "--budget", "900", "--format", "markdown"),
+    "render.xml": ("render", QUERY, "--budget", "900", "--format", "xml"),
+    "render.json": ("render", QUERY, "--budget", "900", "--format", "json"),
+    "skills.xml": ("render", "--format", "skills-xml", "--budget", "5000"),
+    "overview.txt": ("render",),
+    "show.txt": ("show", "tool:send-invoice"),
+    "show.json": ("show", "tool:sales-report", "--json"),
+    "list.txt": ("list",),
+    "search.txt": ("search", QUERY, "--explain"),
+    "broken.txt": ("validate", str(REPOSITORY / "fixtures" / "catalogs" / "broken")),
+}
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("name", CASES)
+def test_the_output_is_what_it_was(capdisc, small, name) -> None:
+    made = capdisc(*CASES[name])
+    printed = (made.out + made.err).replace(str(REPOSITORY), "REPOSITORY")
+    path = HERE / name
+    if WRITE:
+        path.write_text(printed, encoding="utf-8")
+    assert printed == path.read_text(encoding="utf-8")
