@@ -53,7 +53,7 @@ def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str 
     chosen = mode or asked.config["mode"]
     if chosen not in MODES:
         raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
-    encoder = None if chosen == "lexical" else _encoder(encoder_name or asked.config["encoder"])
+    encoder = None if chosen == "lexical" else _encoder(encoder_name or asked.config["encoder"] or asked.index.generation.encoder)
     found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
     for text in found.degraded:
         output.notice(f"notice: {text}")
@@ -61,6 +61,8 @@ def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str 
 
 
 def _encoder(name: str) -> Encoder | None:
+    if not name:
+        return None
     try:
         return encoders.load(name)
     except EncoderError as error:

@@ -32,12 +32,13 @@ def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progres
         last = load_previous(index_dir, options.rebuild)
         changes = reconcile(roots, last.files, last.scanned_at_ns, options.verify, progress)
         last = replace(last, roots=tuple(map(str, roots)))
-        encoder, degraded = _encoder(options.encoder)
+        name = options.encoder or (last.generation.encoder if last.generation else "") or encoders.SHIPPED
+        encoder, degraded = _encoder(name)
         if last.generation is not None and _unchanged(last, changes, encoder):
             fresh, embedded, published = last.generation, 0, False
             remember_scan(index_dir, last, changes, now_ns)
         else:
-            fresh, embedded = publish(index_dir, last, changes, encoder, now_ns, progress)
+            fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, progress)
             published = True
     return BuildReport(
         generation=fresh,

@@ -25,7 +25,7 @@ class Setting:
 SETTINGS: dict[str, Setting] = {
     "roots": Setting([], "CAPDISC_DIRS", "folders to scan beside the conventional ones"),
     "index_dir": Setting("", "CAPDISC_INDEX_DIR", "where the index lies; empty: the user's cache folder"),
-    "encoder": Setting("static", "CAPDISC_ENCODER", "static, or a sentence-transformers model by name or path"),
+    "encoder": Setting("", "CAPDISC_ENCODER", "static, or a sentence-transformers model; empty: as the index was made"),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
     "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
     "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),

@@ -27,7 +27,13 @@ from capdisc_indexer.types import Descriptor, Generation
 
 
 def publish(
-    index_dir: Path, last: Previous, changes: Changes, encoder: Encoder | None, now_ns: int, progress: Progress
+    index_dir: Path,
+    last: Previous,
+    changes: Changes,
+    encoder: Encoder | None,
+    name: str,
+    now_ns: int,
+    progress: Progress,
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
     counter = TokenCounter(engines.token_count)
@@ -39,6 +45,7 @@ def publish(
         _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
         progress("Writing", 1, 1)
         facts = {
+            "encoder": name if encoder else "",
             "fingerprint": encoder.fingerprint if encoder else "",
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "counts": {

@@ -202,6 +202,7 @@ class Generation:
 
     number: int
     schema_version: int
+    encoder: str
     fingerprint: str
     counts: Mapping[str, int]
     files: Mapping[str, Any]
@@ -210,9 +211,9 @@ class Generation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """How to build: which encoder, and how much of the last build to trust."""
+    """How to build: which encoder (None: the last build's), and how much of the last build to trust."""
 
-    encoder: str = "static"
+    encoder: str | None = None
     rebuild: bool = False
     verify: bool = False
     lock_timeout_s: float = 10.0

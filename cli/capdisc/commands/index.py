@@ -52,9 +52,10 @@ def index(
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
-def _encoder(name: str, here: runtime.Runtime) -> str:
+def _encoder(name: str, here: runtime.Runtime) -> str | None:
+    """The name, or the absolute path where it names a folder; None when the last build's encoder is meant."""
     path = here.expand(Path(name))
-    return str(path) if path.is_dir() else name
+    return str(path) if name and path.is_dir() else name or None
 
 
 def _roots(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
