@@ -53,7 +53,11 @@ def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str 
     chosen = mode or asked.config["mode"]
     if chosen not in MODES:
         raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
-    encoder = None if chosen == "lexical" else _encoder(encoder_name or asked.config["encoder"] or asked.index.generation.encoder)
+    encoder = (
+        None
+        if chosen == "lexical"
+        else _encoder(encoder_name or asked.config["encoder"] or asked.index.generation.encoder)
+    )
     found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
     for text in found.degraded:
         output.notice(f"notice: {text}")

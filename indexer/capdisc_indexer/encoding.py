@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.background import background
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.previous import Previous
@@ -29,6 +30,7 @@ class Encoded:
     rows: int
     embedded: int
     reused: int
+    background: float = 0.0
 
 
 def text_hashes(descriptor: Descriptor) -> tuple[str, ...]:
@@ -61,7 +63,12 @@ def write_vectors(
         target / "vectors", [ids[o] for o, _, _ in rows], [p for _, p, _ in rows], [h for *_, h in rows], all_rows
     )
     matrix.write(target / "matrix", all_rows, [owner for owner, _, _ in rows], ids)
-    return Encoded(rows=len(rows), embedded=len(missing), reused=len(hashes) - len(missing))
+    return Encoded(
+        rows=len(rows),
+        embedded=len(missing),
+        reused=len(hashes) - len(missing),
+        background=background(encoder, all_rows),
+    )
 
 
 def _reusable(last: Previous, encoder: Encoder) -> tuple[dict[str, int], NDArray[Any]]:

@@ -18,9 +18,9 @@ from capdisc_indexer.types import Hit, Query, Ranking
 LEAST_RELEVANCE = 0.12
 # How many hits are judged; the order is settled before, so that the first ones are what counts.
 JUDGED = 20
-# Cosine of a query to its nearest capability: 95 % of nonsense stays below about 0.45, half of all real queries pass
-# 0.56 (eight data sets, the shipped encoder).
-BACKGROUND, STRONG = 0.28, 0.70
+# How far above what meaningless queries reach a cosine has to be to stand for a full match: half of all real queries
+# come closer than that (eight data sets, the shipped encoder).
+STRONG = 0.42
 
 
 def judge(
@@ -50,8 +50,8 @@ def _judged(
 ) -> Hit:
     present = frozenset(index.documents.analyse(lexical_document(from_record(heads[hit.id]))))
     covered = max((ranking.coverage(each.information, present) for each in found), default=0.0)
-    cosine = hit.signals.get("cosine", 0.0)
-    similar = None if mode == "lexical" else ranking.similarity(cosine, BACKGROUND, STRONG)
+    cosine, level = hit.signals.get("cosine", 0.0), index.generation.background
+    similar = None if mode == "lexical" else ranking.similarity(cosine, level, level + STRONG)
     signals = {**hit.signals, "coverage": round(covered, 4)}
     return replace(hit, relevance=round(ranking.relevance(covered, similar), 4), signals=signals)
 

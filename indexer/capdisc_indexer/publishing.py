@@ -47,6 +47,7 @@ def publish(
         facts = {
             "encoder": name if encoder else "",
             "fingerprint": encoder.fingerprint if encoder else "",
+            "background": encoded.background,
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "counts": {
                 "capabilities": len(finals(files)),

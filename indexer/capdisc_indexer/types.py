@@ -198,12 +198,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """One published state of the index."""
+    """One published state of the index. `background` is the cosine that meaningless queries reach in it."""
 
     number: int
     schema_version: int
     encoder: str
     fingerprint: str
+    background: float
     counts: Mapping[str, int]
     files: Mapping[str, Any]
     built_at: str
