@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PROBES = 64
 PERCENTILE = 75
 _SYLLABLES = (
-    "ba bi bo bu da de di do fa fe fi ga go gri ka ke ki ko lo lu ma me mi mo na ne ni no pa pe pi po qua ra re ri ro sa "
-    "se si so ta te ti to tra va ve vi vo wa we xi ya zo zu ble fru ploz snar gnix quorp zimb"
+    "ba bi bo bu da de di do fa fe fi ga go gri ka ke ki ko lo lu ma me mi mo na ne ni no pa pe pi po qua ra re ri ro "
+    "sa se si so ta te ti to tra va ve vi vo wa we xi ya zo zu ble fru ploz snar gnix quorp zimb"
 ).split()
 
 
