@@ -17,7 +17,7 @@ from capdisc_indexer.discover import MODES, discover
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import EncoderError, UsageError
 from capdisc_indexer.index import Index
-from capdisc_indexer.store.lexical import RISKS
+from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.types import Query, Ranking
 
 

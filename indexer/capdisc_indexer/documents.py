@@ -12,8 +12,10 @@ from capdisc_indexer.previous import Previous
 from capdisc_indexer.records import from_record, to_bytes, to_record
 from capdisc_indexer.render.counting import stored_counts
 from capdisc_indexer.state import FileState
-from capdisc_indexer.store import generation, lexical
-from capdisc_indexer.store.lexical import Document, Documents, alias_key
+from capdisc_indexer.store import generation, writer
+from capdisc_indexer.store.lexical import Documents
+from capdisc_indexer.store.schema import alias_key
+from capdisc_indexer.store.writer import Document
 from capdisc_indexer.tokens import TokenCounter
 from capdisc_indexer.types import Descriptor
 
@@ -38,11 +40,11 @@ def write_documents(
     added = (make_document(fresh[key], counter) for key in sorted(fresh))
     if last.folder is None or deleted > MAX_DELETED_SHARE * len(now) + 50:
         kept = _kept(last.folder, set(now) - set(fresh)) if last.folder else iter(())
-        lexical.write(target, (), (*kept, *added))
+        writer.write(target, (), (*kept, *added))
         return 0
     target.mkdir(parents=True)
     generation.clone(last.folder / "text", target, lambda name: name in _JSON_FILES)
-    lexical.write(target, removed, added)
+    writer.write(target, removed, added)
     return deleted
 
 

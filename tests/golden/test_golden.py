@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ CASES = {
 def test_the_output_is_what_it_was(capdisc, small, name) -> None:
     made = capdisc(*CASES[name])
     printed = (made.out + made.err).replace(str(REPOSITORY), "REPOSITORY")
+    printed = re.sub("not JSON: .*", "not JSON: …", printed)  # each version of Python has its own words
     path = HERE / name
     if WRITE:
         path.write_text(printed, encoding="utf-8")

@@ -1,118 +1,34 @@
-"""The documents and their words, in tantivy.
-
-Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the weight. More fields, or a
-heavier name, lost up to 12 points. The document itself is kept as two stored values: `head` (all but the long parts,
-enough to list, filter and summarise) and `body` (content and schemas).
-"""
+"""Read the documents and search their words, in tantivy. User text never reaches its query parser."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.store.schema import ANALYSER, NAME_WEIGHT, RISKS, alias_key, analyser, schema
 from capdisc_indexer.text import lexical_text, without_stop_words
 from capdisc_indexer.types import Query
 
-ANALYSER = "capdisc"
-NAME_WEIGHT = 0.3
 MAX_TERMS = 64
 MAX_QUERY_CHARACTERS = 4_096
-_HEAP_BYTES = 64_000_000
 _REBUILD = "run: capdisc index --rebuild"
-RISKS = ("low", "medium", "high", "critical")
-
-
-def _schema() -> Any:
-    builder = engines.tantivy().SchemaBuilder()
-    for field in ("id", "kind", "category", "tag", "risk", "alias"):
-        builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("name", tokenizer_name=ANALYSER, index_option="freq")
-    builder.add_text_field("text", tokenizer_name=ANALYSER, index_option="freq")
-    builder.add_bytes_field("head", stored=True)
-    builder.add_bytes_field("body", stored=True)
-    return builder.build()
-
-
-def _analyser() -> Any:
-    t = engines.tantivy()
-    filters = (t.Filter.remove_long(60), t.Filter.lowercase(), t.Filter.ascii_fold(), t.Filter.stemmer("english"))
-    builder = t.TextAnalyzerBuilder(t.Tokenizer.simple())
-    for each in filters:
-        builder = builder.filter(each)
-    return builder.build()
-
-
-class Document:
-    """What the text index is given for one capability."""
-
-    __slots__ = ("aliases", "body", "category", "head", "id", "kind", "name", "risk", "tags", "text")
-
-    def __init__(
-        self,
-        *,
-        id: str,
-        kind: str,
-        category: str,
-        tags: Sequence[str],
-        risk: str,
-        aliases: Sequence[str],
-        name: str,
-        text: str,
-        head: bytes,
-        body: bytes,
-    ) -> None:
-        self.id, self.kind, self.category, self.tags = id, kind, category, tags
-        self.risk, self.aliases, self.name, self.text = risk or RISKS[0], aliases, name, text
-        self.head, self.body = head, body
-
-
-def write(target: Path, removed: Iterable[str], added: Iterable[Document]) -> None:
-    """Bring the text index in `target` up to date (made when missing); durable when this returns."""
-    t = engines.tantivy()
-    target.mkdir(parents=True, exist_ok=True)
-    with engines.contained("the text index could not be written", "free some disk space, or choose --index-dir DIR"):
-        index = t.Index(_schema(), path=str(target), reuse=True)
-        index.register_tokenizer(ANALYSER, _analyser())
-        # One thread: documents keep their order, so that equal scores come out in the same order every time.
-        writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-        for identifier in removed:
-            writer.delete_documents_by_term("id", identifier)
-        for document in added:
-            writer.add_document(_tantivy_document(document))
-        writer.commit()
-        writer.wait_merging_threads()
-
-
-def _tantivy_document(document: Document) -> Any:
-    made = engines.tantivy().Document()
-    for field in ("id", "kind", "category", "risk"):
-        made.add_text(field, getattr(document, field))
-    for tag in document.tags:
-        made.add_text("tag", tag)
-    for alias in document.aliases:
-        made.add_text("alias", alias)
-    made.add_text("name", lexical_text(document.name))
-    made.add_text("text", document.text)
-    made.add_bytes("head", document.head)
-    made.add_bytes("body", document.body)
-    return made
 
 
 class Documents:
     """An open, read-only view of one text index."""
 
     def __init__(self, source: Path) -> None:
-        self._schema = _schema()
+        self._schema = schema()
         self._scratch: str | None = None
         with engines.contained("the text index could not be opened", _REBUILD):
             index = self._open(source)
-            index.register_tokenizer(ANALYSER, _analyser())
+            index.register_tokenizer(ANALYSER, analyser())
             index.config_reader("manual")
             self._searcher = index.searcher()
-        self._analyser = _analyser()
+        self._analyser = analyser()
 
     def _open(self, source: Path) -> Any:
         t = engines.tantivy()
@@ -215,11 +131,6 @@ def _filters(query: Query) -> list[tuple[str, Sequence[str]]]:
 
 def _simple_words(text: str) -> list[str]:
     return "".join(char if char.isalnum() or char == "'" else " " for char in text).split()
-
-
-def alias_key(name: str) -> str:
-    """The form under which ids and names are looked up: case and the choice of separator do not matter."""
-    return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def decode_head(document: Any) -> dict[str, Any]:
