@@ -17,9 +17,12 @@ from capdisc_indexer.errors import BusyError, CapdiscError, EncoderError, IndexS
 
 COMMANDS = ("index", "search", "render", "show", "list", "validate", "status", "config", "init", "new")
 _EXIT: dict[type[CapdiscError], ExitCode] = {
-    UsageError: ExitCode.USAGE, InputError: ExitCode.BAD_INPUT, EncoderError: ExitCode.BAD_INPUT,
-    IndexStateError: ExitCode.INDEX, BusyError: ExitCode.BUSY,
-}  # fmt: skip
+    UsageError: ExitCode.USAGE,
+    InputError: ExitCode.BAD_INPUT,
+    EncoderError: ExitCode.BAD_INPUT,
+    IndexStateError: ExitCode.INDEX,
+    BusyError: ExitCode.BUSY,
+}
 
 
 def _version(wanted: bool) -> None:
@@ -31,9 +34,12 @@ def _version(wanted: bool) -> None:
 def make(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     """The application with these commands; their modules are imported now, and no others."""
     app = typer.Typer(
-        name="capdisc", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-        pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
-    )  # fmt: skip
+        name="capdisc",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
     @app.callback()
     def main(
@@ -61,7 +67,7 @@ def run(argv: list[str]) -> int:
     """Run one command line and give its exit code. Nothing that goes wrong leaves as a traceback."""
     named = tuple(word for word in argv[:1] if word in COMMANDS)
     try:
-        code = make(named or COMMANDS)(args=argv, prog_name="capdisc", standalone_mode=False)
+        code = make(named or COMMANDS)(args=argv or ["--help"], prog_name="capdisc", standalone_mode=False)
         return int(code or ExitCode.OK)
     except BaseException as error:
         return _failed(error, named)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,9 @@ from capdisc_indexer.errors import EncoderError, UsageError
 from capdisc_indexer.index import Index
 from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.types import Query, Ranking
+
+# Lines on stdin that are fused as queries of their own.
+MAX_LINES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +42,14 @@ def opened(index_dir: Path | None) -> Iterator[Asked]:
 
 
 def texts_of(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
-    """The queries: the words as one, each `--also`, and the lines of stdin where `-` asks for them."""
+    """The queries: the words as one, each `--also`, and where `-` asks for it, stdin: a few lines are queries of their
+    own, more than that is one text."""
     given = list(words or ())
-    piped = [line.strip() for line in sys.stdin.read().splitlines()] if "-" in given else []
     own = " ".join(word for word in given if word != "-").strip()
-    return tuple(text for text in (own, *(also or ()), *piped) if text.strip())
+    piped = runtime.stdin_text() if "-" in given else ""
+    lines = [line for line in piped.splitlines() if line.strip()]
+    texts = (own, *(also or ()), *(lines if len(lines) <= MAX_LINES else (piped,)))
+    return tuple(text.strip() for text in texts if text.strip())
 
 
 def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str | None = None) -> Ranking:
@@ -93,9 +98,10 @@ def check(asked: Asked, query: Query) -> None:
         raise UsageError(f"unknown risk {query.max_risk!r}", f"one of: {', '.join(RISKS)}")
 
 
-def piped(here: runtime.Runtime) -> tuple[str, ...]:
-    """What a pipe on stdin says, as one query; nothing when stdin is a terminal or empty."""
-    if here.stdin_is_terminal:
-        return ()
-    text = sys.stdin.read().strip()
-    return (text,) if text else ()
+def whole_text(here: runtime.Runtime, words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
+    """The queries of a prompt: as `texts_of`, but stdin is one text however many lines it has, and is read without
+    being asked for when nothing else is given and it is not a terminal."""
+    given = [word for word in words or () if word != "-"]
+    asked = "-" in (words or ()) or not (given or also or here.stdin_is_terminal)
+    texts = (" ".join(given), *(also or ()), runtime.stdin_text() if asked else "")
+    return tuple(text.strip() for text in texts if text.strip())

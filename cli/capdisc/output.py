@@ -15,18 +15,15 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.text import UNSAFE
 from capdisc_indexer.types import Finding
 
 SCHEMA_VERSION = 1
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_JOINERS = "\u200c\u200d"  # honest parts of Persian, Hindi and emoji
 
 
 def safe(text: str) -> str:
     """The text with everything that could steer a terminal or hide from a reader made visible as <U+XXXX>."""
-    return _UNSAFE.sub(lambda match: match[0] if match[0] in _JOINERS else f"<U+{ord(match[0]):04X}>", text)
+    return UNSAFE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
 def result(text: str) -> None:
@@ -42,7 +39,7 @@ def lines(texts: Iterable[str]) -> None:
 def document(value: dict[str, Any]) -> None:
     """Print one JSON document with its version; control and format characters come out escaped."""
     text = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=2, default=_plain)
-    result(_UNSAFE.sub(_escaped, text))
+    result(UNSAFE.sub(_escaped, text))
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -68,22 +65,28 @@ def error(problem: CapdiscError) -> None:
         notice(f"hint: {problem.hint}")
 
 
-def finding(one: Finding) -> None:
-    """One line (and a hint) about a file."""
-    notice(f"{one.path}:{one.line}:{one.column}: {one.severity}[{one.code}]: {one.message}")
-    if one.hint:
-        notice(f"  hint: {one.hint}")
+def finding_lines(one: Finding) -> list[str]:
+    """A finding as a person reads it: where, how bad, what, and what to do."""
+    first = f"{one.path}:{one.line}:{one.column}: {one.severity}[{one.code}]: {one.message}"
+    return [first, f"  hint: {one.hint}"] if one.hint else [first]
+
+
+def listed(names: Sequence[str], limit: int = 10) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit]) + more
 
 
 def _write(stream: Any, text: str) -> None:
-    try:
-        stream.write(text.encode("utf-8", "replace").decode("utf-8"))
+    """Results are UTF-8 whatever the locale says: budgets were counted, and JSON is defined, in it."""
+    if stream is None:  # closed before we began
+        return
+    if hasattr(stream, "buffer"):
         stream.flush()
-    except UnicodeEncodeError:
-        stream.write(text.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"))
-        stream.flush()
-    except ValueError:  # the stream was closed before we began
-        pass
+        stream.buffer.write(text.encode("utf-8", "replace"))
+        stream.buffer.flush()
+    else:
+        stream.write(text)
 
 
 def count(number: int, one: str, many: str = "") -> str:

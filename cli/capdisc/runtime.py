@@ -26,7 +26,7 @@ class Runtime:
     @property
     def workspace(self) -> Path:
         """The folder whose capabilities and index are meant."""
-        return workspace_of(self.cwd)
+        return workspace_of(self.cwd, self.home)
 
     @property
     def colour(self) -> bool:
@@ -57,19 +57,35 @@ class Runtime:
             return self.home / text[2:]
         return Path(os.path.normpath(self.cwd / path))
 
+    def configured(self, config: Config) -> list[Path]:
+        """The folders that settings name, existing or not."""
+        return [self.expand(Path(text)) for text in config["roots"]]
+
     def roots(self, config: Config) -> list[tuple[str, Path]]:
         """Configured roots, then the conventional ones, each with where it comes from; existing or not."""
-        configured = [(config.origins["roots"], self.expand(Path(text))) for text in config["roots"]]
+        configured = [(config.origins["roots"], path) for path in self.configured(config)]
         return configured + conventional_roots(self.workspace, self.home)
+
+
+def stdin_text() -> str:
+    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced."""
+    if sys.stdin is None:
+        return ""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return buffer.read().decode("utf-8", "replace") if buffer else sys.stdin.read()
 
 
 def current() -> Runtime:
     """The runtime of this process."""
     home = Path(os.environ.get("HOME") or Path.home())
     return Runtime(
-        environ=os.environ, cwd=_cwd(), home=home, stdin_is_terminal=_terminal(sys.stdin),
-        stdout_is_terminal=_terminal(sys.stdout), stderr_is_terminal=_terminal(sys.stderr),
-    )  # fmt: skip
+        environ=os.environ,
+        cwd=_cwd(),
+        home=home,
+        stdin_is_terminal=_terminal(sys.stdin),
+        stdout_is_terminal=_terminal(sys.stdout),
+        stderr_is_terminal=_terminal(sys.stderr),
+    )
 
 
 def _cwd() -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.errors import EncoderError
+from capdisc_indexer.errors import EncoderError, IndexStateError
 from capdisc_indexer.previous import Previous, load_previous, remember_scan
 from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, collisions, reconcile
@@ -27,36 +27,53 @@ def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progres
 
     Raises BusyError when another process keeps writing, InputError for a root that does not exist.
     """
-    started, now_ns = time.monotonic(), time.time_ns()
+    started = time.monotonic()
     with locks.writer(index_dir, options.lock_timeout_s):
-        last = load_previous(index_dir, options.rebuild)
-        changes = reconcile(roots, last.files, last.scanned_at_ns, options.verify, progress)
-        last = replace(last, roots=tuple(map(str, roots)))
-        name = options.encoder or (last.generation.encoder if last.generation else "") or encoders.SHIPPED
-        encoder, degraded = _encoder(name)
-        if last.generation is not None and _unchanged(last, changes, encoder):
-            fresh, embedded, published = last.generation, 0, False
-            remember_scan(index_dir, last, changes, now_ns)
-        else:
-            fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, progress)
-            published = True
+        last = load_previous(index_dir, options.rebuild, options.verify)
+        try:
+            report = _build(roots, index_dir, options, last, progress)
+        except IndexStateError as error:
+            if last.generation is None:
+                raise
+            # The last generation opened but did not hold what it promised: nothing of it is used.
+            anew = Previous(encoder=last.encoder, notices=(f"{error.message}: building it anew",))
+            report = _build(roots, index_dir, options, anew, progress)
+    return replace(report, seconds=time.monotonic() - started)
+
+
+def _build(
+    roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
+) -> BuildReport:
+    now_ns = time.time_ns()
+    changes = reconcile(roots, last.files, last.scanned_at_ns, options.verify, progress)
+    name = options.encoder or last.encoder or encoders.SHIPPED
+    encoder, degraded = _encoder(name, options.encoder_required)
+    names = tuple(map(str, roots))
+    if last.generation is not None and last.roots == names and _unchanged(last, changes, encoder):
+        fresh, embedded, published = last.generation, 0, False
+        remember_scan(index_dir, last, changes, now_ns)
+    else:
+        last = replace(last, roots=names)
+        fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, progress)
+        published = True
     return BuildReport(
         generation=fresh,
         published=published,
         counts=counts(last, changes) | {"embedded": embedded},
         findings=_findings(changes),
         degraded=(*last.notices, *degraded),
-        seconds=time.monotonic() - started,
-        roots=last.roots,
+        roots=names,
     )
 
 
-def _encoder(name: str) -> tuple[Encoder | None, tuple[str, ...]]:
-    """The encoder, checked to the last byte; None with a notice when it cannot be used."""
+def _encoder(name: str, required: bool) -> tuple[Encoder | None, tuple[str, ...]]:
+    """The encoder, checked to the last byte; None with a notice when it cannot be used and is not required."""
     try:
         encoder = encoders.load(name)
         encoder.check()
     except EncoderError as error:
+        if required:
+            raise
         return None, (f"{error.message}; searching will go by words alone ({error.hint})",)
     return encoder, ()
 

@@ -30,7 +30,7 @@ def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, m
     terms = index.documents.terms(text)
     frequency = {term: index.documents.frequency(term) for term in terms}
     said = {term: information(count, len(index.documents)) for term, count in frequency.items()}
-    found = index.documents.search(terms, query, COUNT) if mode != "vector" else []
+    found = index.documents.search(terms, query, COUNT) if mode != "vector" or encoder is None else []
     lexical = {head["id"]: score for score, head in found}
     heads = {head["id"]: head for _, head in found}
     vector = _nearest(index, text, query, encoder) if encoder else {}

@@ -55,11 +55,13 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
     values = {name: setting.default for name, setting in SETTINGS.items()}
     origins = dict.fromkeys(SETTINGS, "default")
     unknown: list[str] = []
-    for path in (user_file, _workspace_file(workspace)):
-        for key, value in (_table(path) if path else {}).items():
+    files = [path for path in (user_file, _workspace_file(workspace)) if path]
+    for path in files:
+        for key, value in _table(path).items():
             name = _snake(key)
             if name in SETTINGS:
-                values[name], origins[name] = _typed(name, value, str(path)), str(path)
+                values[name] = _anchored(name, _typed(name, value, str(path)), _base(path))
+                origins[name] = str(path)
             elif name != "source":
                 unknown.append(f"{path}: {key}")
     for name, setting in SETTINGS.items():
@@ -95,14 +97,35 @@ def _snake(key: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower().replace("-", "_")
 
 
+def _base(path: Path) -> Path:
+    """The folder that relative paths in this file are meant from."""
+    return path.parent.parent if path.parent.name == ".capdisc" else path.parent
+
+
+def _anchored(name: str, value: Any, base: Path) -> Any:
+    if name == "roots":
+        return [text if text.startswith("~") else str(base / text) for text in value]
+    relative = name == "index_dir" and value and not value.startswith("~") and "://" not in value
+    return str(base / value) if relative else value
+
+
 def _typed(name: str, value: Any, origin: str) -> Any:
     default = SETTINGS[name].default
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(default, list) and isinstance(value, str):
         return [value]
-    if type(value) is not type(default):
-        raise InputError(f"{origin}: {name} must be a {type(default).__name__}, not {value!r}", "see: capdisc config")
+    wrong_items = isinstance(value, list) and not all(isinstance(item, str) for item in value)
+    if type(value) is not type(default) or wrong_items:
+        wanted = "list of texts" if isinstance(default, list) else type(default).__name__
+        raise InputError(f"{origin}: {name} must be a {wanted}, not {value!r}", "see: capdisc config")
+    return _in_range(name, value, origin)
+
+
+def _in_range(name: str, value: Any, origin: str) -> Any:
+    least = 0 if name.startswith("tier") or isinstance(value, float) else 1
+    if isinstance(value, int | float) and value < least:
+        raise InputError(f"{origin}: {name} must be at least {least}, not {value}", "see: capdisc config")
     return value
 
 
@@ -111,6 +134,6 @@ def _from_text(name: str, text: str, origin: str, path_separator: str) -> Any:
     if isinstance(default, list):
         return [part for part in text.split(path_separator) if part]
     try:
-        return type(default)(text)
+        return _in_range(name, type(default)(text), origin)
     except ValueError as error:
         raise InputError(f"{origin} must be a {type(default).__name__}, not {text!r}", "see: capdisc config") from error

@@ -35,7 +35,7 @@ def discover(
     if available is not None and query.available:
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
     hits = _hits(index, query, {key: scores[key] for key in heads}, heads, found, available)
-    return judge(index, query, hits, heads, found, _mode(mode, used), degraded)
+    return judge(index, query, hits, found, _mode(mode, used), degraded)
 
 
 def _usable(index: Index, encoder: Encoder | None, mode: str) -> tuple[Encoder | None, tuple[str, ...]]:
@@ -63,7 +63,7 @@ def _hits(
     available: Availability | None,
 ) -> list[Hit]:
     """Scores with the graph's part in them, as hits in order."""
-    resolve = _resolver(index, query, heads, available)
+    resolve = _resolver(index, query, available)
     gains = graph.partners(heads, scores, resolve)
     total = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = [heads[key] for key, _ in ranking.ordered(total)]
@@ -71,27 +71,26 @@ def _hits(
     total |= {key: score for key, (score, _) in needed.items()}
     return [
         Hit(
-            id=key, score=score, relevance=0.0, via=needed[key][1] if key in needed else "",
+            id=key,
+            score=score,
+            relevance=0.0,
+            via=needed[key][1] if key in needed else "",
             signals=_signals(key, found, gains, needed),
         )
         for key, score in ranking.ordered(total)
-    ]  # fmt: skip
+    ]
 
 
-def _resolver(
-    index: Index, query: Query, heads: dict[str, dict[str, Any]], available: Availability | None
-) -> graph.Resolve:
-    """Looks names up once; what the query's filters exclude stays excluded however it is reached."""
+def _resolver(index: Index, query: Query, available: Availability | None) -> graph.Resolve:
+    """Looks names up once; what filters exclude or authors hide stays out, however it is reached."""
     known: dict[str, Mapping[str, Any] | None] = {}
 
     def resolve(name: str) -> Mapping[str, Any] | None:
         if name not in known:
             head = index.resolve(name)
             passing = index.documents.passing([head["id"]], query) if head else {}
-            allowed = bool(passing) and not (query.available and available and head and not available(head))
-            known[name] = head if allowed else None
-            if head and allowed:
-                heads.setdefault(head["id"], head)
+            shut = query.available and available is not None and head is not None and not available(head)
+            known[name] = head if head and passing and not head.get("hidden") and not shut else None
         return known[name]
 
     return resolve

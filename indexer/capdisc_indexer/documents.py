@@ -9,7 +9,7 @@ from typing import Any
 
 from capdisc_indexer.embedding_text import lexical_document
 from capdisc_indexer.previous import Previous
-from capdisc_indexer.records import from_record, to_bytes, to_record
+from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
 from capdisc_indexer.render.counting import stored_counts
 from capdisc_indexer.state import FileState
 from capdisc_indexer.store import generation, writer
@@ -67,8 +67,14 @@ def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any]
     plain_id = d.id.partition("@")[0]
     aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
     return Document(
-        id=d.id, kind=d.kind.lower(), category=d.category.lower(), tags=[tag.lower() for tag in d.tags], risk=d.risk,
+        id=d.id,
+        kind=d.kind.lower(),
+        category=(d.category or UNCATEGORISED).lower(),
+        tags=[tag.lower() for tag in d.tags],
+        risk=d.risk,
         aliases=list(dict.fromkeys(alias_key(alias) for alias in aliases if alias)),
         name=f"{d.name} {d.title}" if d.title.lower() != d.name.lower() else d.name,
-        text=lexical_document(d), head=to_bytes(head), body=to_bytes(body),
-    )  # fmt: skip
+        text=lexical_document(d),
+        head=to_bytes(head),
+        body=to_bytes(body),
+    )

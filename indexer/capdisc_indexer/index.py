@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,10 +29,14 @@ class Index:
         self.folder = generation.folder(index_dir, self.generation.number)
         try:
             self.documents = Documents(self.folder / "text")
+        except BaseException:
+            os.close(self._lease)
+            raise
+        try:
             self.matrix = self._open_matrix()
             self._check_agreement()
         except BaseException:
-            os.close(self._lease)
+            self.close()
             raise
 
     def __enter__(self) -> Index:
@@ -42,6 +45,10 @@ class Index:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the generation go."""
         self.documents.close()
         os.close(self._lease)
 
@@ -68,19 +75,14 @@ class Index:
         """The capability of a head, with its long parts."""
         return from_record(head, json.loads(self.documents.body(head["id"]) or b"{}"))
 
-    def with_counts(self, name: str) -> tuple[Descriptor, dict[str, Any]]:
-        """The whole capability, and the token counts of its rendered pieces as the build stored them."""
-        head = self.resolve(name) or {}
-        body = json.loads(self.documents.body(head.get("id", "")) or b"{}")
-        return from_record(head, body), body.get("counts", {})
+    def with_counts(self, head: dict[str, Any]) -> tuple[Descriptor, dict[str, Any]]:
+        """The whole capability of a head, and the token counts of its rendered pieces as the build stored them."""
+        body = json.loads(self.documents.body(head["id"]))
+        return from_record(head, body), body["counts"]
 
     def dump(self, head: dict[str, Any]) -> str:
         """The capability as an agent without an index would get it: description, schemas and instructions."""
         return detail_text(self.whole(head))
-
-    def descriptors(self) -> Iterator[Descriptor]:
-        """Every capability, whole, in order of ids."""
-        return (self.whole(head) for head in self.documents.everything())
 
     def _nearest(self, name: str) -> str:
         from difflib import get_close_matches
@@ -102,17 +104,20 @@ class Index:
 
 
 def _leased(index_dir: Path) -> tuple[Generation, int]:
-    """The published generation with a lease on it; one that is collected meanwhile is looked up again."""
+    """The published generation with a lease on it; when another is published meanwhile, that one."""
     for _ in range(10):
+        before = generation.pointer(index_dir)
         try:
             found = generation.current(index_dir)
+            if found is None:
+                raise IndexStateError(_NO_INDEX, _HOW)
+            handle = locks.lease(generation.folder(index_dir, found.number) / "LEASE")
         except PermissionError as error:
             raise IndexStateError(f"the index cannot be read: {error.filename}", "check its permissions") from error
-        if found is None:
-            raise IndexStateError(_NO_INDEX, _HOW)
-        try:
-            handle = locks.lease(generation.folder(index_dir, found.number) / "LEASE")
-        except OSError:
+        except (OSError, IndexStateError):
+            # Removed under our eyes, because newer ones came? Then look again; else it is as bad as it looks.
+            if generation.pointer(index_dir) == before:
+                raise
             continue
         if generation.folder(index_dir, found.number).joinpath("MANIFEST").exists():
             return found, handle

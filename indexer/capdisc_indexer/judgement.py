@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from capdisc_indexer import ranking
 from capdisc_indexer.candidates import Candidates
-from capdisc_indexer.embedding_text import lexical_document
 from capdisc_indexer.index import Index
-from capdisc_indexer.records import from_record
 from capdisc_indexer.text import without_stop_words, words
 from capdisc_indexer.types import Hit, Query, Ranking
 
@@ -27,13 +24,15 @@ def judge(
     index: Index,
     query: Query,
     hits: Sequence[Hit],
-    heads: Mapping[str, Mapping[str, Any]],
     found: Sequence[Candidates],
     mode: str,
     degraded: tuple[str, ...],
 ) -> Ranking:
     """The hits with their relevance; none at all when even the most relevant one says too little about the query."""
-    judged = [_judged(index, hit, heads, found, mode) for hit in hits[: max(JUDGED, query.limit)]]
+    first = hits[: max(JUDGED, query.limit)]
+    terms = list(dict.fromkeys(term for each in found for term in each.information))
+    held = index.documents.holding(terms, [hit.id for hit in first])
+    judged = [_judged(hit, held.get(hit.id, frozenset()), found, mode, index.generation.background) for hit in first]
     sure = any(hit.relevance >= LEAST_RELEVANCE for hit in judged)
     return Ranking(
         query=query,
@@ -45,12 +44,9 @@ def judge(
     )
 
 
-def _judged(
-    index: Index, hit: Hit, heads: Mapping[str, Mapping[str, Any]], found: Sequence[Candidates], mode: str
-) -> Hit:
-    present = frozenset(index.documents.analyse(lexical_document(from_record(heads[hit.id]))))
-    covered = max((ranking.coverage(each.information, present) for each in found), default=0.0)
-    cosine, level = hit.signals.get("cosine", 0.0), index.generation.background
+def _judged(hit: Hit, held: frozenset[str], found: Sequence[Candidates], mode: str, level: float) -> Hit:
+    covered = max((ranking.coverage(each.information, held) for each in found), default=0.0)
+    cosine = hit.signals.get("cosine", 0.0)
     similar = None if mode == "lexical" else ranking.similarity(cosine, level, level + STRONG)
     signals = {**hit.signals, "coverage": round(covered, 4)}
     return replace(hit, relevance=round(ranking.relevance(covered, similar), 4), signals=signals)
@@ -68,6 +64,7 @@ def _unmatched(index: Index, query: Query) -> tuple[str, ...]:
     """The words of the query that no capability uses."""
     kept = without_stop_words([word for text in query.texts for word in words(text)])
     return tuple(
-        word for word in dict.fromkeys(kept)
+        word
+        for word in dict.fromkeys(kept)
         if not any(index.documents.frequency(term) for term in index.documents.analyse(word))
-    )  # fmt: skip
+    )

@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.text import one_line
-
-UNCATEGORISED = "general"
 
 
 def overview(cards: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -7,19 +7,39 @@ from pathlib import Path
 
 # Earlier ones win over later ones. The first of each list is ours, the others belong to agents that share the format.
 WORKSPACE_FOLDERS = (
-    ".capdisc/capabilities", ".agents/skills", ".claude/skills", ".codex/skills", ".gemini/skills", ".opencode/skills",
-    ".cursor/skills", ".github/skills", ".goose/skills", ".wunderland/capabilities",
-)  # fmt: skip
+    ".capdisc/capabilities",
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".gemini/skills",
+    ".opencode/skills",
+    ".cursor/skills",
+    ".github/skills",
+    ".goose/skills",
+    ".wunderland/capabilities",
+)
 USER_FOLDERS = (
-    ".capdisc/capabilities", ".agents/skills", ".claude/skills", ".codex/skills", ".gemini/skills",
-    ".config/opencode/skills", ".cursor/skills", ".copilot/skills", ".config/agents/skills", ".wunderland/capabilities",
-)  # fmt: skip
+    ".capdisc/capabilities",
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".gemini/skills",
+    ".config/opencode/skills",
+    ".cursor/skills",
+    ".copilot/skills",
+    ".config/agents/skills",
+    ".wunderland/capabilities",
+)
 _MARKS = (".capdisc", "capdisc.toml", ".git")
 
 
-def workspace_of(cwd: Path) -> Path:
-    """The nearest folder upwards that holds capdisc's own files or a repository; else the folder itself."""
-    return next((folder for folder in (cwd, *cwd.parents) if any((folder / mark).exists() for mark in _MARKS)), cwd)
+def workspace_of(cwd: Path, home: Path) -> Path:
+    """The nearest folder upwards that holds capdisc's own files or a repository; else the folder itself.
+
+    The home folder counts only when one stands in it: what lies there belongs to the user, not to every project.
+    """
+    upwards = [folder for folder in (cwd, *cwd.parents) if folder == cwd or folder != home]
+    return next((folder for folder in upwards if any((folder / mark).exists() for mark in _MARKS)), cwd)
 
 
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import state
+from capdisc_indexer import __version__, state
 from capdisc_indexer.errors import IndexStateError
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.state import FileState
@@ -29,15 +29,23 @@ class Previous:
     scanned_at_ns: int = 0
     roots: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    encoder: str = ""
 
 
-def load_previous(index_dir: Path, rebuild: bool = False) -> Previous:
-    """The last build; with `rebuild`, or when it is damaged or of another version, as if there had been none."""
-    if rebuild:
-        return Previous()
+def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) -> Previous:
+    """The last build; with `rebuild`, or when it is damaged or of another version, as if there had been none.
+
+    With `verify` every byte of it is read, and a difference counts as damage.
+    """
     try:
         found = generation.current(index_dir)
-        return Previous() if found is None else _opened(index_dir, found)
+        if found is None:
+            return Previous()
+        if rebuild or found.made_by != __version__:
+            return Previous(encoder=found.encoder)
+        if verify and (wrong := generation.verify_digests(index_dir, found)):
+            raise IndexStateError(f"the index is damaged: {wrong[0]} does not match its digest")
+        return _opened(index_dir, found)
     except IndexStateError as error:
         return Previous(notices=(f"{error.message}: building it anew",))
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -52,7 +60,12 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
         if path in files:
             files[path] = replace(files[path], stat=tuple(stat))
     return Previous(
-        generation=found, folder=folder, files=files, scanned_at_ns=scan["scanned_at_ns"], roots=tuple(scan["roots"])
+        generation=found,
+        folder=folder,
+        files=files,
+        scanned_at_ns=scan["scanned_at_ns"],
+        roots=tuple(scan["roots"]),
+        encoder=found.encoder,
     )
 
 
@@ -62,7 +75,7 @@ def _last_scan(index_dir: Path, folder: Path, number: int) -> dict[str, Any]:
         later: dict[str, Any] = json.loads((index_dir / _SCAN).read_bytes())
     except (OSError, ValueError):
         return built
-    return later if later.get("number") == number else built
+    return later if isinstance(later, dict) and later.get("number") == number else built
 
 
 def scan_record(roots: tuple[str, ...], scanned_at_ns: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import engines, state
+from capdisc_indexer import __version__, engines, state
 from capdisc_indexer.documents import finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
@@ -45,7 +45,8 @@ def publish(
         _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
         progress("Writing", 1, 1)
         facts = {
-            "encoder": name if encoder else "",
+            "made_by": __version__,
+            "encoder": name,
             "fingerprint": encoder.fingerprint if encoder else "",
             "background": encoded.background,
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -80,9 +81,13 @@ def _described_claim(claim: Claim, fresh: Mapping[str, Descriptor], known: Mappi
 
 
 def _vectors(
-    folder: Path, last: Previous, changes: Changes, files: Mapping[str, FileState], encoder: Encoder | None,
+    folder: Path,
+    last: Previous,
+    changes: Changes,
+    files: Mapping[str, FileState],
+    encoder: Encoder | None,
     progress: Progress,
-) -> Encoded:  # fmt: skip
+) -> Encoded:
     if encoder is None:
         return Encoded(rows=0, embedded=0, reused=0)
     wanted = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}

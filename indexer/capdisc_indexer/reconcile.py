@@ -10,6 +10,7 @@ from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile, content_hash, read_bytes
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.state import Claim, FileState
+from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor, Finding, Severity
 
 # A file changed again within its time stamp's grain looks unchanged; only older stamps are believed.
@@ -46,7 +47,10 @@ def reconcile(
     descriptors = {}
     for path, state in files.items():
         if reader.has(path) or _renamed(state, old.get(path)):
-            descriptors.update(_final(state, reader.descriptors(by_path[path])))
+            now = _final(state, reader.descriptors(by_path[path]))
+            descriptors.update(now)
+            # A file that changed again since it was looked at keeps only what it still declares.
+            files[path] = state.with_claims(c for c in state.claims if not c.final or c.final in now)
     return Changes(
         files=files, descriptors=descriptors, findings=found.findings, parsed=reader.parsed, hashed=reader.hashed
     )
@@ -71,18 +75,19 @@ class _Reader:
 
     def state(self, file: FoundFile) -> FileState:
         known, stat = self._old.get(file.path), _stat(file)
-        if known and not self._verify and known.stat == stat and self._settled(stat) and known.root == file.root:
+        if self._verify or known is None or known.root != file.root or known.content_hash == _UNREADABLE:
+            return self._parse(file, stat)
+        if known.stat == stat and self._settled(stat):
             return known
         self.hashed += 1
-        if known and known.root == file.root and known.content_hash == _content_hash(file) != _UNREADABLE:
-            return replace(known, stat=stat)
-        return self._parse(file, stat)
+        return replace(known, stat=stat) if known.content_hash == _content_hash(file) else self._parse(file, stat)
 
     def _settled(self, stat: tuple[int, ...]) -> bool:
         return all(stamp < self._scanned_at - GRAIN_NS for stamp in (*stat[1::4], *stat[2::4]))
 
     def _parse(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
         self.parsed += 1
+        self.hashed += 1
         source = SOURCES[file.format]
         data = read_bytes(file, source.limit_bytes)
         if isinstance(data, Finding):
@@ -107,14 +112,16 @@ def _stat(file: FoundFile) -> tuple[int, ...]:
 
 
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
-    """One digest over the file and its companions; a word that is no digest when the file cannot be read."""
+    """One digest over the file and its companions; a word that is no digest when one of them cannot be read."""
     limit = SOURCES[file.format].limit_bytes
     content = read_bytes(file, limit) if data is None else data
     if isinstance(content, Finding):
         return _UNREADABLE
     # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
     beside = [read_bytes(each, max(source.limit_bytes for source in SOURCES.values())) for each in file.companions]
-    return content_hash(content, [_UNREADABLE.encode() if isinstance(each, Finding) else each for each in beside])
+    if any(isinstance(each, Finding) for each in beside):
+        return _UNREADABLE
+    return content_hash(content, [each for each in beside if isinstance(each, bytes)])
 
 
 def _assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
@@ -145,8 +152,8 @@ def _decide(claim: Claim, state: FileState, relative: str, owners: dict[str, tup
 
 def _qualified(identifier: str, relative: str, owners: Mapping[str, object]) -> str:
     folder = PurePosixPath(relative).parent
-    where = folder.parent if folder.name == identifier.partition(":")[2] else folder
-    candidate = f"{identifier}@{where}" if str(where) != "." else f"{identifier}@2"
+    where = one_line(str(folder.parent if folder.name == identifier.partition(":")[2] else folder))
+    candidate = f"{identifier}@{where}" if where != "." else f"{identifier}@2"
     number = 2
     while candidate in owners:
         number += 1

@@ -9,6 +9,8 @@ from typing import Any
 
 from capdisc_indexer.types import Descriptor, Edge, Parameter, SourceRef
 
+# What a capability without a category is filed under, everywhere: overview, filters, lists.
+UNCATEGORISED = "general"
 _LONG = ("content", "schema", "output_schema", "instructions", "guidance", "extract", "run", "extra")
 _DEFAULTS = {field.name: field.default for field in fields(Descriptor)}
 

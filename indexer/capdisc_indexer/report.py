@@ -14,10 +14,15 @@ def counts(last: Previous, changes: Changes) -> dict[str, int]:
     status = {name: sum(claim.status == name for claim in claims) for name in ("copy", "shadowed")}
     failed = sum(1 for one in changes.files.values() if not one.claims)
     return {
-        "files": len(changes.files), "parsed": changes.parsed, "failed": failed,
+        "files": len(changes.files),
+        "parsed": changes.parsed,
+        "failed": failed,
         "unchanged": len(changes.files) - changes.parsed,
         "removed_files": len(set(last.files) - set(changes.files)),
-        "capabilities": len(now), "added": len(set(now) - set(before)), "removed": len(set(before) - set(now)),
+        "capabilities": len(now),
+        "added": len(set(now) - set(before)),
+        "removed": len(set(before) - set(now)),
         "updated": sum(1 for key in now if key in before and now[key] != before[key]),
-        "copies": status["copy"], "shadowed": status["shadowed"],
-    }  # fmt: skip
+        "copies": status["copy"],
+        "shadowed": status["shadowed"],
+    }

@@ -9,8 +9,11 @@ _COMPOUND = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z])\w*\b")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Scripts that put no blanks between words: kana, Han, Hangul syllables, Thai.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+")
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+# What steers a terminal, turns the direction of text, or hides in it: controls, marks of direction, zero widths, tags.
+# Tab and line end are not among them, nor the two joiners, which are honest parts of Persian, Hindi and emoji.
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # The stemmer keeps the s of "PDFs" and "csvs": to it, a word needs a vowel before it can have a plural.
 _ACRONYM_PLURAL = re.compile(r"\b([b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{2,}|[A-Z]{2,})s\b")
@@ -32,7 +35,7 @@ STOP_WORDS = frozenset(
 
 def one_line(text: str, limit: int = 0) -> str:
     """The text on one line, without control characters, cut on a word to `limit` characters (0: not cut)."""
-    line = " ".join(_CONTROL.sub("", text).split())
+    line = " ".join(UNSAFE.sub("", text).split())
     if not limit or len(line) <= limit:
         return line
     cut = line[: limit - 1]
@@ -42,7 +45,7 @@ def one_line(text: str, limit: int = 0) -> str:
 
 def plain(text: str) -> str:
     """The text with its line breaks, tabs and nothing else that controls a terminal or hides from a reader."""
-    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def split_identifiers(text: str) -> str:
@@ -98,5 +101,5 @@ def title_of(name: str) -> str:
     >>> title_of("issue-triage")
     'Issue Triage'
     """
-    parts = re.split(r"[-_.\s]+", name.strip())
+    parts = re.split(r"[-_\s]+", name.strip())
     return " ".join(part[:1].upper() + part[1:] for part in parts if part)

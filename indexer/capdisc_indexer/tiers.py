@@ -55,7 +55,7 @@ def _assembled(
     caps = (budgets.tier0, budgets.tier1, budgets.tier2)
     makers = (_overview, _summaries, _details)
     tiers = []
-    for level in (level for level in form.levels if level in material.levels):
+    for level in (level for level in form.levels if level in material.levels and caps[level]):
         frame = counter.count(form.headings[level]) + counter.count(form.endings[level])
         tier = makers[level](material, form, min(caps[level], left) - frame, counter)
         tier = replace(tier, tokens=tier.tokens + (frame if tier.blocks else 0))

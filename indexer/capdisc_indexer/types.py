@@ -202,6 +202,7 @@ class Generation:
 
     number: int
     schema_version: int
+    made_by: str
     encoder: str
     fingerprint: str
     background: float
@@ -212,9 +213,13 @@ class Generation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """How to build: which encoder (None: the last build's), and how much of the last build to trust."""
+    """How to build: which encoder (None: the last build's), and how much of the last build to trust.
+
+    An encoder that cannot be loaded is an error when it is required; else searching goes by words alone.
+    """
 
     encoder: str | None = None
+    encoder_required: bool = False
     rebuild: bool = False
     verify: bool = False
     lock_timeout_s: float = 10.0

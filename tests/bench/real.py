@@ -85,7 +85,7 @@ def _fits(index: Index, evaluation: Path) -> bool:
     started = time.monotonic()
     for text in _queries(evaluation):
         ranking = discover(index, Query(texts=(text,), limit=5), encoder)
-        found = [index.with_counts(hit.id) for hit in ranking.hits]
+        found = [index.with_counts(index.resolve(hit.id)) for hit in ranking.hits]
         for form in FORMATS.values():
             counter = TokenCounter(token_count)
             counter.learn(overview["counts"])

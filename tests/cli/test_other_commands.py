@@ -96,16 +96,18 @@ def test_a_read_only_index_still_answers(capdisc, here, write_skill, monkeypatch
     assert sorted(str(path) for path in (here / "index").rglob("*")) == before
 
 
-def test_a_missing_model_means_words_alone_with_a_notice(capdisc, here, write_skill) -> None:
+def test_a_missing_model_means_words_alone_with_a_notice(capdisc, here, write_skill, monkeypatch) -> None:
     write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
-    done = capdisc("index", "skills", "--encoder", str(here / "no-model"))
+    monkeypatch.setenv("CAPDISC_ENCODER", str(here / "no-model"))
+    done = capdisc("index", "skills")
     assert "words alone" in done.err
     assert done.code == 0
     found = capdisc("search", "fold a crane", "--json")
     assert found.json["mode"] == "lexical"
     assert "words alone" in found.json["degraded"][0]
     assert "words alone" in found.err
-    mended = capdisc("index", "skills", "--json").json
+    monkeypatch.delenv("CAPDISC_ENCODER")
+    mended = capdisc("index", "skills", "--encoder", "static", "--json").json
     assert mended["counts"]["embedded"] == 1
     assert capdisc("search", "fold a crane", "--json").json["mode"] == "hybrid"
 
@@ -229,3 +231,43 @@ def test_cold_commands_import_nothing_heavy(small, hermetic, write_skill, argv) 
     script = f"import sys; from capdisc import app; app.run({list(argv)!r}); print({listed}, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_roots_in_a_file_are_meant_from_that_file(capdisc, here, write_skill, monkeypatch) -> None:
+    write_skill(here / "shared", "alpha")
+    (here / "capdisc.toml").write_text('roots = ["shared"]\n')
+    (here / "sub").mkdir()
+    monkeypatch.chdir(here / "sub")
+    assert capdisc("index").out.startswith("1 capability")
+
+
+def test_a_configured_folder_that_is_missing_is_said(capdisc, here, write_skill, monkeypatch) -> None:
+    write_skill(here / ".claude" / "skills", "alpha")
+    monkeypatch.setenv("CAPDISC_DIRS", "/no/such/folder")
+    done = capdisc("index")
+    assert done.code == 0
+    assert "/no/such/folder does not exist (from CAPDISC_DIRS)" in done.err
+
+
+@pytest.mark.parametrize("line", ["roots = [1]", "limit = 0", "budget = -5", 'limit = "many"'])
+def test_a_setting_of_the_wrong_kind_is_a_clear_error(capdisc, here, line) -> None:
+    (here / "capdisc.toml").write_text(f"{line}\n")
+    done = capdisc("index")
+    assert (done.code, done.out) == (3, "")
+    assert "must be" in done.err
+
+
+def test_the_home_folder_is_no_workspace_of_what_lies_below_it(capdisc, here, write_skill, monkeypatch) -> None:
+    home = here.parent / "home"
+    write_skill(home / ".capdisc" / "capabilities", "mine")
+    project = home / "project"
+    write_skill(project / ".claude" / "skills", "ours")
+    monkeypatch.chdir(project)
+    capdisc("index")
+    assert capdisc("list", "--ids").out.split() == ["skill:mine", "skill:ours"]
+
+
+def test_without_arguments_there_is_help(capdisc) -> None:
+    done = capdisc()
+    assert (done.code, done.err) == (0, "")
+    assert "render" in done.out

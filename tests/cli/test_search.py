@@ -162,3 +162,53 @@ def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(capdisc, he
         assert out
         assert not {"\u202e", "\u202c", "\U000e0041"} & set(out), argv
     assert json.loads(capdisc("search", "paints the wall", "--json").out)
+
+
+def test_a_word_that_stands_only_in_the_body_finds_its_skill(capdisc, small) -> None:
+    assert "skill:plan-weekly-meals" in capdisc("search", "perishable", "--ids").out.split()
+
+
+def test_the_category_of_the_uncategorised_finds_them(capdisc, small) -> None:
+    assert capdisc("search", "clean a csv file", "--category", "general", "--ids").out.startswith("skill:clean-csv")
+
+
+def test_a_hidden_skill_is_not_offered_through_what_requires_it(capdisc, hermetic, monkeypatch, write_skill) -> None:
+    tool = hermetic / "caps" / "frob" / "CAPABILITY.yaml"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("name: frob\nkind: tool\ndescription: Frobs widgets.\nrequires: [secret]\n")
+    hidden = write_skill(hermetic / "caps", "secret")
+    hidden.write_text(hidden.read_text().replace("---\n\n", "disable-model-invocation: true\n---\n\n"))
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    assert capdisc("search", "frob the widgets", "--ids").out == "tool:frob\n"
+
+
+def test_vector_mode_without_an_encoder_falls_back_to_words(capdisc, small) -> None:
+    found = capdisc("search", "merge PDF files", "--mode", "vector", "--encoder", "/nope", "--ids")
+    assert found.out.startswith("skill:merge-pdfs")
+    assert "words alone" in found.err
+
+
+def test_a_long_text_on_stdin_is_one_query_and_its_notices_stay_short(capdisc, small) -> None:
+    text = "merge two PDF files into one\n" + "\n".join(f"unheardof{number} word" for number in range(3000))
+    found = capdisc("search", "-", stdin=text)
+    assert len(found.err) < 1000
+
+
+def test_closed_streams_are_no_bug(small) -> None:
+    import subprocess
+    import sys
+
+    for redirection in (">&-", "<&-", "2>&-"):
+        command = f"{sys.executable} -m capdisc search 'merge PDF files' {redirection}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (redirection, done.stderr)
+
+
+def test_output_is_utf8_whatever_the_locale(process, hermetic, write_skill, monkeypatch) -> None:
+    write_skill(hermetic / "skills", "kalender", "Zählt die Tage — календарь. Use when asked.")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    process("index", "skills")
+    plain = process("show", "kalender", "--json")
+    assert "календарь" in plain.out
+    assert process("show", "kalender", "--json", env={"PYTHONIOENCODING": "ascii"}).out == plain.out

@@ -1,12 +1,15 @@
 """The index follows the folders, reading only what changed."""
 
 import os
+import shutil
 import time
 
 import pytest
 
+from capdisc_indexer import encoders
 from capdisc_indexer.build import build
-from capdisc_indexer.errors import InputError
+from capdisc_indexer.encoders.static import MODEL_FOLDER
+from capdisc_indexer.errors import EncoderError, InputError
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import BuildOptions, Query
 
@@ -162,3 +165,61 @@ def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, ind
     for path in root.rglob("SKILL.md"):
         path.chmod(0o600)
     assert build([root], index_dir, BuildOptions()).counts["parsed"] == 0
+
+
+def test_a_file_that_could_not_be_read_once_is_tried_again(root, index_dir, monkeypatch) -> None:
+    from capdisc_indexer import reconcile
+    from capdisc_indexer.sources.files import read_bytes, unreadable
+
+    broken = str(root / "beta" / "SKILL.md")
+    problem = OSError(24, "Too many open files")
+    failing = lambda file, limit: unreadable(file.path, problem) if file.path == broken else read_bytes(file, limit)  # noqa: E731
+    monkeypatch.setattr(reconcile, "read_bytes", failing)
+    assert build([root], index_dir, BuildOptions()).counts["failed"] == 1
+    monkeypatch.undo()
+    assert build([root], index_dir, BuildOptions()).counts["failed"] == 0
+
+
+def test_verify_sees_a_change_in_a_file_that_a_manifest_names(root, index_dir) -> None:
+    folder = root / "long"
+    folder.mkdir()
+    (folder / "CAPABILITY.yaml").write_text("name: long\nkind: tool\ndescription: Long.\nskillContent: text.md\n")
+    (folder / "text.md").write_text("The first text.")
+    build([root], index_dir, BuildOptions())
+    (folder / "text.md").write_text("The second text.")
+    build([root], index_dir, BuildOptions(verify=True))
+    with Index(index_dir) as index:
+        assert "second" in index.descriptor("tool:long").content
+
+
+def test_a_folder_with_a_line_break_in_its_name_disturbs_no_other_vector(root, index_dir, write_skill) -> None:
+    write_skill(root / "we\nird", "beta", "Boils water over a fire. Use when asked.")
+    write_skill(root, "zeta", "Plays chess against a friend. Use when asked.")
+    build([root], index_dir, BuildOptions())
+    assert all("\n" not in identifier for identifier in ids(index_dir))
+    encoder = encoders.load()
+    with Index(index_dir) as index:
+        assert index.matrix.nearest(encoder.encode_query("plays chess"), 1)[0][0] == "skill:zeta"
+
+
+def test_an_encoder_that_was_asked_for_and_is_missing_is_an_error_that_changes_nothing(root, index_dir) -> None:
+    build([root], index_dir, BuildOptions())
+    with pytest.raises(EncoderError):
+        build([root], index_dir, BuildOptions(encoder="no-such-model", encoder_required=True))
+    with Index(index_dir) as index:
+        assert index.generation.number == 1
+
+
+def test_a_rebuild_keeps_the_encoder(hermetic, root, index_dir) -> None:
+    folder = hermetic / "model"
+    shutil.copytree(MODEL_FOLDER, folder)
+    build([root], index_dir, BuildOptions(encoder=str(folder)))
+    assert build([root], index_dir, BuildOptions(rebuild=True)).generation.encoder == str(folder)
+
+
+def test_an_added_root_without_files_is_remembered(hermetic, root, index_dir) -> None:
+    build([root], index_dir, BuildOptions())
+    (hermetic / "empty").mkdir()
+    build([root, hermetic / "empty"], index_dir, BuildOptions())
+    with Index(index_dir) as index:
+        assert index.meta("scan")["roots"] == [str(root), str(hermetic / "empty")]

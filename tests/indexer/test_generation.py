@@ -75,7 +75,7 @@ def test_flipped_bytes_are_found_by_the_digests(built) -> None:
 
 def test_another_schema_version_is_rebuilt(built, monkeypatch) -> None:
     root, index_dir = built
-    monkeypatch.setattr(generation, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(generation, "SCHEMA_VERSION", 99)
     with pytest.raises(IndexStateError, match="another version"):
         Index(index_dir)
     assert build([root], index_dir, BuildOptions()).published
@@ -113,3 +113,51 @@ def test_readers_during_writes_see_one_generation_each(built, write_skill) -> No
     for reader in readers:
         reader.join()
     assert problems == []
+
+
+def test_a_manifest_with_other_facts_is_of_another_version_not_a_bug(built, monkeypatch) -> None:
+    _, index_dir = built
+    monkeypatch.setattr(generation, "_FACTS", {*generation._FACTS, "something-new"})
+    with pytest.raises(IndexStateError, match="another version"):
+        Index(index_dir)
+
+
+def test_an_index_of_another_release_is_read_anew_from_its_files(built, monkeypatch) -> None:
+    root, index_dir = built
+    monkeypatch.setattr("capdisc_indexer.previous.__version__", "9.9.9")
+    assert build([root], index_dir, BuildOptions()).counts["parsed"] == 3
+
+
+def test_verify_finds_flipped_bytes_and_builds_anew(built) -> None:
+    root, index_dir = built
+    path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(bytes(data))
+    report = build([root], index_dir, BuildOptions(verify=True))
+    assert "digest" in report.degraded[0]
+    assert generation.verify_digests(index_dir, report.generation) == []
+
+
+def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monkeypatch) -> None:
+    root, index_dir = built
+    check, overtaken = generation._check_sizes, []
+
+    def slow(gen, files) -> None:
+        if not overtaken:
+            overtaken.append(gen)
+            for number in range(2):
+                write_skill(root, f"more-{number}")
+                build([root], index_dir, BuildOptions())
+        check(gen, files)
+
+    monkeypatch.setattr(generation, "_check_sizes", slow)
+    with Index(index_dir) as index:
+        assert index.generation.number == 3
+
+
+def test_a_broken_scan_note_costs_a_read_and_nothing_else(built) -> None:
+    root, index_dir = built
+    (index_dir / "scan.json").write_text("[]")
+    report = build([root], index_dir, BuildOptions())
+    assert (report.counts["parsed"], report.degraded) == (0, ())

@@ -16,10 +16,15 @@ def config(json: options.Json = False) -> int:
     effective = here.config()
     roots = [{"path": str(path), "from": origin, "exists": path.exists()} for origin, path in here.roots(effective)]
     settings = [
-        {"name": name, "value": effective[name], "from": effective.origins[name], "variable": setting.variable,
-         "about": setting.about}
+        {
+            "name": name,
+            "value": effective[name],
+            "from": effective.origins[name],
+            "variable": setting.variable,
+            "about": setting.about,
+        }
         for name, setting in SETTINGS.items()
-    ]  # fmt: skip
+    ]
     for key in effective.unknown:
         output.notice(f"notice: unknown setting {key}")
     if json:

@@ -42,9 +42,12 @@ def index(
     where = here.index_dir(index_dir, config)
     roots = [here.expand(path) for path in paths] if paths else _roots(here, config, where)
     settings = BuildOptions(
-        encoder=_encoder(encoder or config["encoder"], here), rebuild=rebuild, verify=verify,
+        encoder=_encoder(encoder or config["encoder"], here),
+        encoder_required=bool(encoder),
+        rebuild=rebuild,
+        verify=verify,
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-    )  # fmt: skip
+    )
     with output.progress(here.stderr_is_terminal and not json) as progress:
         report = build(roots, where, settings, progress)
     _print(report, where, json, quiet)
@@ -60,6 +63,9 @@ def _encoder(name: str, here: runtime.Runtime) -> str | None:
 
 def _roots(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
     """The configured and conventional folders that exist; those of the last run when there are none."""
+    for path in here.configured(config):
+        if not path.exists():
+            output.notice(f"notice: {path} does not exist (from {config.origins['roots']})")
     found = [path for _, path in here.roots(config) if path.exists()]
     if not found:
         found = [Path(root) for root in load_previous(where).roots if Path(root).exists()]
@@ -77,11 +83,17 @@ def _print(report: BuildReport, where: Path, json: bool, quiet: bool) -> None:
     if json:
         output.document(
             {
-                "generation": report.generation.number, "published": report.published, "index_dir": str(where),
-                "roots": report.roots, "counts": report.counts, "encoder": report.generation.fingerprint,
-                "degraded": report.degraded, "findings": report.findings, "seconds": round(report.seconds, 3),
+                "generation": report.generation.number,
+                "published": report.published,
+                "index_dir": str(where),
+                "roots": report.roots,
+                "counts": report.counts,
+                "encoder": report.generation.fingerprint,
+                "degraded": report.degraded,
+                "findings": report.findings,
+                "seconds": round(report.seconds, 3),
             }
-        )  # fmt: skip
+        )
     else:
         output.lines(_summary(report))
 
@@ -91,7 +103,8 @@ def _report(report: BuildReport, quiet: bool) -> None:
     by_severity = {each: [one for one in report.findings if one.severity is each] for each in Severity}
     warnings = [] if quiet else by_severity[Severity.WARNING]
     for finding in [*by_severity[Severity.ERROR], *warnings[:SHOWN_WARNINGS]]:
-        output.finding(finding)
+        for line in output.finding_lines(finding):
+            output.notice(line)
     if len(warnings) > SHOWN_WARNINGS:
         output.notice(f"notice: {len(warnings) - SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all")
 

@@ -11,6 +11,7 @@ from capdisc.exit_codes import ExitCode
 from capdisc_indexer import state
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.reconcile import collisions
+from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tokens import TOKENIZER
 from capdisc_indexer.types import Query
@@ -58,7 +59,7 @@ def _listing(heads: list[dict[str, Any]]) -> list[str]:
     """Grouped by category, largest first."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for head in heads:
-        groups.setdefault(head.get("category") or "general", []).append(head)
+        groups.setdefault(head.get("category") or UNCATEGORISED, []).append(head)
     printed: list[str] = []
     for category in sorted(groups, key=lambda name: (-len(groups[name]), name)):
         printed += (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -45,13 +45,17 @@ def render(
     if format not in FORMATS:
         raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMATS)}")
     with asking.opened(index_dir) as asked:
-        texts = asking.texts_of(words, also) if words or also else asking.piped(asked.here)
+        texts = asking.whole_text(asked.here, words, also)
         query = Query(
-            texts=texts, kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()),
-            exclude=tuple(exclude or ()), max_risk=max_risk, available=available, limit=_wanted(asked.config),
-        )  # fmt: skip
-        if (words or also) and not texts:
-            raise UsageError("the query is empty", "leave it out for the overview alone")
+            texts=texts,
+            kinds=tuple(kind or ()),
+            categories=tuple(category or ()),
+            tags=tuple(tag or ()),
+            exclude=tuple(exclude or ()),
+            max_risk=max_risk,
+            available=available,
+            limit=_wanted(asked.config),
+        )
         found = asking.ranking_for(asked, query, mode, encoder) if texts else _unasked(query)
         context = _context(asked, found, FORMATS[format], _levels(tier), _budgets(asked.config, budget))
         output.result(FORMATS[format].printed(FORMATS[format], context))
@@ -85,20 +89,24 @@ def _context(asked: asking.Asked, found: Ranking, form: Format, levels: tuple[in
     counter = TokenCounter(token_count)
     facts = asked.index.meta("overview")
     counter.learn(facts["counts"])
-    descriptors = [_described(asked, hit.id, form, counter) for hit in found.hits]
+    heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
+    descriptors = [_described(asked, heads[hit.id], form, counter) for hit in found.hits]
     summaries = asked.config["tier1_top_k"]
     if form.levels == (1,):
         levels, summaries, budgets = (1,), 0, Budgets(tier1=budgets.total, total=budgets.total)
         descriptors = descriptors or _all_skills(asked, found)
     material = Material(
-        overview=facts["categories"], descriptors=descriptors, levels=levels, summaries=summaries,
+        overview=facts["categories"],
+        descriptors=descriptors,
+        levels=levels,
+        summaries=summaries,
         details=asked.config["tier2_top_k"],
-    )  # fmt: skip
+    )
     return assemble(material, found, form, budgets, counter)
 
 
-def _described(asked: asking.Asked, identifier: str, form: Format, counter: TokenCounter) -> Descriptor:
-    descriptor, stored = asked.index.with_counts(identifier)
+def _described(asked: asking.Asked, head: dict[str, Any], form: Format, counter: TokenCounter) -> Descriptor:
+    descriptor, stored = asked.index.with_counts(head)
     learn(counter, form, descriptor, stored)
     return descriptor
 
@@ -113,10 +121,11 @@ def _all_skills(asked: asking.Asked, found: Ranking) -> list[Descriptor]:
 def _report(found: Ranking, context: Context) -> None:
     """What a person should know about the context that a program reads."""
     if found.query.texts and not found.hits:
-        unknown = f" (no capability mentions: {', '.join(found.unmatched)})" if found.unmatched else ""
-        output.notice(f"notice: nothing fits the query{unknown}; printed the overview alone")
+        unknown = f" (no capability mentions: {output.listed(found.unmatched)})" if found.unmatched else ""
+        printed = "; printed the overview alone" if any(tier.blocks for tier in context.tiers) else ""
+        output.notice(f"notice: nothing fits the query{unknown}{printed}")
     for tier in context.tiers:
         for verb, clipped in (("cut", True), ("left out", False)):
             names = [f"{one.id} ({one.tokens:,} tokens)" for one in tier.dropped if one.clipped is clipped]
             if names:
-                output.notice(f"notice: tier {tier.level}: {verb} to fit: {', '.join(names)}")
+                output.notice(f"notice: tier {tier.level}: {verb} to fit: {output.listed(names)}")

@@ -39,10 +39,15 @@ def search(
         raise UsageError("the query is empty", 'say what you need: capdisc search "merge two PDF files"')
     with asking.opened(index_dir) as asked:
         query = Query(
-            texts=texts, kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()),
-            exclude=tuple(exclude or ()), max_risk=max_risk, available=available,
+            texts=texts,
+            kinds=tuple(kind or ()),
+            categories=tuple(category or ()),
+            tags=tuple(tag or ()),
+            exclude=tuple(exclude or ()),
+            max_risk=max_risk,
+            available=available,
             limit=limit or asked.config["limit"],
-        )  # fmt: skip
+        )
         found = asking.ranking_for(asked, query, mode, encoder)
         heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
         if json:
@@ -74,31 +79,46 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
             f"mode {found.mode}, confidence {found.confidence:.2f}, generation {asked.index.generation.number}"
         )
     if found.hits and found.unmatched:
-        output.notice(f"notice: no capability mentions: {', '.join(found.unmatched)}")
+        output.notice(f"notice: no capability mentions: {output.listed(found.unmatched)}")
 
 
 def _nothing(asked: asking.Asked, found: Ranking) -> None:
     """Say that nothing fits, which words are unknown here, and what there is instead."""
     output.notice("nothing fits")
     if found.unmatched:
-        output.notice(f"no capability mentions: {', '.join(found.unmatched)}")
+        output.notice(f"no capability mentions: {output.listed(found.unmatched)}")
     categories = [each["category"] for each in asked.index.meta("overview")["categories"][:8]]
     output.notice(f"hint: there is something about: {', '.join(categories)}")
 
 
 def _document(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
-        "query": found.query.texts, "mode": found.mode, "confidence": found.confidence, "unmatched": found.unmatched,
-        "degraded": found.degraded, "generation": asked.index.generation.number,
-        "total_indexed": len(asked.index.documents), "hits": [_hit(asked, hit, heads[hit.id]) for hit in found.hits],
-    }  # fmt: skip
+        "query": found.query.texts,
+        "mode": found.mode,
+        "confidence": found.confidence,
+        "unmatched": found.unmatched,
+        "degraded": found.degraded,
+        "generation": asked.index.generation.number,
+        "total_indexed": len(asked.index.documents),
+        "hits": [_hit(asked, hit, heads[hit.id]) for hit in found.hits],
+    }
 
 
 def _hit(asked: asking.Asked, hit: Hit, head: dict[str, Any]) -> dict[str, Any]:
     return {
-        "id": hit.id, "name": head["name"], "kind": head["kind"], "title": head.get("title", ""),
-        "description": head["description"], "category": head.get("category", ""), "tags": head.get("tags", []),
-        "score": round(hit.score, 4), "relevance": hit.relevance, "via": hit.via or None,
-        "available": asking.available(asked.here, head), "risk": head.get("risk", ""),
-        "confirm": head.get("confirm", False), "path": head["source"]["path"], "signals": hit.signals,
-    }  # fmt: skip
+        "id": hit.id,
+        "name": head["name"],
+        "kind": head["kind"],
+        "title": head.get("title", ""),
+        "description": head["description"],
+        "category": head.get("category", ""),
+        "tags": head.get("tags", []),
+        "score": round(hit.score, 4),
+        "relevance": hit.relevance,
+        "via": hit.via or None,
+        "available": asking.available(asked.here, head),
+        "risk": head.get("risk", ""),
+        "confirm": head.get("confirm", False),
+        "path": head["source"]["path"],
+        "signals": hit.signals,
+    }

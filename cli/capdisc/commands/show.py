@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from capdisc import asking, options, output
+from capdisc import asking, options, output, runtime
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.errors import UsageError
@@ -28,9 +27,8 @@ def show(
 
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
-    wanted = [
-        identifier for each in ids or () for identifier in (sys.stdin.read().splitlines() if each == "-" else [each])
-    ]
+    piped = runtime.stdin_text().splitlines() if "-" in (ids or ()) else []
+    wanted = [identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")]
     if not wanted:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")
     with asking.opened(index_dir) as asked:

@@ -32,16 +32,22 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
     findings = [finding for one in files.values() for finding in one.findings]
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
-        "index_dir": str(index.index_dir), "generation": index.generation.number,
-        "built_at": index.generation.built_at, "schema_version": generation.SCHEMA_VERSION,
-        "roots": index.meta("scan")["roots"], "files": len(files), "capabilities": len(index.documents),
-        "vectors": index.generation.counts["rows"], "encoder": index.generation.fingerprint or None,
+        "index_dir": str(index.index_dir),
+        "generation": index.generation.number,
+        "built_at": index.generation.built_at,
+        "schema_version": generation.SCHEMA_VERSION,
+        "roots": index.meta("scan")["roots"],
+        "files": len(files),
+        "capabilities": len(index.documents),
+        "vectors": index.generation.counts["rows"],
+        "encoder": index.generation.fingerprint or None,
         "kinds": index.meta("overview")["kinds"],
         "categories": {each["category"]: each["count"] for each in index.meta("overview")["categories"]},
         "errors": sum(finding.severity is Severity.ERROR for finding in findings),
         "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
-        "bytes": bytes_on_disk, "tokenizer": TOKENIZER,
-    }  # fmt: skip
+        "bytes": bytes_on_disk,
+        "tokenizer": TOKENIZER,
+    }
 
 
 def _printed(facts: dict[str, Any]) -> list[str]:

@@ -34,12 +34,7 @@ def validate(
     if json:
         output.document({"files": len(found.files), "findings": findings})
     else:
-        output.lines(line for one in findings for line in _printed(one))
+        output.lines(line for one in findings for line in output.finding_lines(one))
         output.notice(f"{len(found.files):,} files, {len(findings):,} findings")
     failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return ExitCode.FINDINGS if any(one.severity in failing for one in findings) else ExitCode.OK
-
-
-def _printed(one: Finding) -> list[str]:
-    first = f"{one.path}:{one.line}:{one.column}: {one.severity}[{one.code}]: {one.message}"
-    return [first, f"  hint: {one.hint}"] if one.hint else [first]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
-from capdisc_indexer.errors import EncoderError
+from capdisc_indexer.errors import EncoderError, IndexStateError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class StaticEncoder:
         self.fingerprint = _fingerprint(facts)
         self._vocabulary: int = facts["vocabulary"]
         self._folder = folder
-        self._tokenizer: Any = None
+        self._tokenizer = _tokenizer(folder / "tokenizer.json")
         self._view, self._offsets = _map_tensors(folder / "table.safetensors", facts)
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
@@ -87,9 +87,6 @@ class StaticEncoder:
             raise EncoderError("the encoder is damaged: it does not give its own golden vector", _HINT)
 
     def _pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        if self._tokenizer is None:
-            with engines.contained("the encoder's tokenizer could not be read", _HINT):
-                self._tokenizer = engines.tokenizers().Tokenizer.from_file(str(self._folder / "tokenizer.json"))
         clean = [_encodable(text) for text in texts]
         encoded = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         return [one.ids[:MAX_PIECES] for one in encoded]
@@ -99,6 +96,14 @@ class StaticEncoder:
         count = self._vocabulary * self.dim
         table = np.frombuffer(self._view, np.int8, count, self._offsets["table"]).reshape(self._vocabulary, self.dim)
         return table, np.frombuffer(self._view, np.float32, self._vocabulary, self._offsets["weight"])
+
+
+def _tokenizer(path: Path) -> Any:
+    try:
+        with engines.contained("the encoder is damaged", _HINT):
+            return engines.tokenizers().Tokenizer.from_file(str(path))
+    except IndexStateError as error:
+        raise EncoderError(error.message, error.hint) from error
 
 
 def _encodable(text: str) -> str:

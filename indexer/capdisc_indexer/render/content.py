@@ -64,10 +64,16 @@ def _labelled(d: Descriptor) -> list[str]:
         if part
     )
     fields: list[tuple[str, object]] = [
-        ("When to use", one_line(d.usage_hint)), ("Requires", d.requires), ("Required secrets", d.secrets),
-        ("Required programs", d.bins), ("Used together with", d.composed_with), ("Related", d.related), ("Risk", risk),
-        ("Tags", d.tags), ("Allowed tools", d.extra.get("allowed-tools")),
-    ]  # fmt: skip
+        ("When to use", one_line(d.usage_hint)),
+        ("Requires", d.requires),
+        ("Required secrets", d.secrets),
+        ("Required programs", d.bins),
+        ("Used together with", d.composed_with),
+        ("Related", d.related),
+        ("Risk", risk),
+        ("Tags", d.tags),
+        ("Allowed tools", d.extra.get("allowed-tools")),
+    ]
     return (
         ["", *(f"{label}: {_listed(value)}" for label, value in fields if value)] if any(v for _, v in fields) else []
     )

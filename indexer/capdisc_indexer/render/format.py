@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from capdisc_indexer.render.content import detail_text
 from capdisc_indexer.types import Context, Descriptor
 
 # Said in place of what was cut off; `show` prints the rest.
@@ -48,9 +49,11 @@ def concatenated(form: Format, context: Context) -> str:
 
 
 def nonce(descriptor: Descriptor) -> str:
-    """Eight digits that the content cannot contain on purpose, since they depend on all of it."""
+    """Eight digits that the capability's text does not contain, the same ones each time."""
     import hashlib
 
-    return hashlib.sha256(
-        f"{descriptor.id}\0{descriptor.description}\0{descriptor.content}".encode("utf-8", "replace")
-    ).hexdigest()[:8]
+    text = detail_text(descriptor)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    while digest[:8] in text:
+        digest = hashlib.sha256(digest.encode()).hexdigest()
+    return digest[:8]

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from capdisc_indexer.render import text
 from capdisc_indexer.render.format import Format
+from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Context
 
 SCHEMA_VERSION = 1
+# The query is said back within the budget, so a long prompt must not use it up.
+QUERY_CHARACTERS = 160
 
 
 def printed(form: Format, context: Context) -> str:
@@ -26,9 +29,9 @@ def printed(form: Format, context: Context) -> str:
     ]
     document = {
         "schema_version": SCHEMA_VERSION,
-        "query": list(context.ranking.query.texts),
+        "query": [one_line(text, QUERY_CHARACTERS) for text in context.ranking.query.texts],
         "confidence": round(context.ranking.confidence, 4),
-        "unmatched": list(context.ranking.unmatched),
+        "unmatched": [one_line(word, 40) for word in context.ranking.unmatched[:10]],
         "degraded": list(context.ranking.degraded),
         "tokenizer": context.tokenizer,
         "budget": context.budgets.total,

@@ -11,10 +11,18 @@ from capdisc_indexer.types import Descriptor
 
 def _skill(descriptor: Descriptor) -> str:
     fields = (
-        "<skill>", "<name>", escape(descriptor.name), "</name>",
-        "<description>", escape(descriptor.description), "</description>",
-        "<location>", descriptor.source.path, "</location>", "</skill>",
-    )  # fmt: skip
+        "<skill>",
+        "<name>",
+        escape(descriptor.name),
+        "</name>",
+        "<description>",
+        escape(descriptor.description),
+        "</description>",
+        "<location>",
+        descriptor.source.path,
+        "</location>",
+        "</skill>",
+    )
     return "\n".join(fields) + "\n"
 
 

@@ -25,15 +25,6 @@ def is_plain_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name)) and not name.startswith((".", "/")) and ".." not in name
 
 
-def title_of(name: str) -> str:
-    """The name as a heading.
-
-    >>> title_of("issue-triage")
-    'Issue Triage'
-    """
-    return " ".join(part[:1].upper() + part[1:] for part in re.split(r"[-_\s]+", name) if part)
-
-
 def is_secret_name(text: str) -> bool:
     """Whether the text is the name of a secret, as environment variables are named, and not the secret."""
     return bool(_SECRET.fullmatch(text))

@@ -14,10 +14,11 @@ from capdisc_indexer.sources.decoding import decode, mark_finding
 from capdisc_indexer.sources.fields import Fields
 from capdisc_indexer.sources.files import FoundFile, content_hash
 from capdisc_indexer.sources.frontmatter import Split, split
-from capdisc_indexer.sources.naming import MAX_NAME, clean_name, is_plain_name, title_of
+from capdisc_indexer.sources.naming import MAX_NAME, clean_name, is_plain_name
 from capdisc_indexer.sources.nodes import MapNode, Node
 from capdisc_indexer.sources.repair import ANY, read_leniently
 from capdisc_indexer.sources.skill_fields import FIELDS, SkillFields, read_fields
+from capdisc_indexer.text import title_of
 from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity, SourceRef
 
 LONG_DESCRIPTION = 1_024

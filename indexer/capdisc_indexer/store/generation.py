@@ -24,7 +24,8 @@ from capdisc_indexer.errors import IndexStateError
 from capdisc_indexer.store import locks
 from capdisc_indexer.types import Generation
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "background", "counts", "files", "built_at"}
 KEPT = 2
 REBUILD = "run: capdisc index --rebuild"
 
@@ -48,7 +49,15 @@ def current(index_dir: Path) -> Generation | None:
         raise IndexStateError(f"the index pointer is damaged: {index_dir / 'CURRENT'}", REBUILD) from error
     manifest = _read_manifest(folder(index_dir, number), digest)
     _check_sizes(folder(index_dir, number), manifest["files"])
-    return Generation(number=number, **{key: manifest[key] for key in manifest if key != "format"})
+    return Generation(number=number, **manifest)
+
+
+def pointer(index_dir: Path) -> str:
+    """What CURRENT says now; empty when there is none."""
+    try:
+        return (index_dir / "CURRENT").read_text()
+    except OSError:
+        return ""
 
 
 def _read_manifest(gen: Path, digest: str) -> dict[str, Any]:
@@ -59,7 +68,7 @@ def _read_manifest(gen: Path, digest: str) -> dict[str, Any]:
     if hashlib.sha256(data).hexdigest() != digest:
         raise IndexStateError(f"the index is damaged: {gen / 'MANIFEST'} does not match its digest", REBUILD)
     manifest: dict[str, Any] = json.loads(data)
-    if manifest.get("schema_version") != SCHEMA_VERSION:
+    if manifest.get("schema_version") != SCHEMA_VERSION or set(manifest) != _FACTS:
         raise IndexStateError("the index was written by another version of capdisc", "run: capdisc index")
     return manifest
 

@@ -80,6 +80,20 @@ class Documents:
         wanted = engines.tantivy().Query.term_set_query(self._schema, "id", list(ids))
         return {head["id"]: head for _, head in self._run(self._filtered(wanted, query), max(len(ids), 1))}
 
+    def holding(self, terms: Sequence[str], ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Which of the terms each of the capabilities holds, in any of its text."""
+        t = engines.tantivy()
+        those = t.Query.term_set_query(self._schema, "id", list(ids))
+        with engines.contained("the text index could not be searched", _REBUILD):
+            found = self._searcher.search(those, limit=max(len(ids), 1), count=False).hits
+            names = {_place(address): decode_head(self._searcher.doc(address))["id"] for _, address in found}
+            held: dict[str, set[str]] = {name: set() for name in names.values()}
+            for term in terms:
+                both = self._boolean([(t.Occur.Must, those), (t.Occur.Must, self._term("text", term))])
+                for _, address in self._searcher.search(both, limit=max(len(ids), 1), count=False).hits:
+                    held[names[_place(address)]].add(term)
+        return {name: frozenset(each) for name, each in held.items()}
+
     def by_alias(self, name: str) -> list[dict[str, Any]]:
         """The heads of the capabilities with this id or name, in order of their ids."""
         wanted = engines.tantivy().Query.term_query(self._schema, "alias", alias_key(name))
@@ -121,6 +135,10 @@ class Documents:
         t = engines.tantivy()
         made = t.Query.term_query(self._schema, field, term, index_option="freq")
         return t.Query.boost_query(made, NAME_WEIGHT) if field == "name" else made
+
+
+def _place(address: Any) -> tuple[int, int]:
+    return address.segment_ord, address.doc
 
 
 def _filters(query: Query) -> list[tuple[str, Sequence[str]]]:

@@ -2,12 +2,13 @@
 
 matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is 127
 owners.u32    n numbers: which capability each row belongs to
-ids.txt       the capabilities' ids, one a line, in the order of those numbers
+ids.json      the capabilities' ids, in the order of those numbers
 """
 
 from __future__ import annotations
 
 import heapq
+import json
 import mmap
 from array import array
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ def write(target: Path, vectors: NDArray[Any], owners: Sequence[int], ids: Seque
     target.mkdir(parents=True, exist_ok=True)
     (target / "matrix.i8").write_bytes(quantise(vectors).tobytes() if len(vectors) else b"")
     (target / "owners.u32").write_bytes(array("I", owners).tobytes())
-    (target / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
+    (target / "ids.json").write_text(json.dumps(list(ids), ensure_ascii=False), encoding="utf-8")
 
 
 class Matrix:
@@ -35,7 +36,7 @@ class Matrix:
     def __init__(self, source: Path, dim: int) -> None:
         self.dim = dim
         self._owners = array("I", (source / "owners.u32").read_bytes())
-        self._ids_path = source / "ids.txt"
+        self._ids_path = source / "ids.json"
         self._ids: list[str] | None = None
         self._rows = _mapped(source / "matrix.i8", len(self._owners), dim)
 
@@ -67,7 +68,7 @@ class Matrix:
 
     def _names(self) -> list[str]:
         if self._ids is None:
-            self._ids = self._ids_path.read_text(encoding="utf-8").splitlines()
+            self._ids = json.loads(self._ids_path.read_text(encoding="utf-8"))
         return self._ids
 
 
