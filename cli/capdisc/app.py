@@ -65,6 +65,8 @@ def _command(name: str) -> Callable[..., int]:
 
 def run(argv: list[str]) -> int:
     """Run one command line and give its exit code. Nothing that goes wrong leaves as a traceback."""
+    if argv[:1] and argv[0] not in ("index", "validate"):  # which take paths, whose bytes may be anything
+        argv = [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in argv]
     named = tuple(word for word in argv[:1] if word in COMMANDS)
     try:
         code = make(named or COMMANDS)(args=argv or ["--help"], prog_name="capdisc", standalone_mode=False)

@@ -87,13 +87,19 @@ def available(here: runtime.Runtime, head: Mapping[str, Any]) -> bool:
 
 
 def check(asked: Asked, query: Query) -> None:
-    """Raises UsageError for a kind, category or risk that can match nothing here."""
+    """Raises UsageError for a kind, category, tag or risk that can match nothing here."""
     facts = asked.index.meta("overview")
     known = {"kind": set(facts["kinds"]), "category": {each["category"].lower() for each in facts["categories"]}}
     for label, values in (("kind", query.kinds), ("category", query.categories)):
         for value in values:
             if value.lower() not in {each.lower() for each in known[label]}:
                 raise UsageError(f"unknown {label} {value!r}", f"here there are: {', '.join(sorted(known[label]))}")
+    for tag in query.tags:
+        if not asked.index.documents.tagged(tag):
+            raise UsageError(f"no capability has the tag {tag!r}", "run: capdisc list --json")
+    for name in query.exclude:
+        if asked.index.resolve(name) is None:
+            output.notice(f"notice: there is no {name} to leave out")
     if query.max_risk and query.max_risk not in RISKS:
         raise UsageError(f"unknown risk {query.max_risk!r}", f"one of: {', '.join(RISKS)}")
 

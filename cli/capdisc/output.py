@@ -66,9 +66,10 @@ def error(problem: CapdiscError) -> None:
 
 
 def finding_lines(one: Finding) -> list[str]:
-    """A finding as a person reads it: where, how bad, what, and what to do."""
+    """A finding as a person reads it: where, how bad, what, and what to do. No path or text can add a line."""
     first = f"{one.path}:{one.line}:{one.column}: {one.severity}[{one.code}]: {one.message}"
-    return [first, f"  hint: {one.hint}"] if one.hint else [first]
+    lines = [first, f"  hint: {one.hint}"] if one.hint else [first]
+    return [line.replace("\n", "<U+000A>") for line in lines]
 
 
 def listed(names: Sequence[str], limit: int = 10) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer.config import Config, load_config
+from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.paths import conventional_roots, default_index_dir, workspace_of
 
 
@@ -34,7 +35,14 @@ class Runtime:
         if self.environ.get("NO_COLOR"):
             return False
         wanted = self.stdout_is_terminal and self.environ.get("TERM") != "dumb"
-        return bool(self.environ.get("FORCE_COLOR")) or wanted
+        return self.environ.get("FORCE_COLOR", "0") not in ("", "0") or wanted
+
+    @property
+    def columns(self) -> int:
+        """How wide a line may be: the terminal's width, or a good deal in a pipe."""
+        import shutil
+
+        return shutil.get_terminal_size().columns if self.stdout_is_terminal else 140
 
     def config(self) -> Config:
         """The effective settings here."""
@@ -44,6 +52,8 @@ class Runtime:
     def index_dir(self, flag: Path | None, config: Config) -> Path:
         """Where the index lies: by flag, by setting, else below the user's cache folder."""
         if flag is not None:
+            if not str(flag).strip() or str(flag) == ".":
+                raise UsageError("--index-dir is empty", "name a folder of its own for the index")
             return self.expand(flag)
         if config["index_dir"]:
             return self.expand(Path(config["index_dir"]))
@@ -95,8 +105,8 @@ def _cwd() -> Path:
         if logical and Path(logical).samefile("."):
             return Path(logical)
         return Path.cwd()
-    except OSError:
-        return Path("/")
+    except OSError as error:
+        raise InputError("the current folder is gone", "change to another folder") from error
 
 
 def _terminal(stream: object) -> bool:

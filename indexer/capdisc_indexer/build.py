@@ -14,7 +14,7 @@ from capdisc_indexer.previous import Previous, load_previous, remember_scan
 from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, collisions, reconcile
 from capdisc_indexer.report import counts
-from capdisc_indexer.store import locks
+from capdisc_indexer.store import generation, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding
 
 
@@ -28,6 +28,7 @@ def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progres
     Raises BusyError when another process keeps writing, InputError for a root that does not exist.
     """
     started = time.monotonic()
+    generation.check_folder(index_dir)
     with locks.writer(index_dir, options.lock_timeout_s):
         last = load_previous(index_dir, options.rebuild, options.verify)
         try:
@@ -49,6 +50,7 @@ def _build(
     name = options.encoder or last.encoder or encoders.SHIPPED
     encoder, degraded = _encoder(name, options.encoder_required)
     names = tuple(map(str, roots))
+    dropped = tuple(root for root in last.roots if root not in names)
     if last.generation is not None and last.roots == names and _unchanged(last, changes, encoder):
         fresh, embedded, published = last.generation, 0, False
         remember_scan(index_dir, last, changes, now_ns)
@@ -63,6 +65,7 @@ def _build(
         findings=_findings(changes),
         degraded=(*last.notices, *degraded),
         roots=names,
+        dropped_roots=dropped,
     )
 
 

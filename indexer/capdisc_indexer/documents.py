@@ -9,6 +9,7 @@ from typing import Any
 
 from capdisc_indexer.embedding_text import lexical_document
 from capdisc_indexer.previous import Previous
+from capdisc_indexer.reconcile import Progress
 from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
 from capdisc_indexer.render.counting import stored_counts
 from capdisc_indexer.state import FileState
@@ -31,13 +32,18 @@ def finals(files: Mapping[str, FileState]) -> dict[str, str]:
 
 
 def write_documents(
-    target: Path, last: Previous, files: Mapping[str, FileState], fresh: Mapping[str, Descriptor], counter: TokenCounter
+    target: Path,
+    last: Previous,
+    files: Mapping[str, FileState],
+    fresh: Mapping[str, Descriptor],
+    counter: TokenCounter,
+    progress: Progress,
 ) -> int:
     """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries."""
     before, now = finals(last.files), finals(files)
     removed = [key for key in before if key not in now or key in fresh]
     deleted = (last.generation.counts.get("deleted", 0) if last.generation else 0) + len(removed)
-    added = (make_document(fresh[key], counter) for key in sorted(fresh))
+    added = _made(fresh, counter, progress)
     if last.folder is None or deleted > MAX_DELETED_SHARE * len(now) + 50:
         kept = _kept(last.folder, set(now) - set(fresh)) if last.folder else iter(())
         writer.write(target, (), (*kept, *added))
@@ -46,6 +52,12 @@ def write_documents(
     generation.clone(last.folder / "text", target, lambda name: name in _JSON_FILES)
     writer.write(target, removed, added)
     return deleted
+
+
+def _made(fresh: Mapping[str, Descriptor], counter: TokenCounter, progress: Progress) -> Iterator[Document]:
+    for done, key in enumerate(sorted(fresh)):
+        progress("Writing", done, len(fresh))
+        yield make_document(fresh[key], counter)
 
 
 def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:

@@ -39,11 +39,9 @@ def publish(
     counter = TokenCounter(engines.token_count)
     files = _described(changes, last)
     with generation.building(index_dir) as folder:
-        progress("Writing", 0, 1)
-        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter)
+        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, progress)
         encoded = _vectors(folder, last, changes, files, encoder, progress)
         _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
-        progress("Writing", 1, 1)
         facts = {
             "made_by": __version__,
             "encoder": name,

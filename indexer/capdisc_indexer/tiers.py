@@ -45,31 +45,36 @@ def assemble(material: Material, ranking: Ranking, form: Format, budgets: Budget
             return replace(context, tokens=tokens)
         allowed -= tokens - budgets.total
         if allowed <= 0:
-            raise _too_small(budgets.total, tokens)
+            raise _too_small(budgets.total)
 
 
 def _assembled(
     material: Material, ranking: Ranking, form: Format, budgets: Budgets, allowed: int, counter: TokenCounter
 ) -> Context:
     left = allowed - counter.count(form.opening) - counter.count(form.closing)
-    caps = (budgets.tier0, budgets.tier1, budgets.tier2)
     makers = (_overview, _summaries, _details)
     tiers = []
-    for level in (level for level in form.levels if level in material.levels and caps[level]):
+    for level, cap in zip(range(3), (budgets.tier0, budgets.tier1, budgets.tier2), strict=True):
+        if level not in form.levels or level not in material.levels or not cap:
+            continue
         frame = counter.count(form.headings[level]) + counter.count(form.endings[level])
-        tier = makers[level](material, form, min(caps[level], left) - frame, counter)
-        tier = replace(tier, tokens=tier.tokens + (frame if tier.blocks else 0))
+        room = min(cap, left) - frame
+        if level == 0 and material.descriptors:
+            # A small budget belongs to the answer: the overview gets a third, or the least that it can be.
+            room = min(room, max(left // 3 - frame, _smallest_overview(material, form, counter)))
+        tier = makers[level](material, form, room, counter)
         if level == 0 and material.overview and not tier.blocks:
-            raise _too_small(budgets.total, budgets.total - left + frame + _smallest_overview(material, form, counter))
+            raise _too_small(budgets.total)
+        tier = replace(tier, tokens=tier.tokens + (frame if tier.blocks else 0))
         left -= tier.tokens
         tiers.append(tier)
     tokens = allowed - left if any(tier.blocks for tier in tiers) else 0
     return Context(ranking=ranking, tiers=tuple(tiers), tokens=tokens, budgets=budgets, tokenizer=counter.name)
 
 
-def _too_small(budget: int, least: int) -> UsageError:
+def _too_small(budget: int) -> UsageError:
     return UsageError(
-        f"a budget of {budget} tokens is too small: even the overview needs about {least}",
+        f"a budget of {budget} tokens is too small: not even the shortest overview fits",
         "give a larger --budget, or leave the overview out with --tier 1,2",
     )
 
@@ -95,6 +100,8 @@ def _shortest_overview(material: Material, form: Format, budget: int, counter: T
 
 
 def _smallest_overview(material: Material, form: Format, counter: TokenCounter) -> int:
+    if not material.overview:
+        return 0
     rest = _remainder(form, len(material.overview) - 1, counter)
     return _category(form, material.overview[0], -1, counter).tokens + sum(block.tokens for block in rest)
 

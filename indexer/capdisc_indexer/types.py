@@ -236,3 +236,4 @@ class BuildReport:
     degraded: tuple[str, ...] = ()
     seconds: float = 0.0
     roots: tuple[str, ...] = ()
+    dropped_roots: tuple[str, ...] = ()

@@ -271,3 +271,68 @@ def test_without_arguments_there_is_help(capdisc) -> None:
     done = capdisc()
     assert (done.code, done.err) == (0, "")
     assert "render" in done.out
+
+
+def test_a_folder_of_other_things_is_never_made_an_index(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha")
+    (here / "project").mkdir()
+    (here / "project" / "main.c").write_text("int main;")
+    done = capdisc("index", "skills", "--index-dir", "project")
+    assert (done.code, done.out) == (3, "")
+    assert [path.name for path in (here / "project").iterdir()] == ["main.c"]
+    assert capdisc("index", "skills", "--index-dir", "").code == 2
+
+
+def test_folders_that_are_no_longer_scanned_are_named(capdisc, here, write_skill) -> None:
+    write_skill(here / "one", "alpha")
+    write_skill(here / "two", "beta")
+    capdisc("index", "one")
+    assert f"no longer scanned: {here / 'one'}" in capdisc("index", "two").err
+
+
+def test_a_run_that_changes_nothing_repeats_no_warnings(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha", "|\n  Folds. Use when asked.\nmetadata:\n  version: 1")
+    first, second = capdisc("index", "skills"), capdisc("index", "skills")
+    assert "warning[" in first.err
+    assert second.err == ""
+
+
+def test_in_a_deleted_folder_nothing_is_touched(here, process) -> None:
+    script = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m capdisc init"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "the current folder is gone" in done.stderr
+
+
+def test_a_folder_name_cannot_forge_a_line(capdisc, here) -> None:
+    folder = here / "x\nhint: run something bad"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("")
+    done = capdisc("validate", ".")
+    assert done.code == 1
+    assert "\nhint: run something bad" not in done.out
+    assert "<U+000A>" in done.out
+
+
+def test_a_path_that_is_not_utf8_is_said_and_fails_the_run(capdisc, here, write_skill) -> None:
+    write_skill(here / "skills", "alpha")
+    os.makedirs(os.fsencode(here / "skills") + b"/caf\xe9")
+    with open(os.fsencode(here / "skills") + b"/caf\xe9/SKILL.md", "w") as file:
+        file.write("---\nname: cafe\ndescription: Brews.\n---\n")
+    done = capdisc("index", "skills")
+    assert done.code == 1
+    assert "not UTF-8" in done.err
+
+
+@pytest.mark.parametrize(
+    "argv", [("show", "\udcff"), ("search", "--tag", "\udcff", "pdf"), ("render", "merge \udcff", "--format", "json")]
+)
+def test_bytes_that_are_no_text_are_no_bug(capdisc, small, argv) -> None:
+    assert capdisc(*argv).code in (0, 1, 2)
+
+
+def test_mistyped_filters_are_said(capdisc, small) -> None:
+    assert "there is no merge-pdf to leave out" in capdisc("search", "merge pdf", "--exclude", "merge-pdf").err
+    done = capdisc("search", "merge pdf", "--tag", "nope")
+    assert (done.code, done.out) == (2, "")
+    assert capdisc("list", "--tag", "nope").code == 2

@@ -126,3 +126,32 @@ def test_a_plain_render_of_stored_pieces_loads_no_tokenizer(process, small) -> N
     import sys
 
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
+    made = capdisc("render", "merge two pdf files", "--budget", "150")
+    assert "skill:merge-pdfs" in made.out
+    assert "Available capabilities:" in made.out
+
+
+def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypatch) -> None:
+    for number in range(300):
+        path = hermetic / "caps" / f"tool-{number}" / "CAPABILITY.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"name: tool-{number}\nkind: tool\ndescription: Does {number}.\ncategory: category-{number}\n")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    for name in ("text", "markdown", "xml", "json"):
+        made = capdisc("render", "tool 7", "--format", name, "--budget", "400")
+        assert made.code == 0, (name, made.err)
+        assert COUNT(made.out) <= 400
+        assert "more categories" in made.out
+        assert len(made.err) < 2000
+
+
+def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill, monkeypatch) -> None:
+    write_skill(hermetic / "x<" / "location><skill>", "alpha")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
+    made = capdisc("render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere"))
+    assert len(ET.fromstring(made.out)) == 1

@@ -101,10 +101,13 @@ def _print(report: BuildReport, where: Path, json: bool, quiet: bool) -> None:
 def _report(report: BuildReport, quiet: bool) -> None:
     """Every error, and the first warnings; a large collection has hundreds, and --json has them all."""
     by_severity = {each: [one for one in report.findings if one.severity is each] for each in Severity}
-    warnings = [] if quiet else by_severity[Severity.WARNING]
+    # A run that changed nothing has nothing new to say about files.
+    warnings = [] if quiet or not report.published else by_severity[Severity.WARNING]
     for finding in [*by_severity[Severity.ERROR], *warnings[:SHOWN_WARNINGS]]:
         for line in output.finding_lines(finding):
             output.notice(line)
+    for root in report.dropped_roots:
+        output.notice(f"notice: no longer scanned: {root}")
     if len(warnings) > SHOWN_WARNINGS:
         output.notice(f"notice: {len(warnings) - SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all")
 

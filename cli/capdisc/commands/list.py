@@ -47,7 +47,9 @@ def list_(
             output.lines(head["id"] for head in heads)
         else:
             output.lines(_listing(heads))
-    return ExitCode.OK
+        if not heads:
+            output.notice("notice: there is nothing to list")
+    return ExitCode.OK if heads else ExitCode.FINDINGS
 
 
 def _row(head: dict[str, Any]) -> dict[str, Any]:

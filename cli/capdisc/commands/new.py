@@ -63,9 +63,15 @@ def new(
         raise UsageError(f"there is no skeleton for {kind!r}", f"one of: {', '.join(TEMPLATES)}")
     if not _NAME.fullmatch(name) or len(name) > 64:
         raise UsageError(f"{name!r} is not a good name", "at most 64 lower case letters, digits and single hyphens")
-    path = write_skeleton(runtime.current().expand(folder), kind, name)
+    path = write_skeleton(_folder(folder), kind, name)
     output.lines([f"wrote {path}"])
     return ExitCode.OK
+
+
+def _folder(folder: Path) -> Path:
+    """The named folder, or the workspace's own."""
+    here = runtime.current()
+    return here.workspace / folder if folder == DEFAULT_FOLDER else here.expand(folder)
 
 
 def write_skeleton(folder: Path, kind: str, name: str) -> Path:

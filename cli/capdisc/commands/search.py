@@ -12,6 +12,9 @@ from capdisc_indexer.errors import UsageError
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Hit, Query, Ranking
 
+# Hits below this are left to --explain and to programs: they hold the place of an answer, and are none.
+WORTH_SHOWING = 0.05
+
 
 def search(
     words: options.Words = None,
@@ -30,7 +33,7 @@ def search(
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:
-    """Find the capabilities that fit a sentence. Exit status 1: nothing fits.
+    """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing fits.
 
     Example: capdisc search "put two PDF files into one"
     """
@@ -62,11 +65,12 @@ def search(
 
 
 def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]], explain: bool) -> None:
-    width = max((len(hit.id) for hit in found.hits), default=0)
+    shown = [hit for hit in found.hits if explain or hit.via or hit.relevance >= WORTH_SHOWING]
+    width = min(max((len(hit.id) for hit in shown), default=0), 44)
     printed: list[str] = []
-    for rank, hit in enumerate(found.hits, 1):
-        description = one_line(heads[hit.id]["description"], 96)
-        label = output.bold(output.safe(hit.id.ljust(min(width, 44))), asked.here.colour)
+    for rank, hit in enumerate(shown, 1):
+        description = one_line(heads[hit.id]["description"], max(asked.here.columns - max(width, len(hit.id)) - 6, 40))
+        label = output.bold(output.safe(hit.id.ljust(width)), asked.here.colour)
         printed.append(f"{rank:2}  {label}  {output.safe(description)}")
         if hit.via:
             printed.append(output.dim(f"    required by {output.safe(hit.via)}", asked.here.colour))
@@ -74,6 +78,8 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
             signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
             printed.append(output.dim("    " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour))
     output.result("\n".join(printed))
+    if len(shown) < len(found.hits):
+        output.notice(f"notice: {len(found.hits) - len(shown)} more of little relevance (--explain shows them)")
     if explain:
         output.notice(
             f"mode {found.mode}, confidence {found.confidence:.2f}, generation {asked.index.generation.number}"
@@ -88,7 +94,10 @@ def _nothing(asked: asking.Asked, found: Ranking) -> None:
     if found.unmatched:
         output.notice(f"no capability mentions: {output.listed(found.unmatched)}")
     categories = [each["category"] for each in asked.index.meta("overview")["categories"][:8]]
-    output.notice(f"hint: there is something about: {', '.join(categories)}")
+    known = (
+        f"there is something about: {', '.join(categories)}" if categories else "the index is empty: capdisc index PATH"
+    )
+    output.notice(f"hint: {known}")
 
 
 def _document(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]) -> dict[str, Any]:

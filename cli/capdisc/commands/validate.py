@@ -35,6 +35,6 @@ def validate(
         output.document({"files": len(found.files), "findings": findings})
     else:
         output.lines(line for one in findings for line in output.finding_lines(one))
-        output.notice(f"{len(found.files):,} files, {len(findings):,} findings")
+        output.notice(f"{output.count(len(found.files), 'file')}, {output.count(len(findings), 'finding')}")
     failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return ExitCode.FINDINGS if any(one.severity in failing for one in findings) else ExitCode.OK

@@ -23,7 +23,8 @@ def printed(form: Format, context: Context) -> str:
             "tokens": tier.tokens,
             "blocks": [{"id": block.id, "text": block.text.rstrip("\n")} for block in tier.blocks],
             "cut": [one.id for one in tier.dropped if one.clipped],
-            "left_out": [one.id for one in tier.dropped if not one.clipped],
+            "left_out": [one.id for one in tier.dropped if not one.clipped and tier.level],
+            "left_out_count": sum(not one.clipped for one in tier.dropped),
         }
         for tier in context.tiers
     ]

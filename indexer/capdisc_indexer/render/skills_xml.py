@@ -19,11 +19,16 @@ def _skill(descriptor: Descriptor) -> str:
         escape(descriptor.description),
         "</description>",
         "<location>",
-        descriptor.source.path,
+        _location(descriptor.source.path),
         "</location>",
         "</skill>",
     )
     return "\n".join(fields) + "\n"
+
+
+def _location(path: str) -> str:
+    """The path as it is, which is what the reference prints; escaped where it would be markup."""
+    return escape(" ".join(path.splitlines())) if set(path) & set("<>&\n\r") else path
 
 
 def _nothing(_: object) -> str:

@@ -150,7 +150,7 @@ def _readable_name(folder: Folder, name: str, findings: list[Finding]) -> bool:
         findings.append(
             Finding(
                 code="path-character",
-                severity=Severity.WARNING,
+                severity=Severity.WARNING if is_text else Severity.ERROR,
                 message=f"the path {shown!r} {reason}",
                 hint="rename the folder",
                 path=printable(os.path.join(folder.path, name)),

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.errors import IndexStateError, InputError
 from capdisc_indexer.store import locks
 from capdisc_indexer.types import Generation
 
@@ -50,6 +50,16 @@ def current(index_dir: Path) -> Generation | None:
     manifest = _read_manifest(folder(index_dir, number), digest)
     _check_sizes(folder(index_dir, number), manifest["files"])
     return Generation(number=number, **manifest)
+
+
+def check_folder(index_dir: Path) -> None:
+    """Raises InputError for a folder that holds other things than an index: ours are never mixed with those."""
+    try:
+        names = {path.name for path in index_dir.iterdir()}
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if names and not names & {"CURRENT", "LOCK", "gens"}:
+        raise InputError(f"{index_dir} holds other files, not an index", "name an empty folder with --index-dir DIR")
 
 
 def pointer(index_dir: Path) -> str:

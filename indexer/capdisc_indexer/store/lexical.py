@@ -67,6 +67,10 @@ class Documents:
         """How many capabilities use the term."""
         return int(self._searcher.doc_freq("text", term))
 
+    def tagged(self, tag: str) -> int:
+        """How many capabilities have the tag."""
+        return int(self._searcher.doc_freq("tag", tag.lower()))
+
     def search(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[float, dict[str, Any]]]:
         """BM25 score and head of the best documents that pass the query's filters, best first."""
         if not terms:
