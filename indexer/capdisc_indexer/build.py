@@ -10,9 +10,10 @@ from pathlib import Path
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import EncoderError, IndexStateError
+from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, load_previous, remember_scan
 from capdisc_indexer.publishing import publish
-from capdisc_indexer.reconcile import Changes, Progress, collisions, reconcile
+from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts
 from capdisc_indexer.store import generation, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding

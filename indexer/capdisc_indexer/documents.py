@@ -13,7 +13,7 @@ from capdisc_indexer.reconcile import Progress
 from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
 from capdisc_indexer.render.counting import stored_counts
 from capdisc_indexer.state import FileState
-from capdisc_indexer.store import generation, writer
+from capdisc_indexer.store import publication, writer
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.schema import alias_key
 from capdisc_indexer.store.writer import Document
@@ -49,7 +49,7 @@ def write_documents(
         writer.write(target, (), (*kept, *added))
         return 0
     target.mkdir(parents=True)
-    generation.clone(last.folder / "text", target, lambda name: name in _JSON_FILES)
+    publication.clone(last.folder / "text", target, lambda name: name in _JSON_FILES)
     writer.write(target, removed, added)
     return deleted
 

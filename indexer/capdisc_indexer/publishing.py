@@ -20,7 +20,7 @@ from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import from_record
 from capdisc_indexer.render.counting import frame_counts
 from capdisc_indexer.state import Claim, FileState
-from capdisc_indexer.store import generation
+from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.tokens import TokenCounter
 from capdisc_indexer.types import Descriptor, Generation
@@ -38,7 +38,7 @@ def publish(
     """The new generation, and how many texts were encoded for it."""
     counter = TokenCounter(engines.token_count)
     files = _described(changes, last)
-    with generation.building(index_dir) as folder:
+    with publication.building(index_dir) as folder:
         deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, progress)
         encoded = _vectors(folder, last, changes, files, encoder, progress)
         _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
@@ -56,8 +56,8 @@ def publish(
                 "files": len(files),
             },
         }
-        published = generation.publish(index_dir, folder, facts, generation.next_number(index_dir))
-    generation.collect(index_dir, published.number)
+        published = publication.publish(index_dir, folder, facts, publication.next_number(index_dir))
+    publication.collect(index_dir, published.number)
     return published, encoded.embedded
 
 

@@ -168,13 +168,13 @@ def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, ind
 
 
 def test_a_file_that_could_not_be_read_once_is_tried_again(root, index_dir, monkeypatch) -> None:
-    from capdisc_indexer import reconcile
+    from capdisc_indexer import reading
     from capdisc_indexer.sources.files import read_bytes, unreadable
 
     broken = str(root / "beta" / "SKILL.md")
     problem = OSError(24, "Too many open files")
     failing = lambda file, limit: unreadable(file.path, problem) if file.path == broken else read_bytes(file, limit)  # noqa: E731
-    monkeypatch.setattr(reconcile, "read_bytes", failing)
+    monkeypatch.setattr(reading, "read_bytes", failing)
     assert build([root], index_dir, BuildOptions()).counts["failed"] == 1
     monkeypatch.undo()
     assert build([root], index_dir, BuildOptions()).counts["failed"] == 0

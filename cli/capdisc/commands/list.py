@@ -10,7 +10,7 @@ from capdisc import asking, options, output
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import state
 from capdisc_indexer.engines import token_count
-from capdisc_indexer.reconcile import collisions
+from capdisc_indexer.ownership import collisions
 from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tokens import TOKENIZER

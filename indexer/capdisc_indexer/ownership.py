@@ -1,0 +1,81 @@
+"""Who owns an id: earlier roots win over later ones; inside one root both stay, told apart.
+
+Collections of skills use the same name in several folders, so there the later one is qualified by its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.state import Claim, FileState
+from capdisc_indexer.text import one_line
+from capdisc_indexer.types import Finding, Severity
+
+
+def assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
+    """Give every claim its final id, or the reason why it has none, in the order of the scan."""
+    owners: dict[str, tuple[FileState, Claim]] = {}
+    for file in order:
+        state = files[file.path]
+        claims = [_decide(claim, state, file.relative, owners) for claim in state.claims]
+        files[file.path] = state.with_claims(claims)
+
+
+def _decide(claim: Claim, state: FileState, relative: str, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
+    owner = owners.get(claim.id)
+    if owner is None:
+        final = replace(claim, final=claim.id, status="indexed", other="")
+    elif owner[0].root != state.root:
+        return replace(claim, final="", status="shadowed", other=owner[0].path)
+    elif owner[0].content_hash == state.content_hash and owner[0].path != state.path:
+        return replace(claim, final="", status="copy", other=owner[0].path)
+    else:
+        final = replace(claim, final=_qualified(claim.id, relative, owners), status="indexed", other=owner[0].path)
+    owners[final.final] = (state, final)
+    return final
+
+
+def _qualified(identifier: str, relative: str, owners: Mapping[str, object]) -> str:
+    folder = PurePosixPath(relative).parent
+    where = one_line(str(folder.parent if folder.name == identifier.partition(":")[2] else folder))
+    candidate = f"{identifier}@{where}" if where != "." else f"{identifier}@2"
+    number = 2
+    while candidate in owners:
+        number += 1
+        candidate = f"{identifier}@{where}#{number}"
+    return candidate
+
+
+def collisions(files: Mapping[str, FileState]) -> list[Finding]:
+    """A finding for every capability whose id was taken: shadowed by an earlier root, or kept under a longer id."""
+    found = []
+    for state in files.values():
+        for claim in state.claims:
+            if claim.status == "shadowed":
+                found.append(
+                    _collision(
+                        "shadowed-id",
+                        state,
+                        claim,
+                        f"{claim.id} is already defined by {claim.other}",
+                        "rename one of them, or remove the one that is not wanted",
+                    )
+                )
+            elif claim.other and claim.status == "indexed":
+                found.append(
+                    _collision(
+                        "duplicate-id",
+                        state,
+                        claim,
+                        f"{claim.id} is also defined by {claim.other}",
+                        f"this one is indexed as {claim.final}",
+                    )
+                )
+    return found
+
+
+def _collision(code: str, state: FileState, claim: Claim, message: str, hint: str) -> Finding:
+    return Finding(code=code, severity=Severity.WARNING, message=message, hint=hint, path=state.path)

@@ -1,0 +1,85 @@
+"""Read and parse at most once what the scan shows as new or different. Content decides, time only hints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.files import FoundFile, content_hash, read_bytes
+from capdisc_indexer.state import Claim, FileState
+from capdisc_indexer.types import Descriptor, Finding
+
+# A file changed again within its time stamp's grain looks unchanged; only older stamps are believed.
+GRAIN_NS = 2_000_000_000
+_UNREADABLE = "unreadable"
+
+
+class Reader:
+    """Reads and parses at most once what the scan shows as new or different."""
+
+    def __init__(self, old: Mapping[str, FileState], scanned_at_ns: int, verify: bool) -> None:
+        self._old, self._scanned_at, self._verify = old, scanned_at_ns, verify
+        self._loaded: dict[str, tuple[Descriptor, ...]] = {}
+        self.parsed = self.hashed = 0
+
+    def has(self, path: str) -> bool:
+        """Whether the file had to be parsed."""
+        return path in self._loaded
+
+    def descriptors(self, file: FoundFile) -> tuple[Descriptor, ...]:
+        """The file's capabilities; parses it when its own state did not call for that."""
+        if file.path not in self._loaded:
+            self._parse(file, _stat(file))
+        return self._loaded[file.path]
+
+    def state(self, file: FoundFile) -> FileState:
+        """How the file is now, by as little work as is safe."""
+        known, stat = self._old.get(file.path), _stat(file)
+        if self._verify or known is None or known.root != file.root or known.content_hash == _UNREADABLE:
+            return self._parse(file, stat)
+        if known.stat == stat and self._settled(stat):
+            return known
+        self.hashed += 1
+        return replace(known, stat=stat) if known.content_hash == _content_hash(file) else self._parse(file, stat)
+
+    def _settled(self, stat: tuple[int, ...]) -> bool:
+        return all(stamp < self._scanned_at - GRAIN_NS for stamp in (*stat[1::4], *stat[2::4]))
+
+    def _parse(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
+        self.parsed += 1
+        self.hashed += 1
+        source = SOURCES[file.format]
+        data = read_bytes(file, source.limit_bytes)
+        if isinstance(data, Finding):
+            self._loaded[file.path] = ()
+            return FileState(path=file.path, root=file.root, stat=stat, content_hash=_UNREADABLE, findings=(data,))
+        loaded = source.load(file, data)
+        self._loaded[file.path] = loaded.descriptors
+        claims = tuple(Claim(id=descriptor.id) for descriptor in loaded.descriptors)
+        return FileState(
+            path=file.path,
+            root=file.root,
+            stat=stat,
+            content_hash=_content_hash(file, data),
+            claims=claims,
+            findings=loaded.findings,
+        )
+
+
+def _stat(file: FoundFile) -> tuple[int, ...]:
+    own = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
+    return own + tuple(n for each in file.companions for n in (each.size, each.mtime_ns, each.ctime_ns, each.inode))
+
+
+def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
+    """One digest over the file and its companions; a word that is no digest when one of them cannot be read."""
+    limit = SOURCES[file.format].limit_bytes
+    content = read_bytes(file, limit) if data is None else data
+    if isinstance(content, Finding):
+        return _UNREADABLE
+    # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
+    beside = [read_bytes(each, max(source.limit_bytes for source in SOURCES.values())) for each in file.companions]
+    if any(isinstance(each, Finding) for each in beside):
+        return _UNREADABLE
+    return content_hash(content, [each for each in beside if isinstance(each, bytes)])
