@@ -32,7 +32,8 @@ CASES = {
 def test_the_output_is_what_it_was(capdisc, small, name) -> None:
     made = capdisc(*CASES[name])
     printed = (made.out + made.err).replace(str(REPOSITORY), "REPOSITORY")
-    printed = re.sub("not JSON: .*", "not JSON: …", printed)  # each version of Python has its own words
+    # Each version of Python has its own words for broken JSON, and its own idea of the column.
+    printed = re.sub(r"schema.json:4:\d+: (.*)not JSON: .*", r"schema.json:4:…: \1not JSON: …", printed)
     path = HERE / name
     if WRITE:
         path.write_text(printed, encoding="utf-8")
