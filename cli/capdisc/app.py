@@ -13,7 +13,15 @@ import typer
 from capdisc import output
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import __version__
-from capdisc_indexer.errors import BusyError, CapdiscError, EncoderError, IndexStateError, InputError, UsageError
+from capdisc_indexer.errors import (
+    BusyError,
+    CapdiscError,
+    DamagedIndexError,
+    EncoderError,
+    IndexStateError,
+    InputError,
+    UsageError,
+)
 
 COMMANDS = ("index", "search", "render", "show", "list", "validate", "status", "config", "init", "new")
 _EXIT: dict[type[CapdiscError], ExitCode] = {
@@ -21,6 +29,7 @@ _EXIT: dict[type[CapdiscError], ExitCode] = {
     InputError: ExitCode.BAD_INPUT,
     EncoderError: ExitCode.BAD_INPUT,
     IndexStateError: ExitCode.INDEX,
+    DamagedIndexError: ExitCode.INDEX,
     BusyError: ExitCode.BUSY,
 }
 
@@ -89,8 +98,8 @@ def _failed(error: BaseException, named: tuple[str, ...]) -> int:
         case KeyboardInterrupt() | click.Abort():
             output.notice("interrupted")
             return ExitCode.INTERRUPTED
-        case BrokenPipeError():
-            # The reader has seen enough. What is still buffered must not be written at exit.
+        case output.ReaderGoneError():
+            # What is still buffered must not be written at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.OK
         case OSError():

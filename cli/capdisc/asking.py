@@ -61,7 +61,9 @@ def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str 
     encoder = (
         None
         if chosen == "lexical"
-        else _encoder(encoder_name or asked.config["encoder"] or asked.index.generation.encoder)
+        else _encoder(
+            asked.here.encoder_name(encoder_name or asked.config["encoder"]) or asked.index.generation.encoder
+        )
     )
     found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
     for text in found.degraded:

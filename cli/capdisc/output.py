@@ -21,6 +21,10 @@ from capdisc_indexer.types import Finding
 SCHEMA_VERSION = 1
 
 
+class ReaderGoneError(Exception):
+    """Whoever read stdout has seen enough."""
+
+
 def safe(text: str) -> str:
     """The text with everything that could steer a terminal or hide from a reader made visible as <U+XXXX>."""
     return UNSAFE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
@@ -82,12 +86,20 @@ def _write(stream: Any, text: str) -> None:
     """Results are UTF-8 whatever the locale says: budgets were counted, and JSON is defined, in it."""
     if stream is None:  # closed before we began
         return
-    if hasattr(stream, "buffer"):
-        stream.flush()
-        stream.buffer.write(text.encode("utf-8", "replace"))
-        stream.buffer.flush()
-    else:
-        stream.write(text)
+    try:
+        if hasattr(stream, "buffer"):
+            stream.flush()
+            stream.buffer.write(text.encode("utf-8", "replace"))
+            stream.buffer.flush()
+        else:
+            stream.write(text)
+    except OSError as problem:
+        # What cannot be said on stderr must not cost the result. A pipe that broke is no OSError to the layers above:
+        # they would end with status 1, which means "nothing found".
+        if stream is not sys.stderr and isinstance(problem, BrokenPipeError):
+            raise ReaderGoneError from problem
+        if stream is not sys.stderr:
+            raise
 
 
 def count(number: int, one: str, many: str = "") -> str:

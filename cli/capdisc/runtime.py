@@ -67,6 +67,11 @@ class Runtime:
             return self.home / text[2:]
         return Path(os.path.normpath(self.cwd / path))
 
+    def encoder_name(self, name: str) -> str:
+        """The name, or the absolute path where it names a folder."""
+        path = self.expand(Path(name))
+        return str(path) if name and path.is_dir() else name
+
     def configured(self, config: Config) -> list[Path]:
         """The folders that settings name, existing or not."""
         return [self.expand(Path(text)) for text in config["roots"]]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.errors import EncoderError, IndexStateError
+from capdisc_indexer.errors import DamagedIndexError, EncoderError
 from capdisc_indexer.ownership import collisions
-from capdisc_indexer.previous import Previous, load_previous, remember_scan
+from capdisc_indexer.previous import Previous, load_previous, remember_scan, salvaged
 from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts
@@ -34,11 +34,9 @@ def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progres
         last = load_previous(index_dir, options.rebuild, options.verify)
         try:
             report = _build(roots, index_dir, options, last, progress)
-        except IndexStateError as error:
-            if last.generation is None:
-                raise
+        except DamagedIndexError as error:
             # The last generation opened but did not hold what it promised: nothing of it is used.
-            anew = Previous(encoder=last.encoder, notices=(f"{error.message}: building it anew",))
+            anew = salvaged(index_dir, f"{error.message}: building it anew")
             report = _build(roots, index_dir, options, anew, progress)
     return replace(report, seconds=time.monotonic() - started)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,16 @@ SETTINGS: dict[str, Setting] = {
     "tier1_top_k": Setting(5, "CAPDISC_TIER1_TOP_K", "how many summaries"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
+}
+
+
+# Where a number may lie; the others start at 1 and have no end.
+LIMITS: dict[str, tuple[float, float]] = {
+    "limit": (1, 1000),
+    "lock_timeout": (0, 86_400),
+    "tier0_budget": (0, math.inf),
+    "tier1_budget": (0, math.inf),
+    "tier2_budget": (0, math.inf),
 }
 
 
@@ -89,7 +100,9 @@ def _table(path: Path) -> dict[str, Any]:
         raise InputError(
             f"the configuration cannot be read: {path}: {error}", "mend the file, or move it away"
         ) from error
-    table: dict[str, Any] = content.get("tool", {}).get("capdisc", {}) if path.name == "pyproject.toml" else content
+    table = content.get("tool", {}).get("capdisc", {}) if path.name == "pyproject.toml" else content
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: tool.capdisc must be one table", "write [tool.capdisc], with single brackets")
     return table
 
 
@@ -105,14 +118,15 @@ def _base(path: Path) -> Path:
 def _anchored(name: str, value: Any, base: Path) -> Any:
     if name == "roots":
         return [text if text.startswith("~") else str(base / text) for text in value]
-    relative = name == "index_dir" and value and not value.startswith("~") and "://" not in value
+    names_a_folder = name == "index_dir" or (name == "encoder" and value.startswith((".", "/")))
+    relative = names_a_folder and value and not value.startswith("~") and "://" not in value
     return str(base / value) if relative else value
 
 
 def _typed(name: str, value: Any, origin: str) -> Any:
     default = SETTINGS[name].default
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if isinstance(default, list) and isinstance(value, str):
         return [value]
     wrong_items = isinstance(value, list) and not all(isinstance(item, str) for item in value)
@@ -123,9 +137,10 @@ def _typed(name: str, value: Any, origin: str) -> Any:
 
 
 def _in_range(name: str, value: Any, origin: str) -> Any:
-    least = 0 if name.startswith("tier") or isinstance(value, float) else 1
-    if isinstance(value, int | float) and value < least:
-        raise InputError(f"{origin}: {name} must be at least {least}, not {value}", "see: capdisc config")
+    least, most = LIMITS.get(name, (1, math.inf))
+    if isinstance(value, int | float) and not least <= value <= most:
+        limits = f"at least {least}" if most == math.inf else f"between {least} and {most:g}"
+        raise InputError(f"{origin}: {name} must be {limits}, not {value}", "see: capdisc config")
     return value
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from capdisc_indexer.errors import CapdiscError, EncoderError, IndexStateError
+from capdisc_indexer.errors import CapdiscError, DamagedIndexError, EncoderError
 
 
 def tantivy() -> Any:
@@ -90,7 +90,7 @@ def token_count() -> Callable[[str], int]:
 
 
 @contextmanager
-def contained(what: str, hint: str) -> Iterator[None]:
+def contained(what: str, hint: str, kind: type[CapdiscError] = DamagedIndexError) -> Iterator[None]:
     """Turns whatever a native library throws, Rust panics included, into one typed error.
 
     A panic arrives as a BaseException that is not an Exception; only the two that mean "stop" pass through.
@@ -101,4 +101,4 @@ def contained(what: str, hint: str) -> Iterator[None]:
         raise
     except BaseException as error:
         reason = str(error).strip().splitlines()
-        raise IndexStateError(f"{what}: {reason[0] if reason else type(error).__name__}", hint) from error
+        raise kind(f"{what}: {reason[0] if reason else type(error).__name__}", hint) from error

@@ -24,6 +24,10 @@ class IndexStateError(CapdiscError):
     """The index is missing, damaged, of another version, or cannot be written."""
 
 
+class DamagedIndexError(IndexStateError):
+    """What the index holds cannot be read; a build makes it anew."""
+
+
 class BusyError(CapdiscError):
     """Another process is writing this index and did not finish within the limit."""
 

@@ -42,14 +42,32 @@ def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) 
         if found is None:
             return Previous()
         if rebuild or found.made_by != __version__:
-            return Previous(encoder=found.encoder)
+            return salvaged(index_dir)
         if verify and (wrong := generation.verify_digests(index_dir, found)):
             raise IndexStateError(f"the index is damaged: {wrong[0]} does not match its digest")
         return _opened(index_dir, found)
     except IndexStateError as error:
-        return Previous(notices=(f"{error.message}: building it anew",))
+        return salvaged(index_dir, f"{error.message}: building it anew")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return Previous(notices=(f"the last index cannot be read ({type(error).__name__}): building it anew",))
+        return salvaged(index_dir, f"the last index cannot be read ({type(error).__name__}): building it anew")
+
+
+def salvaged(index_dir: Path, *notices: str) -> Previous:
+    """Nothing of the last build but what was asked of it: its roots and its encoder, as far as they can be read."""
+    folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
+    manifests = (_read(folder / "MANIFEST") for folder in folders)
+    scans = (_read(folder / "meta" / "scan.json") for folder in folders)
+    encoder = next((str(each["encoder"]) for each in manifests if each.get("encoder")), "")
+    roots = next((tuple(map(str, each["roots"])) for each in scans if isinstance(each.get("roots"), list)), ())
+    return Previous(notices=notices, encoder=encoder, roots=roots)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _opened(index_dir: Path, found: Generation) -> Previous:
@@ -71,11 +89,8 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
 
 def _last_scan(index_dir: Path, folder: Path, number: int) -> dict[str, Any]:
     built: dict[str, Any] = json.loads((folder / "meta" / "scan.json").read_bytes())
-    try:
-        later: dict[str, Any] = json.loads((index_dir / _SCAN).read_bytes())
-    except (OSError, ValueError):
-        return built
-    return later if isinstance(later, dict) and later.get("number") == number else built
+    later = _read(index_dir / _SCAN)
+    return later if later.get("number") == number else built
 
 
 def scan_record(roots: tuple[str, ...], scanned_at_ns: int) -> dict[str, Any]:

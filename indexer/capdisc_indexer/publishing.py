@@ -17,7 +17,7 @@ from capdisc_indexer.encoding import Encoded, text_hashes, write_vectors
 from capdisc_indexer.overview import kinds, overview
 from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
-from capdisc_indexer.records import from_record
+from capdisc_indexer.records import from_record, record_digest
 from capdisc_indexer.render.counting import frame_counts
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.store import publication
@@ -72,9 +72,12 @@ def _described(changes: Changes, last: Previous) -> dict[str, FileState]:
 
 def _described_claim(claim: Claim, fresh: Mapping[str, Descriptor], known: Mapping[str, Claim]) -> Claim:
     if claim.final in fresh:
-        return replace(claim, texts=text_hashes(fresh[claim.final]), card=_card(fresh[claim.final]))
+        descriptor = fresh[claim.final]
+        digest = record_digest(descriptor)
+        return replace(claim, texts=text_hashes(descriptor), digest=digest, card=_card(descriptor))
     if claim.final in known:
-        return replace(claim, texts=known[claim.final].texts, card=known[claim.final].card)
+        old = known[claim.final]
+        return replace(claim, texts=old.texts, digest=old.digest, card=old.card)
     return claim
 
 

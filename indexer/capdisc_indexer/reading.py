@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FoundFile, content_hash, read_bytes
+from capdisc_indexer.sources.files import FileStat, FoundFile, content_hash, read_bytes
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.types import Descriptor, Finding
 
 # A file changed again within its time stamp's grain looks unchanged; only older stamps are believed.
 GRAIN_NS = 2_000_000_000
 _UNREADABLE = "unreadable"
+_TRANSIENT = frozenset({"unreadable", "vanished"})
 
 
 class Reader:
@@ -36,7 +37,7 @@ class Reader:
     def state(self, file: FoundFile) -> FileState:
         """How the file is now, by as little work as is safe."""
         known, stat = self._old.get(file.path), _stat(file)
-        if self._verify or known is None or known.root != file.root or known.content_hash == _UNREADABLE:
+        if self._verify or known is None or known.root != file.root or _unread(known):
             return self._parse(file, stat)
         if known.stat == stat and self._settled(stat):
             return known
@@ -67,19 +68,29 @@ class Reader:
         )
 
 
+def _unread(known: FileState) -> bool:
+    """Whether something could not be read the last time, so that it is tried again whatever the stamps say."""
+    return known.content_hash == _UNREADABLE or any(each.code in _TRANSIENT for each in known.findings)
+
+
 def _stat(file: FoundFile) -> tuple[int, ...]:
     own = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
     return own + tuple(n for each in file.companions for n in (each.size, each.mtime_ns, each.ctime_ns, each.inode))
 
 
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
-    """One digest over the file and its companions; a word that is no digest when one of them cannot be read."""
+    """One digest over the file and its companions; a word that is no digest when it cannot be read itself."""
     limit = SOURCES[file.format].limit_bytes
     content = read_bytes(file, limit) if data is None else data
     if isinstance(content, Finding):
         return _UNREADABLE
     # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
     beside = [read_bytes(each, max(source.limit_bytes for source in SOURCES.values())) for each in file.companions]
-    if any(isinstance(each, Finding) for each in beside):
-        return _UNREADABLE
-    return content_hash(content, [each for each in beside if isinstance(each, bytes)])
+    stats = zip(file.companions, beside, strict=True)
+    marks = [_mark(stat) if isinstance(each, Finding) else each for stat, each in stats]
+    return content_hash(content, marks)
+
+
+def _mark(companion: FileStat) -> bytes:
+    """What stands for a companion that cannot be read: which one it is, and how it looks."""
+    return f"{_UNREADABLE}\0{companion.path}\0{companion.size}\0{companion.mtime_ns}".encode("utf-8", "replace")

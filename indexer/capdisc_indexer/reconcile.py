@@ -8,6 +8,7 @@ from pathlib import Path
 
 from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
+from capdisc_indexer.records import record_digest
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.state import FileState
 from capdisc_indexer.types import Descriptor, Finding
@@ -45,8 +46,10 @@ def reconcile(
             descriptors.update(now)
             # A file that changed again since it was looked at keeps only what it still declares.
             files[path] = state.with_claims(c for c in state.claims if not c.final or c.final in now)
+    known = {claim.final: claim.digest for state in old.values() for claim in state.claims if claim.final}
+    changed = {key: each for key, each in descriptors.items() if known.get(key) != record_digest(each)}
     return Changes(
-        files=files, descriptors=descriptors, findings=found.findings, parsed=reader.parsed, hashed=reader.hashed
+        files=files, descriptors=changed, findings=found.findings, parsed=reader.parsed, hashed=reader.hashed
     )
 
 

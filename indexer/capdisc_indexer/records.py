@@ -34,6 +34,13 @@ def from_record(head: Mapping[str, Any], body: Mapping[str, Any] | None = None) 
     return Descriptor(**values)
 
 
+def record_digest(descriptor: Descriptor) -> str:
+    """Thirty-two digits over everything that is stored of a descriptor."""
+    import hashlib
+
+    return hashlib.sha256(to_bytes(to_record(descriptor))).hexdigest()[:32]
+
+
 def to_bytes(value: Any) -> bytes:
     """Compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -14,13 +14,15 @@ from capdisc_indexer.types import Finding, Severity
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One capability that a file declares. `id` is what the file says, `final` what the index calls it ("" when it is
-    not indexed), `texts` the hashes of its embedding texts, `card` what an overview shows of it."""
+    not indexed), `texts` the hashes of its embedding texts, `digest` that of its record, `card` what an overview
+    shows of it."""
 
     id: str
     final: str = ""
     status: str = "indexed"
     other: str = ""
     texts: tuple[str, ...] = ()
+    digest: str = ""
     card: Mapping[str, Any] | None = None
 
 

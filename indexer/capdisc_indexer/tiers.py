@@ -24,28 +24,43 @@ _WORTHWHILE = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the tiers are made from: overview lines, long to short, and the capabilities, best first."""
+    """What the tiers are made from: overview lines, long to short, and the capabilities, best first (`summaries`
+    None: a line for each)."""
 
     overview: Sequence[Mapping[str, Any]]
     descriptors: Sequence[Descriptor]
     levels: tuple[int, ...] = (0, 1, 2)
-    summaries: int = TOP_SUMMARIES
+    summaries: int | None = TOP_SUMMARIES
     details: int = TOP_DETAILS
 
 
 def assemble(material: Material, ranking: Ranking, form: Format, budgets: Budgets, counter: TokenCounter) -> Context:
     """The context whose printed text has at most `budgets.total` tokens. Raises UsageError when not even the
     shortest overview fits."""
-    allowed = budgets.total
-    while True:
-        context = _assembled(material, ranking, form, budgets, allowed, counter)
-        # Where pieces are escaped or wrapped as a whole, only the printed text tells; each round gives up the excess.
-        tokens = context.tokens if form.additive else counter.exact(form.printed(form, context))
+    if form.additive:
+        return _assembled(material, ranking, form, budgets, budgets.total, counter)
+    return _largest(material, ranking, form, budgets, counter)
+
+
+def _largest(material: Material, ranking: Ranking, form: Format, budgets: Budgets, counter: TokenCounter) -> Context:
+    """The fullest context whose whole text fits, by bisection: where pieces are escaped or wrapped, only the printed
+    text tells. Too little room for the overview means more, a text that is too long means less."""
+    low, high, best = 0, budgets.total, None
+    while low <= high:
+        allowed = (low + high) // 2
+        try:
+            context = _assembled(material, ranking, form, budgets, allowed, counter)
+        except UsageError:
+            low = allowed + 1
+            continue
+        tokens = counter.exact(form.printed(form, context))
         if tokens <= budgets.total:
-            return replace(context, tokens=tokens)
-        allowed -= tokens - budgets.total
-        if allowed <= 0:
-            raise _too_small(budgets.total)
+            best, low = replace(context, tokens=tokens), allowed + 1
+        else:
+            high = allowed - 1
+    if best is None:
+        raise _too_small(material, form, budgets.total)
+    return best
 
 
 def _assembled(
@@ -59,12 +74,13 @@ def _assembled(
             continue
         frame = counter.count(form.headings[level]) + counter.count(form.endings[level])
         room = min(cap, left) - frame
-        if level == 0 and material.descriptors:
-            # A small budget belongs to the answer: the overview gets a third, or the least that it can be.
+        if level == 0 and {1, 2} & set(material.levels):
+            # A small budget belongs to the answer: the overview gets a third, or the least that it can be. Whether
+            # there is an answer does not matter, so that the overview stays the same from turn to turn.
             room = min(room, max(left // 3 - frame, _smallest_overview(material, form, counter)))
         tier = makers[level](material, form, room, counter)
         if level == 0 and material.overview and not tier.blocks:
-            raise _too_small(budgets.total)
+            raise _too_small(material, form, budgets.total)
         tier = replace(tier, tokens=tier.tokens + (frame if tier.blocks else 0))
         left -= tier.tokens
         tiers.append(tier)
@@ -72,11 +88,12 @@ def _assembled(
     return Context(ranking=ranking, tiers=tuple(tiers), tokens=tokens, budgets=budgets, tokenizer=counter.name)
 
 
-def _too_small(budget: int) -> UsageError:
-    return UsageError(
-        f"a budget of {budget} tokens is too small: not even the shortest overview fits",
-        "give a larger --budget, or leave the overview out with --tier 1,2",
-    )
+def _too_small(material: Material, form: Format, budget: int) -> UsageError:
+    if material.overview and 0 in material.levels and 0 in form.levels:
+        message, hint = "not even the shortest overview fits", ", or leave the overview out with --tier 1,2"
+    else:
+        message, hint = "not even an empty document of this format fits", ""
+    return UsageError(f"a budget of {budget} tokens is too small: {message}", f"give a larger --budget{hint}")
 
 
 def _overview(material: Material, form: Format, budget: int, counter: TokenCounter) -> Tier:
@@ -120,8 +137,7 @@ def _block(identifier: str, text: str, counter: TokenCounter) -> Block:
 
 def _summaries(material: Material, form: Format, budget: int, counter: TokenCounter) -> Tier:
     """One line each, in order; one that does not fit is reported and the next is still tried."""
-    wanted = [d for d in material.descriptors if form.suits(d)]
-    wanted = wanted[: material.summaries] if material.summaries else wanted
+    wanted = [d for d in material.descriptors if form.suits(d)][: material.summaries]
     blocks: list[Block] = []
     dropped: list[Dropped] = []
     for block in (_block(d.id, form.summary(d), counter) for d in wanted):

@@ -1,11 +1,14 @@
 """index, show, list, status, config, init, new, validate."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
 
 import pytest
+
+from capdisc_indexer.encoders.static import MODEL_FOLDER
 
 
 @pytest.fixture
@@ -336,3 +339,60 @@ def test_mistyped_filters_are_said(capdisc, small) -> None:
     done = capdisc("search", "merge pdf", "--tag", "nope")
     assert (done.code, done.out) == (2, "")
     assert capdisc("list", "--tag", "nope").code == 2
+
+
+def test_a_reader_that_is_gone_is_no_error_and_a_lost_stderr_costs_no_answer(small) -> None:
+    def run(*argv: str, **streams: int) -> subprocess.CompletedProcess[bytes]:
+        reading, writing = os.pipe()
+        os.close(reading)
+        chosen = {name: writing if value == -9 else value for name, value in streams.items()}
+        done = subprocess.run([sys.executable, "-m", "capdisc", *argv], check=False, **chosen)
+        os.close(writing)
+        return done
+
+    assert run("list", "--json", stdout=-9, stderr=subprocess.PIPE).returncode == 0
+    query = ("search", "merge PDF files", "--exclude", "nosuch", "--ids")
+    found = run(*query, stdout=subprocess.PIPE, stderr=-9)
+    assert (found.returncode, found.stdout.split()[0]) == (0, b"skill:merge-pdfs")
+    assert run("search", "--bogus", stdout=subprocess.PIPE, stderr=-9).returncode == 2
+
+
+@pytest.mark.parametrize("harm", ["MANIFEST", "meta/overview.json"])
+def test_after_damage_the_encoder_and_the_folders_are_still_known(capdisc, here, write_skill, harm) -> None:
+    write_skill(here / "skills", "alpha")
+    shutil.copytree(MODEL_FOLDER, here / "mine")
+    capdisc("index", "skills", "--encoder", "mine")
+    path = here / "index" / "gens" / "00000001" / harm
+    path.write_bytes(path.read_bytes() + b" ")
+    done = capdisc("index", "--json").json
+    assert "anew" in done["degraded"][0]
+    assert done["roots"] == [str(here / "skills")]
+    assert str(here / "mine") in (here / "index" / "gens" / "00000002" / "MANIFEST").read_text()
+
+
+def test_an_encoder_in_a_file_is_meant_from_that_file(capdisc, here, write_skill, monkeypatch) -> None:
+    write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    shutil.copytree(MODEL_FOLDER, here / "mine")
+    (here / "capdisc.toml").write_text('encoder = "./mine"\nroots = ["skills"]\n')
+    (here / "sub").mkdir()
+    monkeypatch.chdir(here / "sub")
+    assert capdisc("index").err == ""
+    found = capdisc("search", "fold a crane", "--json")
+    assert (found.json["mode"], found.err) == ("hybrid", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("capdisc.toml", "lock_timeout = -5"),
+        ("capdisc.toml", "lock_timeout = nan"),
+        ("capdisc.toml", "tier1_top_k = 0"),
+        ("capdisc.toml", "limit = 100000"),
+        ("pyproject.toml", "[[tool.capdisc]]\nlimit = 3"),
+    ],
+)
+def test_settings_out_of_range_are_clear_errors(capdisc, here, name, text) -> None:
+    (here / name).write_text(f"{text}\n")
+    done = capdisc("config")
+    assert (done.code, done.out) == (3, "")
+    assert "must be" in done.err

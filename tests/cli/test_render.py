@@ -155,3 +155,18 @@ def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill, m
     capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
     made = capdisc("render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere"))
     assert len(ET.fromstring(made.out)) == 1
+
+
+def test_more_budget_never_fails_where_less_was_enough(capdisc, office) -> None:
+    codes = [capdisc("render", "book a room", "--format", "json", "--budget", str(n)).code for n in range(120, 420, 12)]
+    assert 0 in codes
+    assert codes == sorted(codes, reverse=True)
+
+
+@pytest.mark.parametrize("budget", ["100", "480", "3000"])
+def test_the_overview_depends_on_the_budget_alone(capdisc, small, budget) -> None:
+    made = [capdisc("render", query, "--budget", budget).out for query in (QUERY, "qqq zzz xxx", "merge PDF files")]
+    overviews = {text.split("Relevant capabilities:")[0] for text in made}
+    assert len(overviews) == 1
+    alone = capdisc("render", QUERY, "--tier", "0", "--budget", budget).out
+    assert alone == capdisc("render", "--budget", budget).out

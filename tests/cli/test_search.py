@@ -212,3 +212,11 @@ def test_output_is_utf8_whatever_the_locale(process, hermetic, write_skill, monk
     plain = process("show", "kalender", "--json")
     assert "календарь" in plain.out
     assert process("show", "kalender", "--json", env={"PYTHONIOENCODING": "ascii"}).out == plain.out
+
+
+def test_no_requirement_is_shown_without_what_requires_it(capdisc, small) -> None:
+    for query in ("how do I boil an egg", "book a room for Tuesday", "send the customer an invoice", "the printer"):
+        shown = capdisc("search", query).out.splitlines()
+        names = {line.split()[1] for line in shown if not line.startswith("    required by")}
+        parents = {line.split()[-1] for line in shown if line.startswith("    required by")}
+        assert parents <= names, query

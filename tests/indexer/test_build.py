@@ -223,3 +223,21 @@ def test_an_added_root_without_files_is_remembered(hermetic, root, index_dir) ->
     build([root, hermetic / "empty"], index_dir, BuildOptions())
     with Index(index_dir) as index:
         assert index.meta("scan")["roots"] == [str(root), str(hermetic / "empty")]
+
+
+def test_verify_without_a_difference_publishes_nothing(root, index_dir) -> None:
+    build([root], index_dir, BuildOptions())
+    report = build([root], index_dir, BuildOptions(verify=True))
+    assert (report.counts["parsed"], report.published) == (3, False)
+
+
+def test_manifests_with_companions_that_cannot_be_read_stay_apart(root, index_dir) -> None:
+    for name in ("one", "two"):
+        folder = root / name / "x"
+        folder.mkdir(parents=True)
+        (folder / "CAPABILITY.yaml").write_text(f"name: x\nkind: tool\ndescription: The {name} tool.\n")
+        (folder / "SKILL.md").write_text("y" * 2_000_000)
+    first = build([root], index_dir, BuildOptions())
+    assert first.counts["copies"] == 0
+    assert {"tool:x", "tool:x@two"} <= set(ids(index_dir))
+    assert build([root], index_dir, BuildOptions()).published is False

@@ -42,7 +42,7 @@ def index(
     where = here.index_dir(index_dir, config)
     roots = [here.expand(path) for path in paths] if paths else _roots(here, config, where)
     settings = BuildOptions(
-        encoder=_encoder(encoder or config["encoder"], here),
+        encoder=here.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         rebuild=rebuild,
         verify=verify,
@@ -53,12 +53,6 @@ def index(
     _print(report, where, json, quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
-
-
-def _encoder(name: str, here: runtime.Runtime) -> str | None:
-    """The name, or the absolute path where it names a folder; None when the last build's encoder is meant."""
-    path = here.expand(Path(name))
-    return str(path) if name and path.is_dir() else name or None
 
 
 def _roots(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:

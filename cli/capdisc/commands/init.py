@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capdisc import output, runtime
-from capdisc.commands.new import DEFAULT_FOLDER, write_skeleton
+from capdisc import options, runtime
+from capdisc.commands.new import DEFAULT_FOLDER, report_written, write_skeleton
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import InputError
 
@@ -13,7 +13,7 @@ _CONFIG = """# Settings of capdisc for this folder; `capdisc config` prints all 
 """
 
 
-def init() -> int:
+def init(json: options.Json = False) -> int:
     """Start a capability folder here: .capdisc/ with a skill, a tool and a configuration.
 
     Example: capdisc init && capdisc index
@@ -27,5 +27,5 @@ def init() -> int:
     if not config.exists():
         config.write_text(_CONFIG, encoding="utf-8")
         written.append(config)
-    output.lines([*(f"wrote {path}" for path in written), "next: capdisc index"])
+    report_written(written, json, "next: capdisc index")
     return ExitCode.OK

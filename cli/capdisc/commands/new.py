@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from capdisc import output, runtime
+from capdisc import options, output, runtime
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.text import title_of
@@ -54,6 +54,7 @@ def new(
     kind: Annotated[str, typer.Argument(help="skill or tool.")],
     name: Annotated[str, typer.Argument(help="Lower case letters, digits and hyphens.")],
     folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="Where to put it.")] = DEFAULT_FOLDER,
+    json: options.Json = False,
 ) -> int:
     """Write the skeleton of a capability: SKILL.md for a skill, CAPABILITY.yaml for a tool.
 
@@ -64,8 +65,16 @@ def new(
     if not _NAME.fullmatch(name) or len(name) > 64:
         raise UsageError(f"{name!r} is not a good name", "at most 64 lower case letters, digits and single hyphens")
     path = write_skeleton(_folder(folder), kind, name)
-    output.lines([f"wrote {path}"])
+    report_written([path], json)
     return ExitCode.OK
+
+
+def report_written(paths: list[Path], json: bool, *more: str) -> None:
+    """Say which files there are now."""
+    if json:
+        output.document({"written": [str(path) for path in paths]})
+    else:
+        output.lines([*(f"wrote {path}" for path in paths), *more])
 
 
 def _folder(folder: Path) -> Path:

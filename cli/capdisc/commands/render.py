@@ -91,9 +91,11 @@ def _context(asked: asking.Asked, found: Ranking, form: Format, levels: tuple[in
     counter.learn(facts["counts"])
     heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
     descriptors = [_described(asked, heads[hit.id], form, counter) for hit in found.hits]
-    summaries = asked.config["tier1_top_k"]
+    summaries: int | None = asked.config["tier1_top_k"]
+    if not found.query.texts:
+        levels = tuple(level for level in levels if level == 0)
     if form.levels == (1,):
-        levels, summaries, budgets = (1,), 0, Budgets(tier1=budgets.total, total=budgets.total)
+        levels, summaries, budgets = (1,), None, Budgets(tier1=budgets.total, total=budgets.total)
         descriptors = descriptors or _all_skills(asked, found)
     material = Material(
         overview=facts["categories"],

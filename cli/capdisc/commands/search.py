@@ -65,10 +65,10 @@ def search(
 
 
 def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]], explain: bool) -> None:
-    shown = [hit for hit in found.hits if explain or hit.via or hit.relevance >= WORTH_SHOWING]
+    shown = found.hits if explain else _worth_showing(found.hits)
     width = min(max((len(hit.id) for hit in shown), default=0), 44)
     printed: list[str] = []
-    for rank, hit in enumerate(shown, 1):
+    for rank, hit in ((found.hits.index(hit) + 1, hit) for hit in shown):
         description = one_line(heads[hit.id]["description"], max(asked.here.columns - max(width, len(hit.id)) - 6, 40))
         label = output.bold(output.safe(hit.id.ljust(width)), asked.here.colour)
         printed.append(f"{rank:2}  {label}  {output.safe(description)}")
@@ -86,6 +86,14 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
         )
     if found.hits and found.unmatched:
         output.notice(f"notice: no capability mentions: {output.listed(found.unmatched)}")
+
+
+def _worth_showing(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """The hits that say something, and what those require."""
+    kept = {hit.id for hit in hits if hit.relevance >= WORTH_SHOWING and not hit.via}
+    for hit in hits * 2:  # a requirement may stand before what leads to it; chains are short
+        kept |= {hit.id} if hit.via in kept else set()
+    return tuple(hit for hit in hits if hit.id in kept)
 
 
 def _nothing(asked: asking.Asked, found: Ranking) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
-from capdisc_indexer.errors import EncoderError, IndexStateError
+from capdisc_indexer.errors import EncoderError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,11 +99,8 @@ class StaticEncoder:
 
 
 def _tokenizer(path: Path) -> Any:
-    try:
-        with engines.contained("the encoder is damaged", _HINT):
-            return engines.tokenizers().Tokenizer.from_file(str(path))
-    except IndexStateError as error:
-        raise EncoderError(error.message, error.hint) from error
+    with engines.contained("the encoder is damaged", _HINT, EncoderError):
+        return engines.tokenizers().Tokenizer.from_file(str(path))
 
 
 def _encodable(text: str) -> str:

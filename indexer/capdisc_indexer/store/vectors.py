@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.errors import IndexStateError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,9 @@ TABLE = "capability_index"
 def write(target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequence[str], vectors: NDArray[Any]) -> None:
     """Write one table: row i is part `parts[i]` (0: description, then phrases) of capability `ids[i]`."""
     pa = engines.pyarrow()
-    with engines.contained("the vector store could not be written", "free some disk space, or choose --index-dir DIR"):
+    with engines.contained(
+        "the vector store could not be written", "free some disk space, or choose --index-dir DIR", IndexStateError
+    ):
         flat = pa.array(vectors.reshape(-1), type=pa.float32())
         columns = {
             "id": pa.array(ids, type=pa.string()),
