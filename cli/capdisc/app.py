@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -23,7 +24,19 @@ from capdisc_indexer.errors import (
     UsageError,
 )
 
-COMMANDS = ("index", "search", "render", "show", "list", "validate", "status", "config", "init", "new")
+# Each command with what the overview says of it; its module is imported only when it is the one that runs.
+COMMANDS = {
+    "index": "Bring the index up to date with folders of capabilities.",
+    "search": "Find the capabilities that fit a sentence.",
+    "render": "Print a context for an agent, within a token budget.",
+    "show": "Print a capability in full.",
+    "list": "List the capabilities, or what each would cost.",
+    "validate": "Check capability files.",
+    "status": "Say what the index holds and where it lies.",
+    "config": "Print every setting and where it comes from.",
+    "init": "Start a capability folder here.",
+    "new": "Write a capability to start from.",
+}
 _EXIT: dict[type[CapdiscError], ExitCode] = {
     UsageError: ExitCode.USAGE,
     InputError: ExitCode.BAD_INPUT,
@@ -40,8 +53,8 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def make(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
-    """The application with these commands; their modules are imported now, and no others."""
+def make(name: str | None) -> typer.Typer:
+    """The application with this command; without one, with an overview of all, none of which runs."""
     app = typer.Typer(
         name="capdisc",
         add_completion=False,
@@ -58,9 +71,16 @@ def make(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     ) -> None:
         """Find the few capabilities an agent needs, and print them within a token budget."""
 
-    for name in names:
+    if name:
         app.command(name)(_command(name))
+    else:
+        for each, summary in COMMANDS.items():
+            app.command(each, help=summary)(_overview)
     return app
+
+
+def _overview() -> int:
+    raise UsageError("the command must come first", "see: capdisc --help")
 
 
 def _command(name: str) -> Callable[..., int]:
@@ -76,15 +96,15 @@ def run(argv: list[str]) -> int:
     """Run one command line and give its exit code. Nothing that goes wrong leaves as a traceback."""
     if argv[:1] and argv[0] not in ("index", "validate"):  # which take paths, whose bytes may be anything
         argv = [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in argv]
-    named = tuple(word for word in argv[:1] if word in COMMANDS)
+    named = argv[0] if argv[:1] and argv[0] in COMMANDS else None
     try:
-        code = make(named or COMMANDS)(args=argv or ["--help"], prog_name="capdisc", standalone_mode=False)
+        code = make(named)(args=argv or ["--help"], prog_name="capdisc", standalone_mode=False)
         return int(code or ExitCode.OK)
     except BaseException as error:
         return _failed(error, named)
 
 
-def _failed(error: BaseException, named: tuple[str, ...]) -> int:
+def _failed(error: BaseException, named: str | None) -> int:
     """The exit code of what went wrong, after saying it."""
     match error:
         case SystemExit():
@@ -93,7 +113,9 @@ def _failed(error: BaseException, named: tuple[str, ...]) -> int:
             output.error(error)
             return _EXIT.get(type(error), ExitCode.BUG)
         case click.ClickException():
-            output.error(UsageError(error.format_message(), f"see: capdisc {' '.join([*named, '--help'])}"))
+            # typer adds to the message what click has said already.
+            message = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
+            output.error(UsageError(message, f"see: capdisc {named or ''} --help".replace("  ", " ")))
             return ExitCode.USAGE
         case KeyboardInterrupt() | click.Abort():
             output.notice("interrupted")
