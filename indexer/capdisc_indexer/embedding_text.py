@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capdisc_indexer.text import lexical_text, one_line, split_identifiers
+from capdisc_indexer.text import lexical_text, one_line, spaced_identifiers
 from capdisc_indexer.types import Descriptor
 
 # The first part of a SKILL.md body says what it is about; 1,200 to 2,000 characters were worth 11.6 points.
@@ -31,8 +31,7 @@ def description_text(descriptor: Descriptor) -> str:
 
 def readable_name(name: str) -> str:
     """The name with its parts apart: word pieces of a squeezed name mean nothing to an encoder."""
-    spaced = name.replace("_", " ").replace("-", " ").replace("/", " ")
-    return split_identifiers(spaced) if len(split_identifiers(spaced).split()) > len(spaced.split()) else spaced
+    return spaced_identifiers(name.replace("_", " ").replace("-", " ").replace("/", " "))
 
 
 def embedding_texts(descriptor: Descriptor) -> tuple[str, ...]:

@@ -25,11 +25,10 @@ _BATCH = 2_048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
-    """How many vectors there are, how many texts had to be encoded for them, and how many were there already."""
+    """How many vectors there are, how many texts had to be encoded for them, and what meaningless queries reach."""
 
     rows: int
     embedded: int
-    reused: int
     background: float = 0.0
 
 
@@ -66,7 +65,6 @@ def write_vectors(
     return Encoded(
         rows=len(rows),
         embedded=len(missing),
-        reused=len(hashes) - len(missing),
         background=background(encoder, all_rows),
     )
 

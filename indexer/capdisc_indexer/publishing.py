@@ -90,7 +90,7 @@ def _vectors(
     progress: Progress,
 ) -> Encoded:
     if encoder is None:
-        return Encoded(rows=0, embedded=0, reused=0)
+        return Encoded(rows=0, embedded=0)
     wanted = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
     return write_vectors(folder, last, wanted, _texts(folder, last, changes, encoder), encoder, progress)
 

@@ -7,6 +7,7 @@ import re
 # An identifier worth splitting holds a change from lower to upper case, or letters next to digits.
 _COMPOUND = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z])\w*\b")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
 # Scripts that put no blanks between words: kana, Han, Hangul syllables, Thai.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+")
 # What steers a terminal, turns the direction of text, or hides in it: controls, marks of direction, zero widths, tags.
@@ -55,6 +56,15 @@ def split_identifiers(text: str) -> str:
     'get Pet By Id parse HTML 5'
     """
     return " ".join(part for word in _COMPOUND.findall(text) for part in _PART.findall(word))
+
+
+def spaced_identifiers(text: str) -> str:
+    """The text with a blank at every joint of its compound identifiers.
+
+    >>> spaced_identifiers("getPetById in HTMLParser2 store")
+    'get Pet By Id in HTML Parser 2 store'
+    """
+    return _JOINT.sub(" ", text)
 
 
 def singular_acronyms(text: str) -> str:
