@@ -17,7 +17,6 @@ from capdisc_indexer import __version__
 from capdisc_indexer.errors import (
     BusyError,
     CapdiscError,
-    DamagedIndexError,
     EncoderError,
     IndexStateError,
     InputError,
@@ -42,7 +41,6 @@ _EXIT: dict[type[CapdiscError], ExitCode] = {
     InputError: ExitCode.BAD_INPUT,
     EncoderError: ExitCode.BAD_INPUT,
     IndexStateError: ExitCode.INDEX,
-    DamagedIndexError: ExitCode.INDEX,
     BusyError: ExitCode.BUSY,
 }
 
@@ -111,7 +109,7 @@ def _failed(error: BaseException, named: str | None) -> int:
             raise error
         case CapdiscError():
             output.error(error)
-            return _EXIT.get(type(error), ExitCode.BUG)
+            return next((code for kind, code in _EXIT.items() if isinstance(error, kind)), ExitCode.BUG)
         case click.ClickException():
             # typer adds to the message what click has said already.
             message = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())

@@ -32,6 +32,31 @@ class Asked:
     index: Index
 
 
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filter options as they were typed, the same for every command that takes a query."""
+
+    kind: Sequence[str] | None
+    category: Sequence[str] | None
+    tag: Sequence[str] | None
+    exclude: Sequence[str] | None
+    max_risk: str
+    available: bool
+
+    def query(self, texts: tuple[str, ...], limit: int) -> Query:
+        """What is asked with these filters."""
+        return Query(
+            texts=texts,
+            kinds=tuple(self.kind or ()),
+            categories=tuple(self.category or ()),
+            tags=tuple(self.tag or ()),
+            exclude=tuple(self.exclude or ()),
+            max_risk=self.max_risk,
+            available=self.available,
+            limit=limit,
+        )
+
+
 @contextmanager
 def opened(index_dir: Path | None) -> Iterator[Asked]:
     """The index that is meant here. Raises IndexStateError when there is none."""

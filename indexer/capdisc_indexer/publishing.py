@@ -17,7 +17,7 @@ from capdisc_indexer.encoding import Encoded, text_hashes, write_vectors
 from capdisc_indexer.overview import kinds, overview
 from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
-from capdisc_indexer.records import from_record, record_digest
+from capdisc_indexer.records import from_record
 from capdisc_indexer.render.counting import frame_counts
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.store import publication
@@ -65,15 +65,14 @@ def _described(changes: Changes, last: Previous) -> dict[str, FileState]:
     """The files' states with what the overview and the vectors need of each indexed capability."""
     known = {claim.final: claim for one in last.files.values() for claim in one.claims if claim.final}
     return {
-        path: one.with_claims(_described_claim(claim, changes.descriptors, known) for claim in one.claims)
+        path: one.with_claims(_described_claim(claim, changes, known) for claim in one.claims)
         for path, one in changes.files.items()
     }
 
 
-def _described_claim(claim: Claim, fresh: Mapping[str, Descriptor], known: Mapping[str, Claim]) -> Claim:
-    if claim.final in fresh:
-        descriptor = fresh[claim.final]
-        digest = record_digest(descriptor)
+def _described_claim(claim: Claim, changes: Changes, known: Mapping[str, Claim]) -> Claim:
+    if claim.final in changes.descriptors:
+        descriptor, digest = changes.descriptors[claim.final], changes.digests[claim.final]
         return replace(claim, texts=text_hashes(descriptor), digest=digest, card=_card(descriptor))
     if claim.final in known:
         old = known[claim.final]

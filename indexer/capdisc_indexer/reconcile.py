@@ -18,10 +18,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """The files as they are now, and the descriptors that had to be read for it."""
+    """The files as they are now, and the descriptors that differ from the last build's, with their digests."""
 
     files: dict[str, FileState]
     descriptors: dict[str, Descriptor]
+    digests: dict[str, str]
     findings: tuple[Finding, ...]
     parsed: int
     hashed: int
@@ -47,9 +48,15 @@ def reconcile(
             # A file that changed again since it was looked at keeps only what it still declares.
             files[path] = state.with_claims(c for c in state.claims if not c.final or c.final in now)
     known = {claim.final: claim.digest for state in old.values() for claim in state.claims if claim.final}
-    changed = {key: each for key, each in descriptors.items() if known.get(key) != record_digest(each)}
+    digests = {key: record_digest(each) for key, each in descriptors.items()}
+    changed = [key for key, digest in digests.items() if known.get(key) != digest]
     return Changes(
-        files=files, descriptors=changed, findings=found.findings, parsed=reader.parsed, hashed=reader.hashed
+        files=files,
+        descriptors={key: descriptors[key] for key in changed},
+        digests={key: digests[key] for key in changed},
+        findings=found.findings,
+        parsed=reader.parsed,
+        hashed=reader.hashed,
     )
 
 

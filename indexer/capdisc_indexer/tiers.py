@@ -1,7 +1,7 @@
 """Choose what goes into each tier, within hard limits on tokens of printed text.
 
-Tier 0 is an overview of the categories and depends on the catalogue alone, so that prompt caches hold; tier 1 has a
-line for each of the first hits; tier 2 the best ones in full. What a tier does not use, the next may.
+Tier 0 is an overview of the categories and depends on catalogue and budget alone, so that prompt caches hold; tier 1
+has a line for each of the first hits; tier 2 the best ones in full. What a tier does not use, the next may.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED, Format
+from capdisc_indexer.render.format import CLIPPED, MORE_CATEGORIES, Format
 from capdisc_indexer.tokens import TokenCounter, chunks
 from capdisc_indexer.types import Block, Budgets, Context, Descriptor, Dropped, Ranking, Tier
 
@@ -128,7 +128,7 @@ def _category(form: Format, each: Mapping[str, Any], length: int, counter: Token
 
 
 def _remainder(form: Format, count: int, counter: TokenCounter) -> tuple[Block, ...]:
-    return (_block("", form.category(f"+{count} more categories"), counter),) if count else ()
+    return (_block("", form.category(MORE_CATEGORIES.format(count=count)), counter),) if count else ()
 
 
 def _block(identifier: str, text: str, counter: TokenCounter) -> Block:

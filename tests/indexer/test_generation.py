@@ -87,6 +87,12 @@ def test_a_second_writer_waits_and_then_names_the_first(built) -> None:
         build([root], index_dir, BuildOptions(lock_timeout_s=0.1))
 
 
+def test_a_waiting_limit_that_is_no_number_does_not_wait_for_ever(built) -> None:
+    root, index_dir = built
+    with locks.writer(index_dir, 1.0), pytest.raises(BusyError):
+        build([root], index_dir, BuildOptions(lock_timeout_s=float("nan")))
+
+
 def test_readers_during_writes_see_one_generation_each(built, write_skill) -> None:
     root, index_dir = built
     problems, stop = [], threading.Event()

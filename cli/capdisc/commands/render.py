@@ -46,16 +46,8 @@ def render(
         raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMATS)}")
     with asking.opened(index_dir) as asked:
         texts = asking.whole_text(asked.here, words, also)
-        query = Query(
-            texts=texts,
-            kinds=tuple(kind or ()),
-            categories=tuple(category or ()),
-            tags=tuple(tag or ()),
-            exclude=tuple(exclude or ()),
-            max_risk=max_risk,
-            available=available,
-            limit=_wanted(asked.config),
-        )
+        filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
+        query = filters.query(texts, _wanted(asked.config))
         found = asking.ranking_for(asked, query, mode, encoder) if texts else _unasked(query)
         context = _context(asked, found, FORMATS[format], _levels(tier), _budgets(asked.config, budget))
         output.result(FORMATS[format].printed(FORMATS[format], context))

@@ -41,16 +41,8 @@ def search(
     if not texts:
         raise UsageError("the query is empty", 'say what you need: capdisc search "merge two PDF files"')
     with asking.opened(index_dir) as asked:
-        query = Query(
-            texts=texts,
-            kinds=tuple(kind or ()),
-            categories=tuple(category or ()),
-            tags=tuple(tag or ()),
-            exclude=tuple(exclude or ()),
-            max_risk=max_risk,
-            available=available,
-            limit=limit or asked.config["limit"],
-        )
+        filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
+        query = filters.query(texts, limit or asked.config["limit"])
         found = asking.ranking_for(asked, query, mode, encoder)
         heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
         if json:
@@ -65,10 +57,11 @@ def search(
 
 
 def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]], explain: bool) -> None:
-    shown = found.hits if explain else _worth_showing(found.hits)
-    width = min(max((len(hit.id) for hit in shown), default=0), 44)
+    worth = _worth_showing(found.hits)
+    shown = [(rank, hit) for rank, hit in enumerate(found.hits, 1) if explain or hit.id in worth]
+    width = min(max((len(hit.id) for _, hit in shown), default=0), 44)
     printed: list[str] = []
-    for rank, hit in ((found.hits.index(hit) + 1, hit) for hit in shown):
+    for rank, hit in shown:
         description = one_line(heads[hit.id]["description"], max(asked.here.columns - max(width, len(hit.id)) - 6, 40))
         label = output.bold(output.safe(hit.id.ljust(width)), asked.here.colour)
         printed.append(f"{rank:2}  {label}  {output.safe(description)}")
@@ -88,12 +81,13 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
         output.notice(f"notice: no capability mentions: {output.listed(found.unmatched)}")
 
 
-def _worth_showing(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """The hits that say something, and what those require."""
-    kept = {hit.id for hit in hits if hit.relevance >= WORTH_SHOWING and not hit.via}
-    for hit in hits * 2:  # a requirement may stand before what leads to it; chains are short
-        kept |= {hit.id} if hit.via in kept else set()
-    return tuple(hit for hit in hits if hit.id in kept)
+def _worth_showing(hits: tuple[Hit, ...]) -> set[str]:
+    """The ids of the hits that say something, and of what those require."""
+    kept: set[str] = set()
+    for hit in hits:  # what requires a hit scores more than the hit, so it comes first
+        if hit.via in kept or (hit.relevance >= WORTH_SHOWING and not hit.via):
+            kept.add(hit.id)
+    return kept
 
 
 def _nothing(asked: asking.Asked, found: Ranking) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED, Format
+from capdisc_indexer.render.format import CLIPPED, MORE_CATEGORIES, Format
 from capdisc_indexer.tokens import TokenCounter, chunks
 from capdisc_indexer.types import Descriptor
 
@@ -42,7 +42,7 @@ def _pieces(form: Format, descriptor: Descriptor) -> Sequence[str]:
 def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[str, int]:
     """Counts of everything that does not belong to one capability: headings, endings, overview lines, remainders."""
     texts: list[str] = []
-    lines = [*category_lines, *(f"+{number} more categories" for number in range(1, 200))]
+    lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]
     for form in (FORMATS[name] for name in COUNTED):
         texts += [form.opening, form.closing, *form.headings, *form.endings, *(form.category(line) for line in lines)]
     return {text: counter.exact(text) for text in texts}

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from capdisc_indexer.render.content import detail_text
 from capdisc_indexer.types import Context, Descriptor
 
+# Said in place of the categories that an overview has no room for.
+MORE_CATEGORIES = "+{count} more categories"
 # Said in place of what was cut off; `show` prints the rest.
 CLIPPED = "[cut to fit the budget: capdisc show {id}]\n"
 

@@ -51,7 +51,7 @@ def _wait_for(handle: int, timeout_s: float) -> None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError as error:
-            if time.monotonic() >= deadline:
+            if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
                 holder = os.pread(handle, 20, 0).decode(errors="replace").strip() or "unknown"
                 raise BusyError(
                     f"process {holder} is writing this index", "try again, or wait longer with --lock-timeout SECONDS"
