@@ -56,6 +56,10 @@ imports *COMMAND="search hello":
 real:
     {{bin}}/python tests/bench/real.py ../shared
 
+# what is found on the judged sets beside the project: just scores --encoder static
+scores *ARGS:
+    {{bin}}/python tests/bench/scores.py ../shared/eval {{ARGS}}
+
 # train the shipped encoder anew: just train-model TEACHER packages.tsv …
 train-model TEACHER *LISTS:
     {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --out indexer/capdisc_indexer/encoders/model

@@ -32,6 +32,7 @@ COMMANDS = {
     "list": "List the capabilities, or what each would cost.",
     "validate": "Check capability files.",
     "status": "Say what the index holds and where it lies.",
+    "eval": "Measure how well the index answers judged queries.",
     "config": "Print every setting and where it comes from.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
@@ -84,15 +85,14 @@ def _overview() -> int:
 def _command(name: str) -> Callable[..., int]:
     from importlib import import_module
 
-    command: Callable[..., int] = getattr(
-        import_module(f"capdisc.commands.{name}"), "list_" if name == "list" else name
-    )
+    attribute = f"{name}_" if name in ("list", "eval") else name  # which Python has functions of
+    command: Callable[..., int] = getattr(import_module(f"capdisc.commands.{name}"), attribute)
     return command
 
 
 def run(argv: list[str]) -> int:
     """Run one command line and give its exit code. Nothing that goes wrong leaves as a traceback."""
-    if argv[:1] and argv[0] not in ("index", "validate"):  # which take paths, whose bytes may be anything
+    if argv[:1] and argv[0] not in ("index", "validate", "eval"):  # which take paths, whose bytes may be anything
         argv = [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in argv]
     named = argv[0] if argv[:1] and argv[0] in COMMANDS else None
     try:

@@ -80,27 +80,29 @@ def texts_of(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[s
 def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str | None = None) -> Ranking:
     """The ranking, with whatever was degraded said on stderr."""
     check(asked, query)
-    chosen = mode or asked.config["mode"]
-    if chosen not in MODES:
-        raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
-    encoder = (
-        None
-        if chosen == "lexical"
-        else _encoder(
-            asked.here.encoder_name(encoder_name or asked.config["encoder"]) or asked.index.generation.encoder
-        )
-    )
+    chosen = mode_of(asked, mode)
+    encoder = None if chosen == "lexical" else encoder_of(asked, encoder_name)
     found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
     for text in found.degraded:
         output.notice(f"notice: {text}")
     return found
 
 
-def _encoder(name: str) -> Encoder | None:
-    if not name:
+def mode_of(asked: Asked, mode: str | None) -> str:
+    """The mode by option or setting. Raises UsageError when there is no such mode."""
+    chosen: str = mode or asked.config["mode"]
+    if chosen not in MODES:
+        raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
+    return chosen
+
+
+def encoder_of(asked: Asked, name: str | None) -> Encoder | None:
+    """The encoder by option, setting or index; None, with a notice, when it cannot be used."""
+    chosen = asked.here.encoder_name(name or asked.config["encoder"]) or asked.index.generation.encoder
+    if not chosen:
         return None
     try:
-        return encoders.load(name)
+        return encoders.load(chosen)
     except EncoderError as error:
         output.notice(f"notice: {error.message}; {error.hint}")
         return None

@@ -17,7 +17,7 @@ Tag = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag
 Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="ID", help="Leave this one out (repeatable).")]
 MaxRisk = Annotated[str, typer.Option("--max-risk", metavar="RISK", help="low, medium, high or critical at most.")]
 Available = Annotated[bool, typer.Option("--available", help="Only what has its secrets and programs here.")]
-Mode = Annotated[str | None, typer.Option("--mode", help="auto, hybrid, lexical or vector.")]
+Mode = Annotated[str | None, typer.Option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
 EncoderName = Annotated[
     str | None, typer.Option("--encoder", metavar="NAME", help="static, or a sentence-transformers model.")
 ]

@@ -8,6 +8,7 @@ from typing import Any
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.index import Index
 from capdisc_indexer.ranking import coverage, information
+from capdisc_indexer.spelling import worded
 from capdisc_indexer.types import Query
 
 # Enough that the order among them, not their choice, is what is left to improve.
@@ -27,13 +28,14 @@ class Candidates:
 
 def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, mode: str) -> Candidates:
     """The candidates for one text."""
-    terms = index.documents.terms(text)
+    wording = worded(index.documents, text)
+    terms = wording.terms
     frequency = {term: index.documents.frequency(term) for term in terms}
     said = {term: information(count, len(index.documents)) for term, count in frequency.items()}
     found = index.documents.search(terms, query, COUNT) if mode != "vector" or encoder is None else []
     lexical = {head["id"]: score for score, head in found}
     heads = {head["id"]: head for _, head in found}
-    vector = _nearest(index, text, query, encoder) if encoder else {}
+    vector = _nearest(index, wording.text, query, encoder) if encoder else {}
     heads |= index.documents.passing([key for key in vector if key not in heads], query)
     # Skills that their author hides from the model are indexed and can be shown, but are never offered.
     heads = {key: head for key, head in heads.items() if not head.get("hidden")}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from capdisc_indexer import ranking
-from capdisc_indexer.candidates import candidates
+from capdisc_indexer.collapse import collapse
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.expansion import Availability, expand
 from capdisc_indexer.index import Index
 from capdisc_indexer.judgement import judge
+from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.types import Query, Ranking
+from capdisc_indexer.wishes import wish
 
-MODES = ("auto", "hybrid", "lexical", "vector")
+NEAREST_CATEGORIES = 8
+MODES = ("auto", "hybrid", "lexical", "vector", "no-graph")
 
 
 def discover(
@@ -25,13 +28,16 @@ def discover(
     if not any(text.strip() for text in query.texts):
         raise UsageError("the query is empty", 'say what you need, for example: capdisc search "merge two PDF files"')
     used, degraded = _usable(index, encoder, mode)
-    found = [candidates(index, text, query, used, mode) for text in query.texts if text.strip()]
-    scores = ranking.combine([ranking.fuse(each.lexical, each.vector, each.known) for each in found])
+    wishes = [wish(index, text, query, used, mode) for text in query.texts if text.strip()]
+    scores = ranking.combine([each.scores for each in wishes])
+    found = [looked for each in wishes for looked in each.found]
     heads = {identifier: head for each in found for identifier, head in each.heads.items()}
     if available is not None and query.available:
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
-    hits = expand(index, query, {key: scores[key] for key in heads}, heads, found, available)
-    return judge(index, query, hits, found, _mode(mode, used), degraded)
+    hits = expand(index, query, {key: scores[key] for key in heads}, heads, found, available, mode != "no-graph")
+    hits = collapse(hits, heads)
+    categories = dict.fromkeys(heads[hit.id].get("category") or UNCATEGORISED for hit in hits if hit.id in heads)
+    return judge(index, query, hits, found, _mode(mode, used), degraded, tuple(categories)[:NEAREST_CATEGORIES])
 
 
 def _usable(index: Index, encoder: Encoder | None, mode: str) -> tuple[Encoder | None, tuple[str, ...]]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.embedding_text import lexical_document
+from capdisc_indexer.embedding_text import BODY_CHARACTERS, lexical_document
+from capdisc_indexer.likeness import signature
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Progress
 from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
@@ -71,7 +72,8 @@ def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:
 def make_document(descriptor: Descriptor, counter: TokenCounter) -> Document:
     """The document of a capability, with the token counts of its rendered pieces."""
     head, body = to_record(descriptor)
-    return _document(descriptor, head, body | {"counts": stored_counts(descriptor, counter)})
+    likeness = signature(f"{descriptor.description}\n{descriptor.content[:BODY_CHARACTERS]}")
+    return _document(descriptor, head | {"likeness": likeness}, body | {"counts": stored_counts(descriptor, counter)})
 
 
 def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any]) -> Document:

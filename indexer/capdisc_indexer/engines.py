@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from capdisc_indexer.errors import CapdiscError, DamagedIndexError, EncoderError
+from capdisc_indexer.errors import CapdiscError, DamagedIndexError, EncoderError, InputError
 
 
 def tantivy() -> Any:
@@ -72,6 +72,20 @@ def sentence_transformers() -> Any:
             "install capdisc with its extra: pip install 'capdisc[transformers]'",
         ) from error
     return sentence_transformers
+
+
+def matplotlib() -> Any:
+    """Charts, drawn without a display; needs the extra `plot`."""
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        raise InputError(
+            "charts need the package matplotlib, which is not installed",
+            "install capdisc with its extra: pip install 'capdisc[plot]'",
+        ) from error
+    # Ids of shapes that are the same in every run, and words that stay words in the file.
+    matplotlib.rcParams.update({"svg.hashsalt": "capdisc", "svg.fonttype": "none"})
+    return matplotlib
 
 
 def token_count() -> Callable[[str], int]:

@@ -20,13 +20,14 @@ def expand(
     heads: dict[str, dict[str, Any]],
     found: list[Candidates],
     available: Availability | None,
+    use_graph: bool,
 ) -> list[Hit]:
     """Scores with the graph's part in them, as hits in order."""
     resolve = _resolver(index, query, available)
-    gains = graph.partners(heads, scores, resolve)
+    gains = graph.partners(heads, scores, resolve) if use_graph else {}
     total = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = [heads[key] for key, _ in ranking.ordered(total)]
-    needed = graph.requirements(order, total, resolve)
+    needed = graph.requirements(order, total, resolve) if use_graph else {}
     total |= {key: score for key, (score, _) in needed.items()}
     return [
         Hit(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from capdisc_indexer import ranking
 from capdisc_indexer.candidates import Candidates
 from capdisc_indexer.index import Index
+from capdisc_indexer.spelling import worded
 from capdisc_indexer.text import without_stop_words, words
 from capdisc_indexer.types import Hit, Query, Ranking
 
@@ -27,13 +28,14 @@ def judge(
     found: Sequence[Candidates],
     mode: str,
     degraded: tuple[str, ...],
+    categories: tuple[str, ...],
 ) -> Ranking:
     """The hits with their relevance; none at all when even the most relevant one says too little about the query."""
     first = hits[: max(JUDGED, query.limit)]
     terms = list(dict.fromkeys(term for each in found for term in each.information))
     held = index.documents.holding(terms, [hit.id for hit in first])
     judged = [_judged(hit, held.get(hit.id, frozenset()), found, mode, index.generation.background) for hit in first]
-    sure = any(hit.relevance >= LEAST_RELEVANCE for hit in judged)
+    sure = any(hit.relevance >= LEAST_RELEVANCE for hit in judged[:JUDGED])
     return Ranking(
         query=query,
         hits=tuple(judged[: query.limit]) if sure else (),
@@ -41,6 +43,7 @@ def judge(
         degraded=degraded,
         confidence=_confidence([hit for hit in judged if not hit.via]) if sure else 0.0,
         unmatched=_unmatched(index, query),
+        categories=categories,
     )
 
 
@@ -63,8 +66,9 @@ def _confidence(hits: Sequence[Hit]) -> float:
 def _unmatched(index: Index, query: Query) -> tuple[str, ...]:
     """The words of the query that no capability uses."""
     kept = without_stop_words([word for text in query.texts for word in words(text)])
+    documents = index.documents
     return tuple(
         word
         for word in dict.fromkeys(kept)
-        if not any(index.documents.frequency(term) for term in index.documents.analyse(word))
+        if not any(documents.frequency(term) for term in worded(documents, word).terms)
     )

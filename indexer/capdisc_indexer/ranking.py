@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 LEXICAL_SHARE = 0.6
 # Several phrasings of one wish: the best one counts fully, agreement of the others adds a little.
 AGREEMENT = 0.25
+# What the best clause of a query adds to the whole: all that a query needs was found within ten 2 points more often,
+# 7 on the data set with the most clauses; level from 0.3 to 0.5. Clauses in place of the whole lost 4 points.
+CLAUSE_SHARE = 0.4
 
 
 def by_maximum(scores: Mapping[str, float]) -> dict[str, float]:
@@ -49,6 +52,15 @@ def combine(rankings: Sequence[Mapping[str, float]]) -> dict[str, float]:
         scores = sorted((ranking.get(key, 0.0) for ranking in rankings), reverse=True)
         result[key] = (scores[0] + AGREEMENT * sum(scores[1:])) / extra
     return result
+
+
+def with_clauses(whole: Mapping[str, float], clauses: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The scores of a whole query, raised by what the best of its clauses says, again on 0..1."""
+    if not clauses:
+        return dict(whole)
+    keys = dict.fromkeys([*whole, *(key for clause in clauses for key in clause)])
+    best = {key: max(clause.get(key, 0.0) for clause in clauses) for key in keys}
+    return {key: (whole.get(key, 0.0) + CLAUSE_SHARE * best[key]) / (1.0 + CLAUSE_SHARE) for key in keys}
 
 
 def ordered(scores: Mapping[str, float]) -> list[tuple[str, float]]:

@@ -22,7 +22,7 @@ def counts(last: Previous, changes: Changes) -> dict[str, int]:
         "capabilities": len(now),
         "added": len(set(now) - set(before)),
         "removed": len(set(before) - set(now)),
-        "updated": sum(1 for key in now if key in before and now[key] != before[key]),
+        "updated": sum(1 for key in changes.descriptors if key in before),
         "copies": status["copy"],
         "shadowed": status["shadowed"],
     }

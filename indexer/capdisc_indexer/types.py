@@ -125,18 +125,22 @@ class Query:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One answer. `score` orders (0..1 within this ranking), `relevance` is absolute (0..1), `via` names the hit
-    that requires this one, and `signals` holds each part of the score by name."""
+    that requires this one, `copies` the near copies it stands for, and `signals` holds each part of the score."""
 
     id: str
     score: float
     relevance: float
     signals: Mapping[str, float] = field(default_factory=dict)
     via: str = ""
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The answer to a query: hits best first, and everything that the reader should know about how it came to be."""
+    """The answer to a query: hits best first, and everything that the reader should know about how it came to be.
+
+    `unmatched` are the query's words that no capability uses, `categories` those nearest to the query, hits or not.
+    """
 
     query: Query
     hits: tuple[Hit, ...]
@@ -144,6 +148,7 @@ class Ranking:
     confidence: float
     unmatched: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

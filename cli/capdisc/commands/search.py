@@ -67,6 +67,8 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
         printed.append(f"{rank:2}  {label}  {output.safe(description)}")
         if hit.via:
             printed.append(output.dim(f"    required by {output.safe(hit.via)}", asked.here.colour))
+        if hit.copies:
+            printed.append(output.dim(f"    near copies: {output.listed(hit.copies)}", asked.here.colour))
         if explain:
             signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
             printed.append(output.dim("    " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), asked.here.colour))
@@ -91,15 +93,14 @@ def _worth_showing(hits: tuple[Hit, ...]) -> set[str]:
 
 
 def _nothing(asked: asking.Asked, found: Ranking) -> None:
-    """Say that nothing fits, which words are unknown here, and what there is instead."""
+    """Say that nothing fits, which words are unknown here, and which categories come nearest."""
     output.notice("nothing fits")
     if found.unmatched:
         output.notice(f"no capability mentions: {output.listed(found.unmatched)}")
-    categories = [each["category"] for each in asked.index.meta("overview")["categories"][:8]]
-    known = (
-        f"there is something about: {', '.join(categories)}" if categories else "the index is empty: capdisc index PATH"
-    )
-    output.notice(f"hint: {known}")
+    every = [each["category"] for each in asked.index.meta("overview")["categories"][:8]]
+    known = found.categories or every
+    hint = f"there is something about: {', '.join(known)}" if known else "the index is empty: capdisc index PATH"
+    output.notice(f"hint: {hint}")
 
 
 def _document(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -109,6 +110,7 @@ def _document(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, An
         "confidence": found.confidence,
         "unmatched": found.unmatched,
         "degraded": found.degraded,
+        "categories": found.categories,
         "generation": asked.index.generation.number,
         "total_indexed": len(asked.index.documents),
         "hits": [_hit(asked, hit, heads[hit.id]) for hit in found.hits],
@@ -127,6 +129,7 @@ def _hit(asked: asking.Asked, hit: Hit, head: dict[str, Any]) -> dict[str, Any]:
         "score": round(hit.score, 4),
         "relevance": hit.relevance,
         "via": hit.via or None,
+        "copies": hit.copies,
         "available": asking.available(asked.here, head),
         "risk": head.get("risk", ""),
         "confirm": head.get("confirm", False),

@@ -42,8 +42,15 @@ def _load_skill(file: FoundFile, data: bytes) -> Loaded:
     return load(file, data)
 
 
+def _load_catalogue(file: FoundFile, data: bytes) -> Loaded:
+    from capdisc_indexer.sources.catalogue import load
+
+    return load(file, data)
+
+
 _MANIFESTS = ("CAPABILITY.yaml", "CAPABILITY.yml")
 _SKILLS = ("SKILL.md",)
+_CATALOGUES = ("capabilities.jsonl", "corpus.jsonl")
 
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
@@ -61,6 +68,13 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             load=_load_skill,
             limit_bytes=1024 * 1024,
             filenames=_SKILLS,
+        ),
+        "catalogue": Source(
+            format="catalogue",
+            recognise=_named(_CATALOGUES),
+            load=_load_catalogue,
+            limit_bytes=64 * 1024 * 1024,
+            filenames=_CATALOGUES,
         ),
     }
 )

@@ -14,8 +14,8 @@ _MARKS = (
 
 def decode(data: bytes, path: str) -> str | Finding:
     """The text without its byte order mark and with `\\n` as its only line end, or the reason why it is no text."""
-    if wide := _wide_encoding(data):
-        return _problem("encoding", f"the file is {wide}, not UTF-8", "save it as UTF-8", path, data, 0)
+    if wide := wide_finding(data, path):
+        return wide
     try:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -27,6 +27,13 @@ def decode(data: bytes, path: str) -> str | Finding:
         return text
     text = text.replace("\r\n", "\n")
     return text if "\n" in text else text.replace("\r", "\n")
+
+
+def wide_finding(data: bytes, path: str) -> Finding | None:
+    """The reason why a file in UTF-16 or UTF-32 is refused; None for any other."""
+    wide = _wide_encoding(data)
+    message = f"the file is {wide}, not UTF-8"
+    return _problem("encoding", message, "save it as UTF-8", path, data, 0) if wide else None
 
 
 def mark_finding(data: bytes, path: str) -> tuple[Finding, ...]:

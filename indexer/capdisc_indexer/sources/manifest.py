@@ -48,10 +48,13 @@ _KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
 
 
-def descriptor(fields: Fields, file: FoundFile, source: SourceRef, companions: Companions) -> Descriptor:
-    """The capability; not to be used if `fields` noted an error on the way."""
+def descriptor(
+    fields: Fields, file: FoundFile, source: SourceRef, companions: Companions, identity: str = ""
+) -> Descriptor:
+    """The capability; not to be used if `fields` noted an error on the way. `identity` is the id where the format has
+    its own rule for it."""
     name, kind = _name(fields), _kind(fields)
-    identity = _identity(fields, kind, name)
+    identity = identity or _identity(fields, kind, name)
     schema = fields.mapping("schema") or companions.schema
     warn_of_unknown(fields)
     return Descriptor(
@@ -158,7 +161,9 @@ def _risk(fields: Fields) -> str:
 
 
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
-    text = _file_text(fields, "content", file) if fields.value("content") else companions.body.strip("\n")
+    # A line of a catalogue holds its text itself; a manifest has it, or a file with it, beside itself.
+    beside = fields.text("text") or companions.body.strip("\n")
+    text = _file_text(fields, "content", file) if fields.value("content") else beside
     kept = clip(text)
     if len(kept) < len(text):
         message = f"the content has {len(text)} characters; the first {len(kept)} are kept"

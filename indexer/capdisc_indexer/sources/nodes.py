@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -86,6 +87,16 @@ def typed(node: Node, *, exact: bool = False) -> Json:
     if isinstance(node, ListNode):
         return [typed(item, exact=exact) for item in node.items]
     return {key: typed(entry.value, exact=exact) for key, entry in node.entries.items()}
+
+
+def from_json(value: Json, line: int) -> Node:
+    """The nodes of a JSON value that stands on one line of its file."""
+    if isinstance(value, dict):
+        entries = {key: Entry(key, from_json(item, line), line, 1) for key, item in value.items()}
+        return MapNode(entries, line, 1)
+    if isinstance(value, list):
+        return ListNode(tuple(from_json(item, line) for item in value), line, 1)
+    return TextNode(value, False, line, 1) if isinstance(value, str) else TextNode(json.dumps(value), True, line, 1)
 
 
 def place_of(node: Node, path: Sequence[str | int] = ()) -> tuple[int, int]:

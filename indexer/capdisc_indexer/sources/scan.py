@@ -94,7 +94,7 @@ class _Walk:
                 return
         about = [finding for finding in findings if finding.path == printable(root.path)]
         if not about:
-            hint = "name a folder, a CAPABILITY.yaml or a SKILL.md"
+            hint = "name a folder, a CAPABILITY.yaml, a SKILL.md or a capabilities.jsonl"
             raise InputError(f"{printable(root.path)} is not a capability file", hint)
         self.findings += about
 

@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.ranking import information
 from capdisc_indexer.store.schema import ANALYSER, NAME_WEIGHT, RISKS, alias_key, analyser, schema
 from capdisc_indexer.text import lexical_text, without_stop_words
 from capdisc_indexer.types import Query
 
-MAX_TERMS = 64
+# Marks a term that also matches with one letter changed, missing, added or swapped. No analysed term holds this sign.
+NEAR = "~"
+# What such a match counts against an exact one.
+_NEAR_WEIGHT = 0.6
 MAX_QUERY_CHARACTERS = 4_096
+_REMEMBERED = 2_000
 _REBUILD = "run: capdisc index --rebuild"
 
 
@@ -23,6 +28,7 @@ class Documents:
     def __init__(self, source: Path) -> None:
         self._schema = schema()
         self._scratch: str | None = None
+        self._heads: dict[tuple[int, int], dict[str, Any]] = {}
         with engines.contained("the text index could not be opened", _REBUILD):
             index = self._open(source)
             index.register_tokenizer(ANALYSER, analyser())
@@ -53,10 +59,10 @@ class Documents:
     def __len__(self) -> int:
         return int(self._searcher.num_docs)
 
-    def terms(self, text: str) -> list[str]:
-        """The query's terms as the index knows them, each once, stop words dropped."""
+    def words(self, text: str) -> list[str]:
+        """The query's words, each once, stop words dropped."""
         kept = without_stop_words(_simple_words(lexical_text(text[:MAX_QUERY_CHARACTERS])))
-        return list(dict.fromkeys(self.analyse(" ".join(kept))))[:MAX_TERMS]
+        return list(dict.fromkeys(kept))
 
     def analyse(self, text: str) -> list[str]:
         """The stemmed terms of the text."""
@@ -64,7 +70,10 @@ class Documents:
         return terms
 
     def frequency(self, term: str) -> int:
-        """How many capabilities use the term."""
+        """How many capabilities use the term, or one that is near to it when it is marked so."""
+        if term.endswith(NEAR):
+            with engines.contained("the text index could not be searched", _REBUILD):
+                return int(self._searcher.search(self._near("text", term, 1.0), limit=1, count=True).count)
         return int(self._searcher.doc_freq("text", term))
 
     def tagged(self, tag: str) -> int:
@@ -90,7 +99,7 @@ class Documents:
         those = t.Query.term_set_query(self._schema, "id", list(ids))
         with engines.contained("the text index could not be searched", _REBUILD):
             found = self._searcher.search(those, limit=max(len(ids), 1), count=False).hits
-            names = {_place(address): decode_head(self._searcher.doc(address))["id"] for _, address in found}
+            names = {_place(address): self._head(address)["id"] for _, address in found}
             held: dict[str, set[str]] = {name: set() for name in names.values()}
             for term in terms:
                 both = self._boolean([(t.Occur.Must, those), (t.Occur.Must, self._term("text", term))])
@@ -120,7 +129,17 @@ class Documents:
     def _run(self, wanted: Any, limit: int) -> list[tuple[float, dict[str, Any]]]:
         with engines.contained("the text index could not be searched", _REBUILD):
             found = self._searcher.search(wanted, limit=limit, count=False).hits
-            return [(float(score), decode_head(self._searcher.doc(address))) for score, address in found]
+            return [(float(score), self._head(address)) for score, address in found]
+
+    def _head(self, address: Any) -> dict[str, Any]:
+        """The head of a document; the clauses of one query meet the same documents again and again."""
+        place = _place(address)
+        head = self._heads.get(place)
+        if head is None:
+            if len(self._heads) >= _REMEMBERED:
+                self._heads.clear()
+            head = self._heads[place] = decode_head(self._searcher.doc(address))
+        return head
 
     def _filtered(self, wanted: Any, query: Query) -> Any:
         t = engines.tantivy()
@@ -137,8 +156,17 @@ class Documents:
 
     def _term(self, field: str, term: str) -> Any:
         t = engines.tantivy()
+        weight = NAME_WEIGHT if field == "name" else 1.0
+        if term.endswith(NEAR):
+            return self._near(field, term, weight * _NEAR_WEIGHT * information(self.frequency(term), len(self)))
         made = t.Query.term_query(self._schema, field, term, index_option="freq")
-        return t.Query.boost_query(made, NAME_WEIGHT) if field == "name" else made
+        return t.Query.boost_query(made, weight) if field == "name" else made
+
+    def _near(self, field: str, term: str, weight: float) -> Any:
+        """Such matches all score the same, so the weight has to say what the term is worth."""
+        t = engines.tantivy()
+        made = t.Query.fuzzy_term_query(self._schema, field, term[: -len(NEAR)], transposition_cost_one=True)
+        return t.Query.boost_query(made, weight)
 
 
 def _place(address: Any) -> tuple[int, int]:

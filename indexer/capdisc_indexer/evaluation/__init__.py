@@ -1,0 +1,1 @@
+"""How well an index answers: judged queries in, figures with their uncertainty out."""

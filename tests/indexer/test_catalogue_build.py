@@ -1,0 +1,64 @@
+"""A catalogue of JSON lines in the index: a changed line costs that line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.build import build
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions, BuildReport
+
+NUMBER = 30
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "caps").mkdir()
+    _write(tmp_path / "caps", {f"t{n}": f"Counts to {n}." for n in range(NUMBER)})
+    return tmp_path
+
+
+def _write(folder: Path, described: dict[str, str]) -> None:
+    rows = [{"id": key, "kind": "tool", "name": f"count_{key}", "description": text} for key, text in described.items()]
+    (folder / "capabilities.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def _build(folder: Path) -> BuildReport:
+    return build([folder / "caps"], folder / "index", BuildOptions())
+
+
+def _described(folder: Path) -> dict[str, str]:
+    with Index(folder / "index") as index:
+        return {head["id"]: head["description"] for head in index.documents.everything()}
+
+
+def test_every_line_is_found_under_its_id(folder) -> None:
+    assert _build(folder).counts["added"] == NUMBER
+    assert _described(folder)["t7"] == "Counts to 7."
+
+
+def test_a_line_that_changes_comes_or_goes_costs_no_other(folder) -> None:
+    _build(folder)
+    changed = {f"t{n}": f"Counts to {n}." for n in range(NUMBER)} | {"t3": "Sings.", "new": "Dances."}
+    del changed["t5"]
+    _write(folder / "caps", {"first": "Begins."} | changed)
+    counts = _build(folder).counts
+    assert (counts["added"], counts["updated"], counts["removed"]) == (2, 1, 1)
+    assert counts["embedded"] == 3
+    assert _described(folder) == {"first": "Begins."} | changed
+
+
+def test_an_unchanged_file_is_not_parsed_again(folder) -> None:
+    _build(folder)
+    again = _build(folder)
+    assert (again.published, again.counts["parsed"]) == (False, 0)
+
+
+def test_a_file_that_is_gone_takes_its_capabilities_along(folder) -> None:
+    _build(folder)
+    (folder / "caps" / "capabilities.jsonl").unlink()
+    assert _build(folder).counts["removed"] == NUMBER
+    assert _described(folder) == {}

@@ -1,0 +1,56 @@
+"""Near copies are one answer; what differs by a word that matters is two."""
+
+from capdisc_indexer import encoders
+from capdisc_indexer.build import build
+from capdisc_indexer.discover import discover
+from capdisc_indexer.index import Index
+from capdisc_indexer.likeness import are_copies, opened, signature
+from capdisc_indexer.types import BuildOptions, Query
+
+BODY = " ".join(
+    f"Step {n}: open the table of {w} and read the column of {w} values."
+    for n, w in enumerate("names dates prices weights colours sizes owners places notes totals taxes refunds".split())
+)
+
+
+def _first(folder, index_dir, text):
+    build([folder], index_dir, BuildOptions())
+    with Index(index_dir) as index:
+        return discover(index, Query(texts=(text,)), encoders.load())
+
+
+def test_a_flood_of_near_copies_takes_one_place_and_is_named(hermetic, write_skill) -> None:
+    for number in range(20):
+        description = f"Converts a temperature from Celsius to Fahrenheit, copy {number}. Use when asked."
+        write_skill(hermetic / "skills", f"heat-{number}", description)
+    write_skill(hermetic / "skills", "units", "Converts lengths and weights, and a temperature too. Use when asked.")
+    found = _first(hermetic / "skills", hermetic / "index", "convert a temperature from celsius to fahrenheit")
+    assert [hit.id for hit in found.hits][1:] == ["skill:units"]
+    assert len(found.hits[0].copies) == 19
+
+
+def test_a_newer_version_of_a_long_text_is_a_copy() -> None:
+    newer = BODY.replace("colours", "colors") + " Then save."
+    assert are_copies(opened(signature(BODY)), opened(signature(newer)))
+
+
+def test_texts_of_one_family_are_no_copies() -> None:
+    on, off = "Turns on a light or another device of the room", "Turns off a light or another device of the room"
+    assert not are_copies(opened(signature(on)), opened(signature(off)))
+    assert not are_copies(opened(signature(BODY)), opened(signature(on)))
+
+
+def test_texts_without_words_are_copies_of_nothing() -> None:
+    assert signature("42 !") == ""
+    assert signature("word") == ""
+
+
+def test_what_a_hit_requires_stays_even_as_a_copy(hermetic) -> None:
+    for name, needs in (("everybody", "requires: [sender]"), ("sender", "")):
+        folder = hermetic / "tools" / name
+        folder.mkdir(parents=True)
+        (folder / "CAPABILITY.yaml").write_text(
+            f"name: {name}\nkind: tool\ndescription: Sends the monthly report to everybody.\n{needs}\n"
+        )
+    found = _first(hermetic / "tools", hermetic / "index", "everybody gets the monthly report")
+    assert {hit.id for hit in found.hits} == {"tool:everybody", "tool:sender"}

@@ -1,0 +1,78 @@
+"""Words that the catalogue does not know find those that it does know."""
+
+import pytest
+
+from capdisc_indexer import encoders
+from capdisc_indexer.build import build
+from capdisc_indexer.clauses import clauses
+from capdisc_indexer.discover import discover
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions, Query
+
+
+@pytest.fixture
+def catalogue(hermetic, write_skill):
+    skills = {
+        "merge-pdf": "Joins several documents into one.",
+        "kubernetes-rollout": "Deploys a container image to a cluster.",
+        "invoice-archive": "Files bills by customer.",
+        "weather-forecast": "Tells tomorrow's rain and wind.",
+    }
+    for name, description in skills.items():
+        write_skill(hermetic / "skills", name, f"{description} Use when asked.")
+    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    return hermetic / "index"
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("kubernetse", "kubernetes-rollout"),
+        ("invocie", "invoice-archive"),
+        ("foercast", "weather-forecast"),
+        ("mergepdf", "merge-pdf"),
+        ("invoicearchive", "invoice-archive"),
+        ("weatherforecast", "weather-forecast"),
+    ],
+)
+def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(catalogue, typed, found) -> None:
+    with Index(catalogue) as index:
+        by_words = discover(index, Query(texts=(typed,)), None, "lexical")
+        both = discover(index, Query(texts=(typed,)), encoders.load())
+    assert by_words.hits[0].id == both.hits[0].id == f"skill:{found}"
+    assert by_words.unmatched == ()
+
+
+def test_a_word_like_no_other_stays_unmatched(catalogue) -> None:
+    with Index(catalogue) as index:
+        assert discover(index, Query(texts=("xylophone",)), None, "lexical").unmatched == ("xylophone",)
+
+
+def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "rains-log", "Counts rainy days. Use when asked about drains.")
+    build([hermetic / "skills"], catalogue, BuildOptions())
+    with Index(catalogue) as index:
+        found = discover(index, Query(texts=("drains",)), None, "lexical")
+    assert [hit.id for hit in found.hits] == ["skill:rains-log"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("merge two PDF files", ()),
+        ("check the weather and then send an e-mail", ("check the weather", "then send an e-mail")),
+        ("查看天气,然后发送邮件", ("查看天气", "发送邮件")),
+        ("Öffne die Datei und drucke sie", ("Öffne die Datei", "drucke sie")),
+        ("salt and pepper", ()),
+        ("", ()),
+    ],
+)
+def test_clauses(text, parts) -> None:
+    assert clauses(text) == parts
+
+
+def test_each_of_two_wishes_finds_its_own(catalogue) -> None:
+    with Index(catalogue) as index:
+        wish = "put the papers into one file, and also tell me whether I need an umbrella because of rain"
+        found = discover(index, Query(texts=(wish,)), encoders.load())
+    assert {hit.id for hit in found.hits[:2]} == {"skill:merge-pdf", "skill:weather-forecast"}
