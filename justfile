@@ -60,9 +60,15 @@ real:
 scores *ARGS:
     {{bin}}/python tests/bench/scores.py ../shared/eval {{ARGS}}
 
-# train the shipped encoder anew: just train-model TEACHER packages.tsv …
-train-model TEACHER *LISTS:
-    {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --out indexer/capdisc_indexer/encoders/model
+# what each part of the ranking is worth, one off at a time
+ablation *ARGS:
+    {{bin}}/python tests/bench/ablation.py ../shared/eval {{ARGS}}
+
+# train the shipped encoder anew: parallel text from unpacked packages (see gather.py), an English table, all languages
+train-model TEACHER PACKAGES DESCRIPTIONS CLDR *LISTS:
+    {{bin}}/python indexer/training/gather.py --packages {{PACKAGES}} --descriptions {{DESCRIPTIONS}} --cldr {{CLDR}} --out build/pairs.tsv
+    {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --dim 256 --vocabulary 40000 --out build/reader
+    {{bin}}/python indexer/training/train_static.py --teacher {{TEACHER}} --packages {{LISTS}} --pairs build/pairs.tsv --reader build/reader --out indexer/capdisc_indexer/encoders/model
 
 # one command: just run search "merge PDF files"
 run *ARGS:

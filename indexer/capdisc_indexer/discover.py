@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from capdisc_indexer import ranking
 from capdisc_indexer.collapse import collapse
-from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.encoders import Encoder, shipped, shipped_fingerprint
+from capdisc_indexer.encoders.static import StaticEncoder
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.expansion import Availability, expand
 from capdisc_indexer.index import Index
@@ -28,16 +29,19 @@ def discover(
     if not any(text.strip() for text in query.texts):
         raise UsageError("the query is empty", 'say what you need, for example: capdisc search "merge two PDF files"')
     used, degraded = _usable(index, encoder, mode)
-    wishes = [wish(index, text, query, used, mode) for text in query.texts if text.strip()]
+    reader = _reader(index, used)
+    wishes = [wish(index, text, query, used, reader, mode) for text in query.texts if text.strip()]
     scores = ranking.combine([each.scores for each in wishes])
     found = [looked for each in wishes for looked in each.found]
     heads = {identifier: head for each in found for identifier, head in each.heads.items()}
     if available is not None and query.available:
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
-    hits = expand(index, query, {key: scores[key] for key in heads}, heads, found, available, mode != "no-graph")
+    hits = expand(index, query, {key: scores[key] for key in heads}, heads, wishes, available, mode != "no-graph")
     hits = collapse(hits, heads)
     categories = dict.fromkeys(heads[hit.id].get("category") or UNCATEGORISED for hit in hits if hit.id in heads)
-    return judge(index, query, hits, found, _mode(mode, used), degraded, tuple(categories)[:NEAREST_CATEGORIES])
+    nearest = tuple(categories)[:NEAREST_CATEGORIES]
+    strange = reader is not None and not any(reader.recognises(text) for text in query.texts)
+    return judge(index, query, hits, found, _mode(mode, used), degraded, nearest, strange)
 
 
 def _usable(index: Index, encoder: Encoder | None, mode: str) -> tuple[Encoder | None, tuple[str, ...]]:
@@ -50,6 +54,15 @@ def _usable(index: Index, encoder: Encoder | None, mode: str) -> tuple[Encoder |
     if encoder.fingerprint != index.generation.fingerprint:
         return None, ("the index was made with another encoder: searching by words alone; run: capdisc index",)
     return encoder, ()
+
+
+def _reader(index: Index, used: Encoder | None) -> StaticEncoder | None:
+    """The shipped encoder, when the index has its pieces; whatever encoder made the vectors."""
+    if used is None:
+        return None
+    if isinstance(used, StaticEncoder) and used.fingerprint == index.generation.pieces:
+        return used
+    return shipped() if index.generation.pieces and shipped_fingerprint() == index.generation.pieces else None
 
 
 def _mode(mode: str, encoder: Encoder | None) -> str:

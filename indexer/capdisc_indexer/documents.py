@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer import encoders
+from capdisc_indexer.bags import bag, packed
 from capdisc_indexer.embedding_text import BODY_CHARACTERS, lexical_document
+from capdisc_indexer.errors import EncoderError
 from capdisc_indexer.likeness import signature
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Progress
@@ -24,6 +27,7 @@ from capdisc_indexer.types import Descriptor
 # Deleted documents still count in BM25's statistics until their segment is rewritten; above this share of the
 # catalogue all documents are written anew.
 MAX_DELETED_SHARE = 0.1
+Bagged = Callable[[Descriptor], bytes]
 _JSON_FILES = ("meta.json", ".managed.json")
 
 
@@ -38,15 +42,16 @@ def write_documents(
     files: Mapping[str, FileState],
     fresh: Mapping[str, Descriptor],
     counter: TokenCounter,
+    bagged: Bagged,
     progress: Progress,
 ) -> int:
     """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries."""
     before, now = finals(last.files), finals(files)
     removed = [key for key in before if key not in now or key in fresh]
     deleted = (last.generation.counts.get("deleted", 0) if last.generation else 0) + len(removed)
-    added = _made(fresh, counter, progress)
+    added = _made(fresh, counter, bagged, progress)
     if last.folder is None or deleted > MAX_DELETED_SHARE * len(now) + 50:
-        kept = _kept(last.folder, set(now) - set(fresh)) if last.folder else iter(())
+        kept = _kept(last.folder, set(now) - set(fresh), bagged) if last.folder else iter(())
         writer.write(target, (), (*kept, *added))
         return 0
     target.mkdir(parents=True)
@@ -55,28 +60,41 @@ def write_documents(
     return deleted
 
 
-def _made(fresh: Mapping[str, Descriptor], counter: TokenCounter, progress: Progress) -> Iterator[Document]:
+def bagger() -> Bagged:
+    """Gives each capability's packed bag of the shipped encoder's pieces, or nothing when that cannot be used."""
+    try:
+        encoder = encoders.shipped()
+    except EncoderError:
+        return lambda descriptor: b""
+    worths = encoder.worths
+    return lambda descriptor: packed(bag(descriptor, encoder.bulk_pieces, worths.__getitem__))
+
+
+def _made(
+    fresh: Mapping[str, Descriptor], counter: TokenCounter, bagged: Bagged, progress: Progress
+) -> Iterator[Document]:
     for done, key in enumerate(sorted(fresh)):
         progress("Writing", done, len(fresh))
-        yield make_document(fresh[key], counter)
+        yield make_document(fresh[key], counter, bagged)
 
 
-def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:
+def _kept(folder: Path, ids: set[str], bagged: Bagged) -> Iterator[Document]:
     documents = Documents(folder / "text")
     for head in documents.everything():
         if head["id"] in ids:
             body = json.loads(documents.body(head["id"]))
-            yield _document(from_record(head, body), head, body)
+            yield _document(from_record(head, body), head, body, bagged)
 
 
-def make_document(descriptor: Descriptor, counter: TokenCounter) -> Document:
+def make_document(descriptor: Descriptor, counter: TokenCounter, bagged: Bagged) -> Document:
     """The document of a capability, with the token counts of its rendered pieces."""
     head, body = to_record(descriptor)
     likeness = signature(f"{descriptor.description}\n{descriptor.content[:BODY_CHARACTERS]}")
-    return _document(descriptor, head | {"likeness": likeness}, body | {"counts": stored_counts(descriptor, counter)})
+    counts = stored_counts(descriptor, counter)
+    return _document(descriptor, head | {"likeness": likeness}, body | {"counts": counts}, bagged)
 
 
-def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any]) -> Document:
+def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any], bagged: Bagged) -> Document:
     d = descriptor
     plain_id = d.id.partition("@")[0]
     aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
@@ -91,4 +109,5 @@ def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any]
         text=lexical_document(d),
         head=to_bytes(head),
         body=to_bytes(body),
+        pieces=bagged(d),
     )

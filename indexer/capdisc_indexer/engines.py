@@ -1,7 +1,7 @@
 """The one gate for late imports: every heavy or native library enters through a function of this module.
 
-Cold, over a bare interpreter: tantivy 3 ms, simsimd 1, tokenizers 13, rs-bpe 30, numpy 57, lancedb 980,
-sentence-transformers 3,900. A query needs the first three.
+Cold, over a bare interpreter: tantivy 3 ms, simsimd 1, rs-bpe 30, numpy 57, lancedb 980, sentence-transformers 3,900.
+A query needs the first two.
 """
 
 from __future__ import annotations
@@ -51,13 +51,6 @@ def simsimd() -> Any:
     import simsimd
 
     return simsimd
-
-
-def tokenizers() -> Any:
-    """Word pieces for the encoder."""
-    import tokenizers
-
-    return tokenizers
 
 
 def sentence_transformers() -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer import graph, ranking
-from capdisc_indexer.candidates import Candidates
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import Hit, Query
+from capdisc_indexer.wishes import Wish
+
+# Beyond these nothing is shown, and copies of better ones are among them.
+KEPT = 60
 
 Availability = Callable[[Mapping[str, Any]], bool]
 
@@ -18,7 +21,7 @@ def expand(
     query: Query,
     scores: dict[str, float],
     heads: dict[str, dict[str, Any]],
-    found: list[Candidates],
+    wishes: Sequence[Wish],
     available: Availability | None,
     use_graph: bool,
 ) -> list[Hit]:
@@ -35,9 +38,9 @@ def expand(
             score=score,
             relevance=0.0,
             via=needed[key][1] if key in needed else "",
-            signals=_signals(key, found, gains, needed),
+            signals=_signals(key, wishes, gains, needed),
         )
-        for key, score in ranking.ordered(total)
+        for key, score in ranking.ordered(total)[: max(KEPT, 2 * query.limit)]
     ]
 
 
@@ -57,11 +60,16 @@ def _resolver(index: Index, query: Query, available: Availability | None) -> gra
 
 
 def _signals(
-    key: str, found: list[Candidates], gains: Mapping[str, float], needed: Mapping[str, tuple[float, str]]
+    key: str, wishes: Sequence[Wish], gains: Mapping[str, float], needed: Mapping[str, tuple[float, str]]
 ) -> dict[str, float]:
+    found = [each for one in wishes for each in one.found]
+    met = [one.met[key] for one in wishes if key in one.met]
     signals = {
         "bm25": max((each.lexical.get(key, 0.0) for each in found), default=0.0),
         "cosine": max((each.vector.get(key, 0.0) for each in found), default=0.0),
+        "meets_query": max((each.query for each in met), default=0.0),
+        "meets_name": max((each.name for each in met), default=0.0),
+        "meets_description": max((each.described for each in met), default=0.0),
         "used_together": gains.get(key, 0.0),
         "required": needed[key][0] if key in needed else 0.0,
     }

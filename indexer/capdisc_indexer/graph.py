@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-HOP_DECAY = 0.97
+# Late interaction leaves scores close together, so a hop may cost little: 0.97 lost half a point, 0.95 one.
+HOP_DECAY = 0.99
 MAX_HOPS = 5
 SEEDS = 3
 PARTNER_SHARE = 0.15

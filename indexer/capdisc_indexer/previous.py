@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import __version__, state
+from capdisc_indexer import __version__, encoders, state
 from capdisc_indexer.errors import IndexStateError
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.state import FileState
@@ -33,7 +33,7 @@ class Previous:
 
 
 def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) -> Previous:
-    """The last build; with `rebuild`, or when it is damaged or of another version, as if there had been none.
+    """The last build; with `rebuild`, or when it is damaged or of another version or model, as if there had been none.
 
     With `verify` every byte of it is read, and a difference counts as damage.
     """
@@ -41,7 +41,7 @@ def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) 
         found = generation.current(index_dir)
         if found is None:
             return Previous()
-        if rebuild or found.made_by != __version__:
+        if rebuild or (found.made_by, found.pieces) != (__version__, encoders.shipped_fingerprint()):
             return salvaged(index_dir)
         if verify and (wrong := generation.verify_digests(index_dir, found)):
             raise IndexStateError(f"the index is damaged: {wrong[0]} does not match its digest")

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import __version__, engines, state
-from capdisc_indexer.documents import finals, write_documents
+from capdisc_indexer import __version__, encoders, engines, state
+from capdisc_indexer.documents import bagger, finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, text_hashes, write_vectors
@@ -39,12 +39,13 @@ def publish(
     counter = TokenCounter(engines.token_count)
     files = _described(changes, last)
     with publication.building(index_dir) as folder:
-        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, progress)
+        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, bagger(), progress)
         encoded = _vectors(folder, last, changes, files, encoder, progress)
         _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
         facts = {
             "made_by": __version__,
             "encoder": name,
+            "pieces": encoders.shipped_fingerprint(),
             "fingerprint": encoder.fingerprint if encoder else "",
             "background": encoded.background,
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from capdisc_indexer.types import Descriptor, Edge, Parameter, SourceRef
@@ -17,9 +17,17 @@ _DEFAULTS = {field.name: field.default for field in fields(Descriptor)}
 
 def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
     """Head and body of a descriptor as JSON values, fields with their default value left out."""
-    values = {key: value for key, value in asdict(descriptor).items() if value not in (_DEFAULTS[key], (), {}, None)}
+    values = {key: _plain(getattr(descriptor, key)) for key in _DEFAULTS}
+    values = {key: value for key, value in values.items() if value not in (_DEFAULTS[key], (), {}, None)}
     body = {key: values.pop(key) for key in _LONG if key in values}
     return values, body
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it. Not dataclasses.asdict, which copies every schema deeply: a quarter of a build."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return {key: getattr(value, key) for key in value.__slots__} if hasattr(value, "__slots__") else value
 
 
 def from_record(head: Mapping[str, Any], body: Mapping[str, Any] | None = None) -> Descriptor:

@@ -203,13 +203,15 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """One published state of the index. `background` is the cosine that meaningless queries reach in it."""
+    """One published state of the index. `fingerprint` is of the encoder behind the vectors, `pieces` of the one
+    behind the bags of pieces, `background` the cosine that meaningless queries reach."""
 
     number: int
     schema_version: int
     made_by: str
     encoder: str
     fingerprint: str
+    pieces: str
     background: float
     counts: Mapping[str, int]
     files: Mapping[str, Any]

@@ -4,55 +4,69 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
-from tokenizers import Tokenizer
+from safetensors.numpy import load_file, save
 
-NAME, FORMAT, LICENSE = "capdisc-static-1", 1, "Apache-2.0"
+from capdisc_indexer.encoders.pieces import Cutter, in_memory, packed
+
+NAME, FORMAT, LICENSE = "capdisc-static-2", 2, "Apache-2.0"
 GOLDEN_TEXT, GOLDEN_COMPONENTS = "convert a PDF to text", 8
+Tensors = dict[str, NDArray]
 
 
-def write_model(folder: Path, tokenizer: Tokenizer, rows: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
-    """`table.safetensors`, `tokenizer.json` and, last, `model.json`, each replaced whole."""
+class Table:
+    """A written model read back with numpy: the reference for every reader."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        self.vectors = tensors["table"].astype(np.float32) * tensors["weight"][:, None]
+        self.lookup = in_memory(tensors["pieces"].tobytes())
+        self._cutter = Cutter(self.lookup.get)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """`(n, dim)` unit vectors; zeros for a text without known pieces."""
+        sums = np.stack([self.vectors[self._cutter.ids(text)].sum(axis=0) for text in texts])
+        return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+
+
+def read_model(folder: Path) -> Table:
+    """The model of a folder that `write_model` wrote."""
+    return Table(load_file(folder / "table.safetensors"))
+
+
+def write_model(folder: Path, pieces: Sequence[str], rows: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
+    """`table.safetensors` and, last, `model.json`, each replaced whole. `pieces` are sorted by their bytes."""
     folder.mkdir(parents=True, exist_ok=True)
-    table, weight = quantise(rows, weights)
-    contents = {
-        "table.safetensors": save({"table": table, "weight": weight}),
-        "tokenizer.json": tokenizer.to_str().encode(),
-    }
+    tensors = tensors_of(pieces, rows, weights)
+    contents = {"table.safetensors": save(tensors)}
+    golden = Table(tensors).encode([GOLDEN_TEXT])[0, :GOLDEN_COMPONENTS]
     manifest = {
         "name": NAME,
         "format": FORMAT,
-        "dim": table.shape[1],
-        "vocabulary": table.shape[0],
+        "dim": rows.shape[1],
+        "vocabulary": len(pieces),
         "license": LICENSE,
         "files": {name: _fingerprint(content) for name, content in contents.items()},
-        "golden": {"text": GOLDEN_TEXT, "vector": _golden(tokenizer, table, weight)},
+        "golden": {"text": GOLDEN_TEXT, "vector": [round(float(x), 6) for x in golden]},
     }
     contents["model.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
     for name, content in contents.items():
         _replace(folder / name, content)
 
 
-def quantise(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows as -127..127 and weights that carry each row's scale: `weight[t] * table[t]` is the token's vector."""
+def tensors_of(pieces: Sequence[str], rows: NDArray[np.float32], weights: NDArray[np.float32]) -> Tensors:
+    """Rows as -127..127, weights that carry each row's scale, and the packed vocabulary with its line starts."""
     scale = np.maximum(np.abs(rows).max(axis=1), 1e-12) / 127
-    return np.rint(rows / scale[:, None]).astype(np.int8), (weights * scale).astype(np.float32)
-
-
-def embed(tokenizer: Tokenizer, table: NDArray[np.int8], weight: NDArray[np.float32], text: str) -> NDArray[np.float32]:
-    """The unit vector of a text, `(dim,)`; zeros for a text without known tokens. The reference for every reader."""
-    ids = tokenizer.encode(text, add_special_tokens=False).ids
-    vector = (weight[ids, None] * table[ids].astype(np.float32)).sum(axis=0)
-    return vector / max(float(np.linalg.norm(vector)), 1e-12)
-
-
-def _golden(tokenizer: Tokenizer, table: NDArray[np.int8], weight: NDArray[np.float32]) -> list[float]:
-    vector = embed(tokenizer, table, weight, GOLDEN_TEXT)
-    return [round(float(x), 6) for x in vector[:GOLDEN_COMPONENTS]]
+    text, starts = packed(pieces)
+    return {
+        "table": np.rint(rows / scale[:, None]).astype(np.int8),
+        "weight": (weights * scale).astype(np.float32),
+        "pieces": np.frombuffer(text, np.uint8),
+        "starts": np.array(starts, np.uint32),
+    }
 
 
 def _fingerprint(content: bytes) -> dict[str, str | int]:

@@ -1,9 +1,8 @@
-"""The table that is trained: a row and a weight for each vocabulary entry, and the losses that shape them."""
+"""The table that is trained: a row and a weight for each piece, and the losses that shape them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +12,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 SIF = 1e-3
-"""Smooth inverse frequency (Arora et al. 2017): a token of relative frequency f starts at SIF / (SIF + f)."""
+"""Smooth inverse frequency (Arora et al. 2017): a piece of relative frequency f starts at SIF / (SIF + f)."""
 TEMPERATURE = 0.05
-AGREEMENT, CONTRAST = 0.3, 0.1
-"""Shares of the two in-batch losses; the cosine to the teacher counts 1."""
+AGREEMENT, CONTRAST, TRANSLATION = 0.3, 0.1, 0.2
+"""Shares of the in-batch losses; the cosine to the teacher counts 1."""
+MOST_COMPARED = 1_536
+"""Texts of a batch that are compared with each other: the cost grows with the square."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Token ids of many texts in one row, with the start of each."""
+    """Piece ids of many texts in one row, with the start of each."""
 
     ids: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -35,23 +36,27 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """What is learned: texts, their teacher vectors `(n, teacher dim)`, and rows of texts that mean the same."""
+class Batch:
+    """Rows of descriptions and of requests for them, of English texts alone, and of texts in other languages."""
 
-    texts: Texts
-    targets: Tensor
     pairs: NDArray[np.int64]
     singles: NDArray[np.int64]
+    foreign: NDArray[np.int64]
 
 
 class Student(nn.Module):
-    """Vector of a text: the sum of `exp(log_weight) * row` over its tokens, at unit length."""
+    """Vector of a text: the sum of `exp(log_weight) * row` over its pieces, at unit length."""
 
-    def __init__(self, rows: Tensor, counts: NDArray[np.int64]) -> None:
+    def __init__(self, vectors: Tensor) -> None:
         super().__init__()
-        frequency = torch.from_numpy(counts / max(int(counts.sum()), 1)).float()
-        self.rows = nn.Parameter(rows.clone())
-        self.log_weight = nn.Parameter(torch.log(SIF / (SIF + frequency)))
+        lengths = vectors.norm(dim=1).clamp(min=1e-6)
+        self.rows = nn.Parameter(vectors / lengths[:, None])
+        self.log_weight = nn.Parameter(lengths.log())
+
+    @torch.no_grad()
+    def vectors(self) -> Tensor:
+        """What each piece adds to a text, `(pieces, dim)`."""
+        return self.rows * self.log_weight.exp()[:, None]
 
     def forward(self, ids: Tensor, offsets: Tensor) -> Tensor:
         """`(texts, dim)` unit vectors."""
@@ -62,60 +67,62 @@ class Student(nn.Module):
 
 
 @torch.no_grad()
-def remove_common(student: Student, counts: NDArray[np.int64], directions: int = 2) -> None:
-    """Take out of every row, in place, what all frequent tokens share: it says nothing about a text (Arora et al.)."""
-    units = functional.normalize(student.rows, dim=1)
-    frequency = torch.from_numpy(counts / counts.sum()).float()
-    common = torch.linalg.eigh((units * frequency[:, None]).T @ units)[1][:, -directions:]
+def mean_of_targets(texts: Texts, targets: Tensor, meanings: NDArray[np.int64], pieces: int) -> Tensor:
+    """For each piece the mean teacher vector of the texts that have it, less what all have in common, at unit length.
+
+    Where a piece can start: short texts say more about it than long ones, so a text's vector is shared out.
+    """
+    sums = torch.zeros(pieces, targets.shape[1])
+    common = targets[:200_000].float().mean(0)
+    for first in range(0, len(meanings), 50_000):
+        rows = np.arange(first, min(first + 50_000, len(meanings)))
+        lengths = torch.from_numpy(texts.starts[rows + 1] - texts.starts[rows])
+        vectors = (targets[torch.from_numpy(meanings[rows])].float() - common) / lengths.clamp(min=1)[:, None]
+        ids = torch.from_numpy(texts.ids[texts.starts[rows[0]] : texts.starts[rows[-1] + 1]].astype(np.int64))
+        sums.index_add_(0, ids, vectors.repeat_interleave(lengths, dim=0))
+    return functional.normalize(sums, dim=1)
+
+
+@torch.no_grad()
+def remove_common(student: Student, counts: NDArray[np.float64], directions: int = 2) -> None:
+    """Take out of every row, in place, what all frequent pieces share: it says nothing about a text (Arora et al.)."""
+    shares = torch.from_numpy(counts / counts.sum()).float() * student.log_weight.exp()
+    weighted = student.rows * shares.sqrt()[:, None]
+    _, found = torch.linalg.eigh(weighted.T @ weighted)
+    common = found[:, -directions:]
     student.rows -= (student.rows @ common) @ common.T
 
 
-def fit(student: Student, lesson: Lesson, directions: Tensor, passes: int, batch: int, rate: float, seed: int) -> None:
-    """Train in place: Adam, a straight line from `rate` down to a fiftieth of it."""
-    rng = np.random.default_rng(seed)
-    parameters = [{"params": [student.rows]}, {"params": [student.log_weight], "lr": rate * 5}]
-    optimiser = torch.optim.Adam(parameters, lr=rate, fused=True)
-    steps = passes * (len(lesson.pairs) // batch)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.02, total_iters=steps)
-    start, total = time.monotonic(), torch.zeros(3)
-    for step, (pairs, singles) in enumerate(_batches(lesson, passes, batch, rng), 1):
-        losses = _losses(student, lesson, directions, pairs, singles)
-        optimiser.zero_grad()
-        (losses[0] + AGREEMENT * losses[1] + CONTRAST * losses[2]).backward()
-        optimiser.step()
-        schedule.step()
-        total += losses.detach()
-        if step % max(steps // 20, 1) == 0:
-            means = ", ".join(f"{x:.4f}" for x in (total / max(steps // 20, 1)).tolist())
-            print(f"step {step:,} of {steps:,}, {time.monotonic() - start:.0f} s: {means}", flush=True)
-            total.zero_()
+@torch.no_grad()
+def blend(student: Student, places: Mapping[str, int], anchors: Mapping[str, Tensor], share: float) -> Tensor:
+    """The table's vectors, those of the anchored pieces brought back towards their anchors: half-way forgets least."""
+    vectors = student.vectors()
+    known = [piece for piece in anchors if piece in places]
+    rows = torch.tensor([places[piece] for piece in known])
+    vectors[rows] += share * (torch.stack([anchors[piece] for piece in known]) - vectors[rows])
+    return vectors
 
 
-def _batches(
-    lesson: Lesson, passes: int, batch: int, rng: np.random.Generator
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Rows of pairs `(batch, 2)` and a proportional share of the single texts, every one once a pass."""
-    steps = len(lesson.pairs) // batch
-    share = len(lesson.singles) // steps
-    for _ in range(passes):
-        pairs, singles = rng.permutation(len(lesson.pairs)), rng.permutation(len(lesson.singles))
-        for step in range(steps):
-            of_pairs = pairs[step * batch : (step + 1) * batch]
-            of_singles = singles[step * share : (step + 1) * share]
-            yield lesson.pairs[of_pairs], lesson.singles[of_singles]
+def losses(student: Student, texts: Texts, targets: Tensor, meanings: NDArray[np.int64], batch: Batch) -> Tensor:
+    """Distance to the teacher, disagreement about neighbours, mistaken partners, mistaken translations: four means."""
+    pairs = len(batch.pairs)
+    rows = np.concatenate([batch.pairs[:, 0], batch.pairs[:, 1], batch.singles, batch.foreign])
+    origins = meanings[batch.foreign]
+    vectors = student(*texts.pick(np.concatenate([rows, origins])))
+    aims = targets[torch.from_numpy(meanings[np.concatenate([rows, origins])])].float()
+    distance = 1 - (vectors * aims).sum(1).mean()
+    compared = np.random.default_rng(int(rows[0])).permutation(len(rows))[:MOST_COMPARED]
+    disagreement = _disagreement(vectors[compared], aims[compared])
+    mistaken = _mistaken(vectors[:pairs], vectors[pairs : 2 * pairs], np.arange(pairs))
+    if not len(origins):
+        return torch.stack([distance, disagreement, mistaken, torch.zeros(())])
+    translated = _mistaken(vectors[len(rows) - len(origins) : len(rows)], vectors[len(rows) :], origins)
+    return torch.stack([distance, disagreement, mistaken, translated])
 
 
-def _losses(
-    student: Student, lesson: Lesson, directions: Tensor, pairs: NDArray[np.int64], singles: NDArray[np.int64]
-) -> Tensor:
-    """Distance to the teacher, disagreement about neighbours, and mistaken partners: three means."""
-    rows = np.concatenate([pairs[:, 0], pairs[:, 1], singles])
-    vectors = student(*lesson.texts.pick(rows))
-    targets = lesson.targets[torch.from_numpy(rows)].float()
-    distance = 1 - (vectors * functional.normalize(targets @ directions, dim=1)).sum(1).mean()
-    disagreement = _disagreement(vectors, functional.normalize(targets, dim=1))
-    mistaken = _mistaken(vectors[: len(pairs)], vectors[len(pairs) : 2 * len(pairs)])
-    return torch.stack([distance, disagreement, mistaken])
+def total(parts: Tensor) -> Tensor:
+    """The four losses weighed into the one that is brought down."""
+    return parts[0] + AGREEMENT * parts[1] + CONTRAST * parts[2] + TRANSLATION * parts[3]
 
 
 def _disagreement(vectors: Tensor, targets: Tensor) -> Tensor:
@@ -126,8 +133,9 @@ def _disagreement(vectors: Tensor, targets: Tensor) -> Tensor:
     return functional.kl_div(ours, theirs, reduction="batchmean", log_target=True)
 
 
-def _mistaken(left: Tensor, right: Tensor) -> Tensor:
-    """Symmetric in-batch contrast: each text should be nearer to its partner than to the partners of others."""
-    scores = left @ right.T / TEMPERATURE
+def _mistaken(left: Tensor, right: Tensor, meanings: NDArray[np.int64]) -> Tensor:
+    """Symmetric in-batch contrast: each text should be nearer to its partner than to texts of other meanings."""
     own = torch.arange(len(left))
+    same = torch.from_numpy(meanings[:, None] == meanings[None, :]) & ~torch.eye(len(left), dtype=torch.bool)
+    scores = (left @ right.T / TEMPERATURE).masked_fill(same, -1e4)
     return (functional.cross_entropy(scores, own) + functional.cross_entropy(scores.T, own)) / 2

@@ -1,108 +1,131 @@
-"""Train the static embedding model that capdisc ships, from lists of packages and a sentence-transformers teacher.
+"""Train the static embedding model that capdisc ships.
 
-    python train_static.py --packages pypi.tsv npm.tsv --teacher all-MiniLM-L6-v2 --out DIR
+First English, from lists of packages and a sentence-transformers teacher:
 
-A list is a tab-separated file whose first line names the columns; `name` and `summary` are read. The teacher is a
-sentence-transformers folder with a WordPiece `tokenizer.json`. The steps: clean the summaries, write a request for
-each, let the teacher read a sample of both, some longer texts and sentences of random words, start every row of the
-table from the teacher's vector of that vocabulary entry, then pull the table's sentence vectors to the teacher's.
-Needs torch, sentence-transformers, tokenizers, safetensors; takes about twenty minutes on two cores, most of it the
-teacher's.
+    python train_static.py --packages pypi.tsv npm.tsv --teacher all-MiniLM-L6-v2 --dim 256 --vocabulary 32000 --out R
+
+then all languages, from parallel text (`gather.py`), with the English model reading what the teacher has no time for:
+
+    python train_static.py --packages … --teacher … --pairs pairs.tsv --reader R --out MODEL
+
+and, if wanted, again with `--start MODEL` and another `--seed`. A list is a tab-separated file whose first line names
+the columns; `name` and `summary` are read. The teacher is a folder with a WordPiece `tokenizer.json`. The steps: clean
+the summaries, write a request for each, let the teacher read both; choose the vocabulary; start each piece from what
+is known of it or from the texts that have it; pull the vectors of texts to the teacher's, those of other languages to
+their English partner's. Needs torch, sentence-transformers, tokenizers, safetensors; half an hour on two cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
+import gc
+import json
 import random
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
+from commands import everyday_pairs
 from corpus import Package, join_random, read_packages
-from export import write_model
+from export import Table, read_model, write_model
+from fitting import fit
+from lesson import (
+    Aims,
+    Material,
+    common_of,
+    counts_of,
+    make_lesson,
+    make_student,
+    move_opposites_apart,
+    teacher_vectors,
+)
+from parallel import Pair, balanced_words, draw, read_pairs
 from phrasing import Verbs, everyday, request
-from safetensors.torch import load_file, save_file
-from student import Lesson, Student, Texts, fit, remove_common
+from student import blend, remove_common
 from teacher import Teacher, principal_directions
-from tokenizers import Tokenizer
 from torch import Tensor
-from vocabulary import UNKNOWN, build_tokenizer, count_tokens, encode, spelling, whole_words
+from vocabulary import build_vocabulary, lookup_of, spelling, whole_words
 
 LAYOUTS = ("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}")
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """The texts of one training: descriptions and requests pair up, the others stand alone."""
-
-    descriptions: list[str]
-    requests: list[str]
-    longer: list[str]
-    everyday: list[str]
-
-    @property
-    def groups(self) -> tuple[list[str], ...]:
-        """The four lists; descriptions and requests are in the same order."""
-        return self.descriptions, self.requests, self.longer, self.everyday
-
-    @property
-    def all(self) -> list[str]:
-        """Every text, group after group."""
-        return [text for group in self.groups for text in group]
+COMMON = 12_000
+"""The teacher's vocabulary is sorted by frequency: its first words are the common English ones."""
 
 
 def main() -> None:
     """Read the arguments, train, write the model."""
     arguments = _arguments()
+    gc.disable()  # millions of small objects that all stay: looking for cycles among them takes minutes
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(arguments.threads)
     packages = read_packages(arguments.packages)
-    print(f"{len(packages):,} informative packages", flush=True)
-    summaries = [package.summary for package in packages]
     teacher = Teacher(arguments.teacher)
-    tokenizer = build_tokenizer(teacher.tokenizer_file, summaries, arguments.vocabulary)
-    material = prepare(packages, whole_words(tokenizer), arguments)
-    student, lesson, directions = prepare_student(teacher, tokenizer, material, arguments)
-    if arguments.passes:
-        fit(student, lesson, directions, arguments.passes, arguments.batch, arguments.rate, arguments.seed)
-    remove_common(student, count_tokens(tokenizer, material.all))
-    save(arguments.out, tokenizer, student)
+    known = json.loads(teacher.tokenizer_file.read_text(encoding="utf-8"))["model"]["vocab"]
+    common = {word for word in whole_words(known) if known[word] < COMMON}
+    parallel = prepare_parallel(arguments, common)
+    material = prepare(packages, whole_words(known), parallel, arguments)
+    texts = [package.summary for package in packages] + material.partners
+    pieces = build_vocabulary(teacher.tokenizer_file, texts, balanced_words(parallel, common), arguments.vocabulary)
+    reader = read_model(arguments.reader) if arguments.reader else None
+    write_model(arguments.out, pieces, *train(pieces, material, teacher, reader, arguments))
 
 
-def prepare(packages: list[Package], words: list[str], arguments: argparse.Namespace) -> Material:
+def train(
+    pieces: list[str], material: Material, teacher: Teacher, reader: Table | None, arguments: argparse.Namespace
+) -> tuple[np.ndarray, np.ndarray]:
+    """The trained rows and weights."""
+    of_teacher = teacher_vectors(teacher, material.english, arguments.cache)
+    directions = principal_directions(of_teacher, reader.vectors.shape[1] if reader else arguments.dim)
+    aims = Aims(directions, common_of(reader) if reader else None, arguments.dim)
+    targets = aims.of_teacher(of_teacher)
+    if reader:
+        targets = torch.cat([targets, partner_targets(material, teacher, reader, aims, arguments)])
+        move_opposites_apart(targets, material.partners, len(material.english))
+    lesson = make_lesson(pieces, material, targets)
+    anchors = _of_reader(reader, arguments.dim) if reader else _of_teacher(teacher, pieces, aims)
+    known = _of_model(read_model(arguments.start)) if arguments.start else {}
+    student = make_student(lesson, pieces, anchors | known, len(material.english))
+    fit(student, lesson, arguments.steps, arguments.rate, arguments.seed)
+    if reader is None:
+        remove_common(student, counts_of(lesson, len(pieces), len(material.english)))
+        return student.rows.detach().numpy(), student.log_weight.detach().exp().numpy()
+    vectors = blend(student, lookup_of(pieces), anchors, arguments.blend)
+    return vectors.numpy(), np.ones(len(vectors), np.float32)
+
+
+def partner_targets(
+    material: Material, teacher: Teacher, reader: Table, aims: Aims, arguments: argparse.Namespace
+) -> Tensor:
+    """Targets of the parallel text's English side: the reader's, for those with most translations the teacher's."""
+    partners = material.partners
+    targets = aims.of_reader(torch.from_numpy(reader.encode(partners)))
+    uses = Counter(pair.english for pair in material.parallel if pair.source != "everyday")
+    often = [text for text, _ in uses.most_common(arguments.partners)]
+    if often:
+        places = {text: place for place, text in enumerate(partners)}
+        targets[[places[text] for text in often]] = aims.of_teacher(teacher_vectors(teacher, often, arguments.cache))
+    return targets
+
+
+def prepare_parallel(arguments: argparse.Namespace, common: set[str]) -> list[Pair]:
+    """A balanced sample of the gathered pairs, and everyday commands made of their words."""
+    if not arguments.pairs:
+        return []
+    pairs = read_pairs(arguments.pairs)
+    drawn = draw(pairs, arguments.translations, np.random.default_rng(arguments.seed))
+    return drawn + everyday_pairs(pairs, common, arguments.commands, random.Random(arguments.seed))
+
+
+def prepare(packages: list[Package], words: list[str], parallel: list[Pair], arguments: argparse.Namespace) -> Material:
     """A description and a request for a random sample of the packages, longer texts, and everyday sentences."""
-    rng = random.Random(arguments.seed)
+    rng = random.Random(20)
     verbs = Verbs(package.summary for package in packages)
-    chosen = rng.sample(packages, min(arguments.pairs, len(packages)))
+    chosen = rng.sample(packages, min(arguments.requests, len(packages)))
     requests = [request(package.summary, verbs, rng) for package in chosen]
     longer = join_random([package.summary for package in packages], arguments.longer // 2, rng)
     longer += join_random(requests, arguments.longer // 2, rng)
     descriptions = [_description(package, rng) for package in chosen]
-    return Material(descriptions, requests, longer, everyday(words, arguments.everyday, rng))
-
-
-def prepare_student(
-    teacher: Teacher, tokenizer: Tokenizer, material: Material, arguments: argparse.Namespace
-) -> tuple[Student, Lesson, Tensor]:
-    """The untrained table, what it shall learn, and the directions that the teacher is projected on."""
-    spellings = [spelling(entry) for entry in _entries(tokenizer)]
-    of_entries = teacher.encode(spellings, "vocabulary")
-    targets = torch.cat([_teacher_vectors(teacher, group, arguments.cache) for group in material.groups])
-    directions = principal_directions(targets, arguments.dim)
-    counts = count_tokens(tokenizer, material.all)
-    count = len(material.descriptions)
-    pairs = np.stack([np.arange(count), np.arange(count) + count], axis=1)
-    lesson = Lesson(Texts(*encode(tokenizer, material.all)), targets, pairs, np.arange(2 * count, len(targets)))
-    return Student(of_entries.float() @ directions, counts), lesson, directions
-
-
-def save(out: Path, tokenizer: Tokenizer, student: Student) -> None:
-    """Write the model files; the unknown token gets no weight."""
-    weights = student.log_weight.detach().exp().numpy()
-    weights[tokenizer.token_to_id(UNKNOWN)] = 0.0
-    write_model(out, tokenizer, student.rows.detach().numpy(), weights)
+    return Material(descriptions, requests, longer + everyday(words, arguments.everyday, rng), parallel)
 
 
 def _description(package: Package, rng: random.Random) -> str:
@@ -110,21 +133,18 @@ def _description(package: Package, rng: random.Random) -> str:
     return rng.choice(LAYOUTS).format(name=package.name, words=package.words, summary=package.summary)
 
 
-def _entries(tokenizer: Tokenizer) -> list[str]:
-    vocabulary = tokenizer.get_vocab()
-    return sorted(vocabulary, key=vocabulary.__getitem__)
+def _of_model(table: Table) -> dict[str, Tensor]:
+    return dict(zip(table.lookup, torch.from_numpy(table.vectors), strict=True))
 
 
-def _teacher_vectors(teacher: Teacher, texts: list[str], cache: Path | None) -> Tensor:
-    """The teacher's vectors, read from the cache folder if these very texts were encoded before."""
-    if cache is None:
-        return teacher.encode(texts, "texts")
-    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
-    file = cache / f"{digest}.safetensors"
-    if not file.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        save_file({"vectors": teacher.encode(texts, "texts")}, file)
-    return load_file(file)["vectors"]
+def _of_reader(reader: Table, dim: int) -> dict[str, Tensor]:
+    """The reader's English pieces; its other letters are learned anew."""
+    return {piece: vector[:dim] for piece, vector in _of_model(reader).items() if piece.isascii()}
+
+
+def _of_teacher(teacher: Teacher, pieces: list[str], aims: Aims) -> dict[str, Tensor]:
+    vectors = aims.of_teacher(teacher.encode([spelling(piece) for piece in pieces], "vocabulary")).float()
+    return dict(zip(pieces, vectors, strict=True))
 
 
 def _arguments() -> argparse.Namespace:
@@ -132,15 +152,21 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--packages", type=Path, nargs="+", required=True, help="lists with name and summary columns")
     parser.add_argument("--teacher", type=Path, required=True, help="folder of a sentence-transformers model")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model files")
+    parser.add_argument("--pairs", type=Path, nargs="*", help="parallel text, as gather.py writes it")
+    parser.add_argument("--reader", type=Path, help="English model that reads the English side of the pairs")
+    parser.add_argument("--start", type=Path, help="model of an earlier run to go on from")
     parser.add_argument("--cache", type=Path, help="folder that keeps the teacher's vectors for another run")
-    parser.add_argument("--dim", type=int, default=256, help="columns of the table")
-    parser.add_argument("--vocabulary", type=int, default=32_000, help="most entries of the vocabulary")
-    parser.add_argument("--pairs", type=int, default=230_000, help="packages whose description and request are read")
+    parser.add_argument("--dim", type=int, default=192, help="columns of the table")
+    parser.add_argument("--vocabulary", type=int, default=94_000, help="most pieces of the vocabulary")
+    parser.add_argument("--requests", type=int, default=230_000, help="packages whose description and request are read")
     parser.add_argument("--longer", type=int, default=30_000, help="texts of two to four summaries or requests")
     parser.add_argument("--everyday", type=int, default=100_000, help="sentences of random vocabulary words")
-    parser.add_argument("--passes", type=int, default=5, help="0 writes the distilled table untrained")
-    parser.add_argument("--batch", type=int, default=512, help="pairs in a batch")
+    parser.add_argument("--translations", type=int, default=2_600_000, help="pairs that are learned")
+    parser.add_argument("--partners", type=int, default=60_000, help="English sides of pairs that the teacher reads")
+    parser.add_argument("--commands", type=int, default=3_500, help="everyday commands made in each language")
+    parser.add_argument("--steps", type=int, default=5_000, help="batches")
     parser.add_argument("--rate", type=float, default=2e-3, help="learning rate at the start")
+    parser.add_argument("--blend", type=float, default=0.5, help="share of the reader in the English pieces at the end")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=20)
     return parser.parse_args()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from capdisc_indexer.encoders.static import StaticEncoder
+
 SHIPPED = "static"
 
 
@@ -32,15 +34,30 @@ class Encoder(Protocol):
         ...
 
 
+def shipped() -> StaticEncoder:
+    """The encoder that comes with this package. Raises EncoderError when it is missing or damaged."""
+    from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
+
+    return StaticEncoder(MODEL_FOLDER)
+
+
+def shipped_fingerprint() -> str:
+    """The fingerprint of the encoder that comes with this package; empty when it cannot be used."""
+    from capdisc_indexer.errors import EncoderError
+
+    try:
+        return shipped().fingerprint
+    except EncoderError:
+        return ""
+
+
 def load(name: str = SHIPPED) -> Encoder:
     """The shipped encoder for "static", else a sentence-transformers model by name or path.
 
     Raises EncoderError when it is missing, damaged, or needs an extra that is not installed.
     """
     if name == SHIPPED:
-        from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
-
-        return StaticEncoder(MODEL_FOLDER)
+        return shipped()
     if (Path(name) / "table.safetensors").is_file():
         from capdisc_indexer.encoders.static import StaticEncoder
 

@@ -1,24 +1,21 @@
-"""The static encoder: a text's vector is the weighted sum of its word pieces' rows in one table.
+"""The static encoder: a text's vector is the weighted sum of its pieces' rows in one table.
 
-The table lies on disk as int8 (safetensors) and is memory-mapped; one query reads a dozen rows. Nothing here needs
-torch, and a single query needs no numpy either.
-
-    model.json           name, dim, vocabulary, digests of the two files below, one golden vector
-    tokenizer.json       word pieces
-    table.safetensors    table int8 (vocabulary, dim), weight float32 (vocabulary,)
+The table lies on disk as int8 and is memory-mapped; one query reads a dozen rows. Nothing here needs torch, and a
+single query needs no numpy either.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import mmap
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.encoders import model_files
+from capdisc_indexer.encoders.pieces import Cutter, in_memory, on_disk
 from capdisc_indexer.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -28,114 +25,107 @@ MODEL_FOLDER = Path(__file__).parent / "model"
 # The vector of a long text is an average that changes little after the first few hundred pieces.
 MAX_PIECES = 512
 MAX_CHARACTERS = 8_000
-_BATCH = 4_096
-_HINT = "reinstall capdisc; until then searching goes by words alone"
+# Texts whose rows are gathered at a time: their table rows as floats should stay in the processor's cache.
+_BATCH = 64
 
 
 class StaticEncoder:
     """An open table model."""
 
     def __init__(self, folder: Path) -> None:
-        facts = _facts(folder)
+        facts = model_files.facts(folder)
         self.name: str = facts["name"]
         self.dim: int = facts["dim"]
-        self.fingerprint = _fingerprint(facts)
-        self._vocabulary: int = facts["vocabulary"]
+        self.fingerprint = model_files.fingerprint(facts)
         self._folder = folder
-        self._tokenizer = _tokenizer(folder / "tokenizer.json")
-        self._view, self._offsets = _map_tensors(folder / "table.safetensors", facts)
+        self._tensors = model_files.open_tensors(folder, facts)
+        self._cutter = Cutter(on_disk(self._tensors["pieces"], self._tensors["starts"]))
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
         """(n, dim) float32 unit rows; a row of zeros for a text without any known piece."""
         np = engines.numpy()
-        rows = [self._encode_batch(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
-        vectors: NDArray[Any] = np.concatenate([np.zeros((0, self.dim), np.float32), *rows])
+        vectors: NDArray[Any] = np.zeros((len(texts), self.dim), np.float32)
+        for start in range(0, len(texts), _BATCH):
+            self._add_rows(vectors[start : start + _BATCH], texts[start : start + _BATCH])
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors
 
-    def _encode_batch(self, texts: Sequence[str]) -> NDArray[Any]:
+    def _add_rows(self, vectors: NDArray[Any], texts: Sequence[str]) -> None:
         np = engines.numpy()
-        table, weight = self._tensors()
-        pieces = self._pieces(texts)
-        sums: NDArray[Any] = np.zeros((len(texts), self.dim), np.float32)
-        for row, ids in enumerate(pieces):
-            if ids:
-                sums[row] = weight[ids] @ table[ids].astype(np.float32)
-        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-        return sums
+        table, weight = self._arrays
+        cut = [self.bulk_pieces(text) for text in texts]
+        filled = [row for row, ids in enumerate(cut) if ids]
+        if filled:
+            flat = np.concatenate([cut[row] for row in filled])
+            starts = np.cumsum([0, *(len(cut[row]) for row in filled[:-1])])
+            vectors[filled] = np.add.reduceat(table[flat] * weight[flat, None], starts, axis=0)
 
     def encode_query(self, text: str) -> bytes:
         """dim int8 values that point where the query's vector points; all zero when nothing is known of it."""
-        weights = memoryview(self._view)[self._offsets["weight"] :][: 4 * self._vocabulary].cast("f")
-        table = memoryview(self._view)[self._offsets["table"] :][: self._vocabulary * self.dim].cast("b")
+        weights, table = self._tensors["weight"], self._tensors["table"]
         total = [0.0] * self.dim
-        for piece in self._pieces([text])[0]:
+        for piece in self.pieces(text):
             row, weight = table[piece * self.dim : (piece + 1) * self.dim], weights[piece]
             total = [t + weight * value for t, value in zip(total, row, strict=True)]
         peak = max(map(abs, total), default=0.0)
         return array("b", [round(value * 127.0 / peak) for value in total] if peak else [0] * self.dim).tobytes()
 
+    def pieces(self, text: str) -> list[int]:
+        """The ids of the text's pieces, for a few texts."""
+        return self._cutter.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
+
+    def recognises(self, text: str) -> bool:
+        """Whether the text holds a word that the vocabulary has as a whole."""
+        return self._cutter.recognises(text[:MAX_CHARACTERS])
+
+    def bulk_pieces(self, text: str) -> list[int]:
+        """The same for many texts: the first call takes longer, the others less."""
+        return self._bulk_cutter.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
+
+    def likeness(self, ones: Sequence[int], others: Sequence[int]) -> list[list[float]]:
+        """The cosine of every one of `ones` to every one of `others`, a row for each of `ones`."""
+        distances: Any = memoryview(engines.simsimd().cdist(self._rows(ones), self._rows(others), metric="cosine"))
+        return [[1.0 - distance for distance in row] for row in distances.tolist()]
+
+    def worth(self, pieces: Sequence[int]) -> list[float]:
+        """The length of each piece's vector: how much it says."""
+        rows, weights = self._rows(pieces), self._tensors["weight"]
+        squares = memoryview(engines.simsimd().dot(rows, rows)).tolist()
+        return [weights[piece] * square**0.5 for piece, square in zip(pieces, squares, strict=True)]
+
+    def _rows(self, pieces: Sequence[int]) -> memoryview[Any]:
+        table, dim = self._tensors["table"], self.dim
+        rows = b"".join(table[piece * dim : (piece + 1) * dim] for piece in pieces)
+        return memoryview(rows).cast("b", (len(pieces), dim))
+
     def check(self) -> None:
         """Reads every byte and compares: digests, and the golden vector. Raises EncoderError on any difference."""
-        facts = _facts(self._folder)
+        facts = model_files.facts(self._folder)
         for name, expected in facts["files"].items():
             digest = hashlib.sha256((self._folder / name).read_bytes()).hexdigest()
             if digest != expected["sha256"]:
-                raise EncoderError(f"the encoder is damaged: {self._folder / name} does not match its digest", _HINT)
+                raise EncoderError(
+                    f"the encoder is damaged: {self._folder / name} does not match its digest", model_files.HINT
+                )
         golden = facts["golden"]
         vector = self.encode([golden["text"]])[0][: len(golden["vector"])]
         if max(abs(float(a) - b) for a, b in zip(vector, golden["vector"], strict=True)) > 1e-3:
-            raise EncoderError("the encoder is damaged: it does not give its own golden vector", _HINT)
+            raise EncoderError("the encoder is damaged: it does not give its own golden vector", model_files.HINT)
 
-    def _pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        clean = [_encodable(text) for text in texts]
-        encoded = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
-        return [one.ids[:MAX_PIECES] for one in encoded]
+    @cached_property
+    def _bulk_cutter(self) -> Cutter:
+        return Cutter(in_memory(bytes(self._tensors["pieces"])).get)
 
-    def _tensors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    @cached_property
+    def worths(self) -> NDArray[Any]:
+        """What every piece of the vocabulary is worth, (vocabulary,) float32."""
         np = engines.numpy()
-        count = self._vocabulary * self.dim
-        table = np.frombuffer(self._view, np.int8, count, self._offsets["table"]).reshape(self._vocabulary, self.dim)
-        return table, np.frombuffer(self._view, np.float32, self._vocabulary, self._offsets["weight"])
+        table, weight = self._arrays
+        found: NDArray[Any] = weight * np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float32))
+        return found
 
-
-def _tokenizer(path: Path) -> Any:
-    with engines.contained("the encoder is damaged", _HINT, EncoderError):
-        return engines.tokenizers().Tokenizer.from_file(str(path))
-
-
-def _encodable(text: str) -> str:
-    # A lone surrogate is a TypeError to the tokenizer, and a word of 10 MB costs it five seconds.
-    return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-
-
-def _facts(folder: Path) -> dict[str, Any]:
-    try:
-        facts: dict[str, Any] = json.loads((folder / "model.json").read_bytes())
-        sizes = {name: (folder / name).stat().st_size for name in facts["files"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise EncoderError(f"the encoder is missing or incomplete: {folder}", _HINT) from error
-    wrong = [name for name, size in sizes.items() if size != facts["files"][name].get("bytes")]
-    if wrong:
-        raise EncoderError(f"the encoder is damaged: {folder / wrong[0]} has a wrong size", _HINT)
-    return facts
-
-
-def _fingerprint(facts: dict[str, Any]) -> str:
-    text = json.dumps([facts["name"], facts["dim"], facts["files"]], sort_keys=True)
-    return f"{facts['name']}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _map_tensors(path: Path, facts: dict[str, Any]) -> tuple[mmap.mmap, dict[str, int]]:
-    """The mapped file and where each tensor starts (safetensors: 8 bytes length, JSON header, then the data)."""
-    try:
-        with path.open("rb") as handle:
-            view = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-        start = 8 + int.from_bytes(view[:8], "little")
-        header = json.loads(view[8:start])
-        shapes = {name: header[name]["shape"] for name in ("table", "weight")}
-        offsets = {name: start + header[name]["data_offsets"][0] for name in shapes}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EncoderError(f"the encoder is damaged: {path} cannot be read", _HINT) from error
-    if shapes != {"table": [facts["vocabulary"], facts["dim"]], "weight": [facts["vocabulary"]]}:
-        raise EncoderError(f"the encoder is damaged: {path} has other shapes than model.json says", _HINT)
-    return view, offsets
+    @cached_property
+    def _arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        np = engines.numpy()
+        table = np.frombuffer(self._tensors["table"], np.int8).reshape(-1, self.dim)
+        return table, np.frombuffer(self._tensors["weight"], np.float32)

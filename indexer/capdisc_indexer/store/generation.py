@@ -20,8 +20,8 @@ from typing import Any
 from capdisc_indexer.errors import IndexStateError, InputError
 from capdisc_indexer.types import Generation
 
-SCHEMA_VERSION = 2
-_FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "background", "counts", "files", "built_at"}
+SCHEMA_VERSION = 3
+_FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "pieces", "background", "counts", "files", "built_at"}
 REBUILD = "run: capdisc index --rebuild"
 
 

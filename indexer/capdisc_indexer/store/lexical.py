@@ -29,6 +29,7 @@ class Documents:
         self._schema = schema()
         self._scratch: str | None = None
         self._heads: dict[tuple[int, int], dict[str, Any]] = {}
+        self._pieces: dict[str, bytes] = {}
         with engines.contained("the text index could not be opened", _REBUILD):
             index = self._open(source)
             index.register_tokenizer(ANALYSER, analyser())
@@ -120,6 +121,13 @@ class Documents:
                 return bytes(self._searcher.doc(address).get_first("body"))
         return b""
 
+    def pieces(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The packed bag of each capability, mostly remembered from when its head was read."""
+        missing = [key for key in ids if key not in self._pieces]
+        if missing:
+            self.passing(missing, Query(texts=()))
+        return {key: self._pieces.get(key, b"") for key in ids}
+
     def everything(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The heads of all capabilities that pass the filters, in order of their ids."""
         wanted = self._filtered(engines.tantivy().Query.all_query(), query or Query(texts=()))
@@ -138,7 +146,10 @@ class Documents:
         if head is None:
             if len(self._heads) >= _REMEMBERED:
                 self._heads.clear()
-            head = self._heads[place] = decode_head(self._searcher.doc(address))
+                self._pieces.clear()
+            document = self._searcher.doc(address)
+            head = self._heads[place] = decode_head(document)
+            self._pieces[head["id"]] = bytes(document.get_first("pieces") or b"")
         return head
 
     def _filtered(self, wanted: Any, query: Query) -> Any:

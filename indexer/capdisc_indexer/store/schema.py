@@ -2,7 +2,7 @@
 
 Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the weight. More fields, or a
 heavier name, lost up to 12 points. The document itself is kept as two stored values: `head` (all but the long parts,
-enough to list, filter and summarise) and `body` (content and schemas).
+enough to list, filter and summarise) and `body` (content and schemas); `pieces` is its bag of word pieces.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def schema() -> Any:
     builder.add_text_field("text", tokenizer_name=ANALYSER, index_option="freq")
     builder.add_bytes_field("head", stored=True)
     builder.add_bytes_field("body", stored=True)
+    builder.add_bytes_field("pieces", stored=True)
     return builder.build()
 
 

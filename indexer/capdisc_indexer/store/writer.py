@@ -29,6 +29,7 @@ class Document:
     text: str
     head: bytes
     body: bytes
+    pieces: bytes
 
 
 def write(target: Path, removed: Iterable[str], added: Iterable[Document]) -> None:
@@ -63,4 +64,5 @@ def _tantivy_document(document: Document) -> Any:
     made.add_text("text", document.text)
     made.add_bytes("head", document.head)
     made.add_bytes("body", document.body)
+    made.add_bytes("pieces", document.pieces)
     return made

@@ -1,0 +1,59 @@
+"""Text cut into pieces: the same in memory and on disk, for any text."""
+
+from array import array
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capdisc_indexer.encoders.pieces import Cutter, in_memory, on_disk, packed, words_of
+
+VOCABULARY = "get user by id uber ##gr ##oße ##n c c++ github git hub 关闭 关 客厅 灯 свет ##s a b # ##b".split()
+TEXT, STARTS = packed(VOCABULARY)
+MEMORY = in_memory(TEXT)
+DISK = on_disk(memoryview(TEXT), memoryview(array("I", STARTS)))
+NAMES = {number: piece for piece, number in MEMORY.items()}
+
+
+def _cut(text: str) -> list[str]:
+    return [NAMES[number] for number in Cutter(MEMORY.get).ids(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("getUserById", ["get", "user", "by", "id"]),
+        ("GET_USER-by id!", ["get", "user", "by", "id"]),
+        ("GitHub", ["github"]),
+        ("gitHubUser", ["git", "hub", "user"]),
+        ("Übergroßen", ["uber", "##gr", "##oße", "##n"]),
+        ("C++, C#", ["c++", "c", "#"]),
+        ("关闭客厅的灯。", ["关闭", "客厅", "灯"]),
+        ("СВЕТ", ["свет"]),
+        ("users", ["user", "##s"]),
+        ("", []),
+        ("ÿþ\ud800", []),
+    ],
+)
+def test_pieces(text, pieces) -> None:
+    assert _cut(text) == pieces
+
+
+@given(st.text(max_size=60))
+def test_a_vocabulary_on_disk_cuts_as_one_in_memory(text) -> None:
+    assert Cutter(DISK).ids(text) == Cutter(MEMORY.get).ids(text)
+
+
+@given(st.lists(st.text(alphabet="abcdefgh#ß灯", min_size=1, max_size=4), unique=True, max_size=40))
+def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(pieces) -> None:
+    text, starts = packed(pieces)
+    memory, disk = in_memory(text), on_disk(memoryview(text), memoryview(array("I", starts)))
+    assert sorted(memory) == sorted(pieces)
+    assert all(disk(piece) == memory[piece] for piece in pieces)
+    assert disk("zz") is None
+
+
+@given(st.text())
+def test_words_hold_no_blank_and_are_none_for_blanks_alone(text) -> None:
+    assert all(word and not any(char.isspace() for char in word) for word in words_of(text))
+    assert words_of(" \t\n.,") == []
