@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from capdisc_indexer.folding import folded, is_english
 from capdisc_indexer.text import lexical_text, one_line, spaced_identifiers
 from capdisc_indexer.types import Descriptor
 
@@ -16,7 +17,9 @@ def lexical_document(descriptor: Descriptor) -> str:
     d = descriptor
     parameters = [f"{p.name} {p.description}" for p in d.parameters]
     parts = [d.name, d.title, d.description, d.category, *d.tags, *parameters, *d.phrases, d.usage_hint]
-    return lexical_text("\n".join([*parts, d.content[:BODY_CHARACTERS]]))
+    text = lexical_text("\n".join([*parts, d.content[:BODY_CHARACTERS]]))
+    # The words themselves stay: names are the same in every language.
+    return text if is_english(f"{d.description} {d.content[:BODY_CHARACTERS]}") else f"{text}\n{folded(text)}"
 
 
 def description_text(descriptor: Descriptor) -> str:

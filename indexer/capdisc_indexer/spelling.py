@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from capdisc_indexer.folding import folded
 from capdisc_indexer.store.lexical import NEAR, Documents
 
 # A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
@@ -29,22 +30,28 @@ class Wording:
 
 
 def worded(documents: Documents, text: str) -> Wording:
-    """The query with each unknown word replaced by the known words that it is made of, or marked as near."""
+    """The query with each unknown word folded, or replaced by the known words that it is made of, or marked as near."""
     words = documents.words(text)
-    split_up = {word: parts for word in words if (parts := _parts(documents, word))}
-    plain = documents.analyse(" ".join(part for word in words for part in split_up.get(word, [word])))
+    readings = {word: _reading(documents, word) for word in words}
+    plain = documents.analyse(" ".join(part for word in words for part in readings[word]))
     terms = [term + NEAR if _is_near(documents, term) else term for term in dict.fromkeys(plain)]
-    for word, parts in split_up.items():
-        text = text.replace(word, " ".join(parts))
+    for word, parts in readings.items():
+        if len(parts) > 1:
+            text = text.replace(word, " ".join(parts))
     return Wording(tuple(terms[:MAX_TERMS]), text)
 
 
-def _parts(documents: Documents, word: str) -> list[str]:
+def _reading(documents: Documents, word: str) -> list[str]:
+    """The word, or what it is read as: its folded form, or several known words."""
+
     def known(part: str) -> bool:
         terms = documents.analyse(part)
         return bool(terms) and all(documents.frequency(term) for term in terms)
 
-    return [] if known(word) else split(word.lower(), known)
+    if known(word):
+        return [word]
+    short = folded(word)
+    return [short] if known(short) else split(word.lower(), known) or [word]
 
 
 def _is_near(documents: Documents, term: str) -> bool:

@@ -1,4 +1,8 @@
-"""Any sentence-transformers model as an encoder, by name or path; needs the extra `transformers`."""
+"""Any sentence-transformers model as an encoder, by name or path; needs the extra `transformers`.
+
+The model's own prompts and pooling are used. `NAME@DIM` keeps the first DIM dimensions of a model trained for that
+(Matryoshka).
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,12 @@ class TransformerEncoder:
 
     def __init__(self, name: str) -> None:
         library = engines.sentence_transformers()
+        model, dim = _named(name)
         try:
             self._model = library.SentenceTransformer(
-                _folder(name),
+                _folder(model),
                 device="cpu",
+                truncate_dim=dim,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
@@ -37,7 +43,11 @@ class TransformerEncoder:
             ) from error
         self.name = name
         self.dim = int(self._model.encode(["dimension"], **_PLAIN).shape[1])
-        self.fingerprint = f"{Path(name).name}:{_digest(name)}:{self.dim}"
+        if dim and dim != self.dim:
+            raise EncoderError(
+                f"{model} has {self.dim} dimensions, not {dim}", "ask for fewer than it has, or leave @ out"
+            )
+        self.fingerprint = f"{Path(model).name}:{_digest(model)}:{self.dim}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
         """(n, dim) float32 unit rows."""
@@ -58,6 +68,16 @@ class TransformerEncoder:
 
 
 _PLAIN = {"normalize_embeddings": True, "show_progress_bar": False, "convert_to_numpy": True}
+
+
+def _named(name: str) -> tuple[str, int | None]:
+    """The model, and how many dimensions of it are asked for, if any are.
+
+    >>> _named("some-model@256"), _named("@scope/model")
+    (('some-model', 256), ('@scope/model', None))
+    """
+    model, _, dim = name.rpartition("@")
+    return (model, int(dim)) if model and dim.isdecimal() and int(dim) else (name, None)
 
 
 def _folder(name: str) -> str:

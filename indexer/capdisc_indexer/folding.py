@@ -1,0 +1,44 @@
+"""Words of other languages than English, folded to their first letters, in place of a stemmer for each language.
+
+Measured on package descriptions (the first sentence of the long one as a query for the short one, words alone, mean
+reciprocal rank) against the English stemmer and the language's own: Russian 48.9, 53.9, folded 53.9; German 50.2, 52.0,
+52.4; French 58.0, 58.9, 59.3; Spanish 55.2, 57.4, 56.9; Italian 62.4, 62.5, 63.5; and where there is no stemmer: Polish
+47.5 → 53.9, Czech 55.0 → 60.6, Ukrainian 47.4 → 52.4.
+"""
+
+from __future__ import annotations
+
+import re
+
+LETTERS = 6
+_LONG = re.compile(rf"\w{{{LETTERS + 1},}}")
+_WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH = frozenset(
+    "a an and are as at be by can for from in is it its of on or that the this to use when with you your".split()
+)
+# Small words of a dozen languages that are none in English; letters beyond ASCII speak for the others by themselves.
+_OTHERS = frozenset(
+    """
+    der das den dem des ein eine einen einer und oder für mit von vom zu zum zur auf aus nach bei ist im werden wird
+    le la les du une et ou pour avec dans sur est au aux qui vos votre el los las una para con del al por su sus
+    il lo gli di che dei della nel os da dos um uma em ao het een voor naar bij uit van
+    na dla lub oraz jest od po ze se nebo je och att med till og til af sekä bir ile az egy vagy sau cu pe pentru
+    """.split()
+)
+
+
+def folded(text: str) -> str:
+    """The long words of the text, each cut to its first letters.
+
+    >>> folded("Rechnungen an Kunden versenden")
+    'Rechnu versen'
+    """
+    return " ".join(word[:LETTERS] for word in _LONG.findall(text))
+
+
+def is_english(text: str) -> bool:
+    """Whether the text reads as English, or as nothing in particular: its small words and letters say so."""
+    words = [word.lower() for word in _WORD.findall(text[:2_000])]
+    english = sum(word in _ENGLISH for word in words)
+    others = sum(word in _OTHERS or not word.isascii() for word in words)
+    return others <= english or others < max(2, 0.08 * len(words))

@@ -1,0 +1,71 @@
+"""Catalogues in other languages than English: other endings of a word still find it."""
+
+import pytest
+
+from capdisc_indexer.build import build
+from capdisc_indexer.discover import discover
+from capdisc_indexer.folding import is_english
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions, Query
+
+SKILLS = {
+    "rechnung": "Erstellt eine Rechnung und verschickt sie an den Kunden.",
+    "wetter": "Sagt die Vorhersage für morgen und die nächsten Tage.",
+    "faktury": "Wystawia fakturę dla klienta i wysyła ją pocztą.",
+    "pogoda": "Prognoza pogody na jutro oraz na kolejne dni.",
+    "schet": "Создаёт счёт для заказчика и отправляет его по почте.",
+    "invoices": "Creates the invoice for an order and mails it to the customer.",
+}
+
+
+@pytest.fixture
+def catalogue(hermetic, write_skill):
+    for name, description in SKILLS.items():
+        write_skill(hermetic / "skills", name, description)
+    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    return hermetic / "index"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("Rechnungen verschicken", "rechnung"),
+        ("Vorhersagen", "wetter"),
+        ("wystawianie faktur klientom", "faktury"),
+        ("prognozy", "pogoda"),
+        ("заказчику", "schet"),
+        ("invoicing customers", "invoices"),
+    ],
+)
+def test_another_ending_finds_the_word_by_words_alone(catalogue, query, found) -> None:
+    with Index(catalogue) as index:
+        assert discover(index, Query(texts=(query,)), None, "lexical").hits[0].id == f"skill:{found}"
+
+
+@pytest.mark.parametrize("text", [*list(SKILLS.values())[:5]])
+def test_other_languages_are_told_from_english(text) -> None:
+    assert not is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Creates the invoice for an order.",
+        "PDF to text",
+        "",
+        "Retrieve live giveaways from the GamerPower API",
+        "Look up a café menu in the naïve way and show it to the user",
+        "El Niño forecasts for the next season, by region",
+    ],
+)
+def test_english_and_names_are_left_alone(text) -> None:
+    assert is_english(text)
+
+
+def test_a_name_is_found_in_both_languages(hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "bote", "Schickt eine Nachricht über Telegram an die Gruppe und den Chef.")
+    write_skill(hermetic / "skills", "notifier", "Sends a message by Telegram to the group and to the boss.")
+    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    with Index(hermetic / "index") as index:
+        found = discover(index, Query(texts=("telegram",)), None, "lexical")
+    assert {hit.id for hit in found.hits} == {"skill:bote", "skill:notifier"}
