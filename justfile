@@ -60,6 +60,14 @@ real:
 scores *ARGS:
     {{bin}}/python tests/bench/scores.py ../shared/eval {{ARGS}}
 
+# what is refused, and what of it should not be
+refusal *ARGS:
+    {{bin}}/python tests/bench/refusal.py ../shared/eval {{ARGS}}
+
+# what attackers take from honest answers
+abuse:
+    {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills
+
 # what each part of the ranking is worth, one off at a time
 ablation *ARGS:
     {{bin}}/python tests/bench/ablation.py ../shared/eval {{ARGS}}

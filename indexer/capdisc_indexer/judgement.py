@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,6 +23,9 @@ STRONG = 0.42
 # What is left of a likeness in meaning when no word of the query is a word in any language that the encoder knows: its
 # pieces still mean something, by accident. Of made-up queries 96 in a hundred are refused so, 90 without it.
 STRANGE = 0.2
+# A logistic model of "the first hit is right". Fitted on seven data sets it says of the eighth: where it gives 0.32, 35
+# in a hundred are right; 0.51, 51; 0.69, 69; 0.89, 92.
+BIAS, OF_RELEVANCE, OF_LEAD, MOST_LEAD = -1.36, 1.76, 8.29, 0.4
 
 
 def judge(
@@ -61,11 +65,11 @@ def _judged(hit: Hit, held: frozenset[str], found: Sequence[Candidates], mode: s
 
 
 def _confidence(hits: Sequence[Hit]) -> float:
-    """The best relevance, less where the runner-up is as relevant and scores the same."""
+    """How likely the first hit is right, 0..1, from its relevance and its lead over the next one."""
     if not hits:
         return 0.0
-    margin = hits[0].score - hits[1].score if len(hits) > 1 else 1.0
-    return round(hits[0].relevance * (0.8 + 0.2 * min(1.0, margin / 0.2)), 4)
+    lead = min(MOST_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else MOST_LEAD
+    return round(1.0 / (1.0 + math.exp(-(BIAS + OF_RELEVANCE * hits[0].relevance + OF_LEAD * lead))), 4)
 
 
 def _unmatched(index: Index, query: Query) -> tuple[str, ...]:

@@ -69,3 +69,8 @@ def test_a_name_is_found_in_both_languages(hermetic, write_skill) -> None:
     with Index(hermetic / "index") as index:
         found = discover(index, Query(texts=("telegram",)), None, "lexical")
     assert {hit.id for hit in found.hits} == {"skill:bote", "skill:notifier"}
+
+
+def test_an_unknown_english_word_is_not_folded_onto_another(catalogue) -> None:
+    with Index(catalogue) as index:
+        assert discover(index, Query(texts=("invoiceless",)), None, "lexical").unmatched == ("invoiceless",)
