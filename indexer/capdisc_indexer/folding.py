@@ -12,6 +12,8 @@ import re
 
 LETTERS = 6
 _LONG = re.compile(rf"\w{{{LETTERS + 1},}}")
+# Characters that tell a language.
+_ENOUGH = 600
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = frozenset(
     "a an and are as at be by can for from in is it its of on or that the this to use when with you your".split()
@@ -39,7 +41,7 @@ def folded(text: str) -> str:
 
 def is_english(text: str) -> bool:
     """Whether the text reads as English, or as nothing in particular: its small words and letters say so."""
-    words = [word.lower() for word in _WORD.findall(text[:2_000])]
+    words = [word.lower() for word in _WORD.findall(text[:_ENOUGH])]
     english = sum(word in _ENGLISH for word in words)
     others = sum(word in _OTHERS or not word.isascii() for word in words)
     return others <= english or others < max(2, 0.08 * len(words))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,13 @@ class FileState:
 
 def save(path: Path, files: Mapping[str, FileState]) -> None:
     """Write the states as JSON."""
-    text = json.dumps([asdict(state) for state in files.values()], ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(list(files.values()), ensure_ascii=False, separators=(",", ":"), default=_fields)
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """A dataclass as JSON has it; what is inside follows by itself."""
+    return {key: getattr(value, key) for key in value.__slots__}
 
 
 def load(path: Path) -> dict[str, FileState]:

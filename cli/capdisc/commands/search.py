@@ -80,7 +80,9 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
             f"mode {found.mode}, confidence {found.confidence:.2f}, generation {asked.index.generation.number}"
         )
     if found.hits and found.unmatched:
-        output.notice(f"notice: no capability mentions: {output.listed(found.unmatched)}")
+        alone = not any("bm25" in hit.signals for hit in found.hits)
+        known = "found by meaning alone: " if alone else ""
+        output.notice(f"notice: {known}no capability mentions: {output.listed(found.unmatched)}")
 
 
 def _worth_showing(hits: tuple[Hit, ...]) -> set[str]:
