@@ -19,5 +19,8 @@ MaxRisk = Annotated[str, typer.Option("--max-risk", metavar="RISK", help="low, m
 Available = Annotated[bool, typer.Option("--available", help="Only what has its secrets and programs here.")]
 Mode = Annotated[str | None, typer.Option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
 EncoderName = Annotated[
-    str | None, typer.Option("--encoder", metavar="NAME", help="static, or a sentence-transformers model: NAME, NAME@DIM or a path.")
+    str | None,
+    typer.Option(
+        "--encoder", metavar="NAME", help="static, or a sentence-transformers model: NAME, NAME@DIM or a path."
+    ),
 ]

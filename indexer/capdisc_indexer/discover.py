@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from capdisc_indexer import ranking
 from capdisc_indexer.collapse import collapse
 from capdisc_indexer.encoders import Encoder, shipped, shipped_fingerprint
@@ -9,9 +12,9 @@ from capdisc_indexer.encoders.static import StaticEncoder
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.expansion import Availability, expand
 from capdisc_indexer.index import Index
-from capdisc_indexer.judgement import judge
+from capdisc_indexer.judgement import JUDGED, confidence, is_answer, judge, unmatched
 from capdisc_indexer.records import UNCATEGORISED
-from capdisc_indexer.types import Query, Ranking
+from capdisc_indexer.types import Hit, Query, Ranking
 from capdisc_indexer.wishes import wish
 
 NEAREST_CATEGORIES = 8
@@ -38,10 +41,24 @@ def discover(
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
     hits = expand(index, query, {key: scores[key] for key in heads}, heads, wishes, available, mode != "no-graph")
     hits = collapse(hits, heads)
-    categories = dict.fromkeys(heads[hit.id].get("category") or UNCATEGORISED for hit in hits if hit.id in heads)
-    nearest = tuple(categories)[:NEAREST_CATEGORIES]
     strange = reader is not None and not any(reader.recognises(text) for text in query.texts)
-    return judge(index, query, hits, found, _mode(mode, used), degraded, nearest, strange)
+    judged = judge(index, hits[: max(JUDGED, query.limit)], found, strange, _mode(mode, used))
+    fits = is_answer(judged)
+    return Ranking(
+        query=query,
+        hits=tuple(judged[: query.limit]) if fits else (),
+        mode=_mode(mode, used),
+        degraded=degraded,
+        confidence=confidence(judged) if fits else 0.0,
+        unmatched=unmatched(index, query),
+        categories=_categories(hits, heads),
+    )
+
+
+def _categories(hits: Sequence[Hit], heads: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """The categories that come nearest, whether or not a hit fits."""
+    found = dict.fromkeys(heads[hit.id].get("category") or UNCATEGORISED for hit in hits if hit.id in heads)
+    return tuple(found)[:NEAREST_CATEGORIES]
 
 
 def _usable(index: Index, encoder: Encoder | None, mode: str) -> tuple[Encoder | None, tuple[str, ...]]:

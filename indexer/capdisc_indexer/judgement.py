@@ -1,4 +1,4 @@
-"""How sure the answer is: absolute relevance of each hit, confidence of the ranking, and refusal when nothing fits."""
+"""How sure the answer is: the absolute relevance of each hit, and from it refusal and confidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capdisc_indexer.candidates import Candidates
 from capdisc_indexer.index import Index
 from capdisc_indexer.spelling import worded
 from capdisc_indexer.text import without_stop_words, words
-from capdisc_indexer.types import Hit, Query, Ranking
+from capdisc_indexer.types import Hit, Query
 
 # When no hit reaches this, nothing is returned: none shares enough of what the query says, in words or in meaning.
 LEAST_RELEVANCE = 0.1
@@ -28,32 +28,17 @@ STRANGE = 0.2
 BIAS, OF_RELEVANCE, OF_LEAD, MOST_LEAD = -1.36, 1.76, 8.29, 0.4
 
 
-def judge(
-    index: Index,
-    query: Query,
-    hits: Sequence[Hit],
-    found: Sequence[Candidates],
-    mode: str,
-    degraded: tuple[str, ...],
-    categories: tuple[str, ...],
-    strange: bool,
-) -> Ranking:
-    """The hits with their relevance; none at all when even the most relevant one says too little about the query."""
-    first = hits[: max(JUDGED, query.limit)]
+def judge(index: Index, hits: Sequence[Hit], found: Sequence[Candidates], strange: bool, mode: str) -> list[Hit]:
+    """The hits with their relevance, from a query's candidates; `strange`: none of its words is one."""
     terms = list(dict.fromkeys(term for each in found for term in each.information))
-    held = index.documents.holding(terms, [hit.id for hit in first])
+    held = index.documents.holding(terms, [hit.id for hit in hits])
     level, share = index.generation.background, STRANGE if strange else 1.0
-    judged = [_judged(hit, held.get(hit.id, frozenset()), found, mode, level, share) for hit in first]
-    sure = any(hit.relevance >= LEAST_RELEVANCE for hit in judged[:JUDGED])
-    return Ranking(
-        query=query,
-        hits=tuple(judged[: query.limit]) if sure else (),
-        mode=mode,
-        degraded=degraded,
-        confidence=_confidence([hit for hit in judged if not hit.via]) if sure else 0.0,
-        unmatched=_unmatched(index, query),
-        categories=categories,
-    )
+    return [_judged(hit, held.get(hit.id, frozenset()), found, mode, level, share) for hit in hits]
+
+
+def is_answer(judged: Sequence[Hit]) -> bool:
+    """Whether one of the first hits says enough about the query."""
+    return any(hit.relevance >= LEAST_RELEVANCE for hit in judged[:JUDGED])
 
 
 def _judged(hit: Hit, held: frozenset[str], found: Sequence[Candidates], mode: str, level: float, share: float) -> Hit:
@@ -64,15 +49,16 @@ def _judged(hit: Hit, held: frozenset[str], found: Sequence[Candidates], mode: s
     return replace(hit, relevance=round(ranking.relevance(covered, similar), 4), signals=signals)
 
 
-def _confidence(hits: Sequence[Hit]) -> float:
-    """How likely the first hit is right, 0..1, from its relevance and its lead over the next one."""
+def confidence(judged: Sequence[Hit]) -> float:
+    """How likely the first hit is right, 0..1, from its relevance and its lead over the next one that was asked for."""
+    hits = [hit for hit in judged if not hit.via]
     if not hits:
         return 0.0
     lead = min(MOST_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else MOST_LEAD
     return round(1.0 / (1.0 + math.exp(-(BIAS + OF_RELEVANCE * hits[0].relevance + OF_LEAD * lead))), 4)
 
 
-def _unmatched(index: Index, query: Query) -> tuple[str, ...]:
+def unmatched(index: Index, query: Query) -> tuple[str, ...]:
     """The words of the query that no capability uses."""
     kept = without_stop_words([word for text in query.texts for word in words(text)])
     documents = index.documents

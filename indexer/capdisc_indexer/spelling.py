@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from capdisc_indexer.folding import folded
-from capdisc_indexer.store.lexical import NEAR, Documents
+from capdisc_indexer.store.lexical import Documents
+from capdisc_indexer.store.matching import NEAR
 
 # A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
 _SHORTEST_PART, _LONGEST_WORD = 3, 40

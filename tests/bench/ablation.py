@@ -66,7 +66,7 @@ PARTS = (
     Part("spelling", {"candidates.worded": _as_typed}),
     Part("words' share by what is known", {"ranking.LEXICAL_SHARE": 0.5, "candidates.coverage": lambda *_: 1.0}),
     Part("query stop words", {"text.STOP_WORDS": frozenset()}),
-    Part("name field", {"store.lexical.NAME_WEIGHT": 1e-6}),
+    Part("name field", {"store.matching.NAME_WEIGHT": 1e-6}),
     Part("collapse of near copies", {"discover.collapse": lambda hits, heads: hits}),
     Part("refusal", {"judgement.LEAST_RELEVANCE": -2.0}),
     Part("a vector for each phrase", {

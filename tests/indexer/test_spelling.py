@@ -76,3 +76,12 @@ def test_each_of_two_wishes_finds_its_own(catalogue) -> None:
         wish = "put the papers into one file, and also tell me whether I need an umbrella because of rain"
         found = discover(index, Query(texts=(wish,)), encoders.load())
     assert {hit.id for hit in found.hits[:2]} == {"skill:merge-pdf", "skill:weather-forecast"}
+
+
+def test_scripts_that_write_vowels_as_marks_are_found_by_words_alone(catalogue, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "mausam", "कल के मौसम की जानकारी देता है।")
+    build([hermetic / "skills"], catalogue, BuildOptions())
+    with Index(catalogue) as index:
+        found = discover(index, Query(texts=("मौसम की जानकारी",)), None, "lexical")
+    assert found.hits[0].id == "skill:mausam"
+    assert found.unmatched == ()

@@ -9,14 +9,12 @@ from typing import Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.ranking import information
-from capdisc_indexer.store.schema import ANALYSER, NAME_WEIGHT, RISKS, alias_key, analyser, schema
-from capdisc_indexer.text import lexical_text, without_stop_words
+from capdisc_indexer.store import matching
+from capdisc_indexer.store.matching import NEAR
+from capdisc_indexer.store.schema import ANALYSER, alias_key, analyser, schema
+from capdisc_indexer.text import lexical_text, simple_words, without_stop_words
 from capdisc_indexer.types import Query
 
-# Marks a term that also matches with one letter changed, missing, added or swapped. No analysed term holds this sign.
-NEAR = "~"
-# What such a match counts against an exact one.
-_NEAR_WEIGHT = 0.6
 MAX_QUERY_CHARACTERS = 4_096
 _REMEMBERED = 2_000
 _REBUILD = "run: capdisc index --rebuild"
@@ -62,7 +60,7 @@ class Documents:
 
     def words(self, text: str) -> list[str]:
         """The query's words, each once, stop words dropped."""
-        kept = without_stop_words(_simple_words(lexical_text(text[:MAX_QUERY_CHARACTERS])))
+        kept = without_stop_words(simple_words(lexical_text(text[:MAX_QUERY_CHARACTERS])))
         return list(dict.fromkeys(kept))
 
     def analyse(self, text: str) -> list[str]:
@@ -74,7 +72,8 @@ class Documents:
         """How many capabilities use the term, or one that is near to it when it is marked so."""
         if term.endswith(NEAR):
             with engines.contained("the text index could not be searched", _REBUILD):
-                return int(self._searcher.search(self._near("text", term, 1.0), limit=1, count=True).count)
+                wanted = matching.near(self._schema, "text", term, 1.0)
+                return int(self._searcher.search(wanted, limit=1, count=True).count)
         return int(self._searcher.doc_freq("text", term))
 
     def tagged(self, tag: str) -> int:
@@ -86,24 +85,24 @@ class Documents:
         if not terms:
             return []
         should = engines.tantivy().Occur.Should
-        wanted = self._boolean([(should, self._term(field, term)) for term in terms for field in ("text", "name")])
-        return self._run(self._filtered(wanted, query), limit)
+        clauses = [(should, self._matching(field, term)) for term in terms for field in ("text", "name")]
+        return self._run(matching.filtered(self._schema, matching.boolean(clauses), query), limit)
 
     def passing(self, ids: Sequence[str], query: Query) -> dict[str, dict[str, Any]]:
         """The heads of those of the ids that exist and pass the query's filters."""
-        wanted = engines.tantivy().Query.term_set_query(self._schema, "id", list(ids))
-        return {head["id"]: head for _, head in self._run(self._filtered(wanted, query), max(len(ids), 1))}
+        wanted = matching.filtered(self._schema, matching.among(self._schema, "id", ids), query)
+        return {head["id"]: head for _, head in self._run(wanted, max(len(ids), 1))}
 
     def holding(self, terms: Sequence[str], ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """Which of the terms each of the capabilities holds, in any of its text."""
-        t = engines.tantivy()
-        those = t.Query.term_set_query(self._schema, "id", list(ids))
+        must = engines.tantivy().Occur.Must
+        those = matching.among(self._schema, "id", ids)
         with engines.contained("the text index could not be searched", _REBUILD):
             found = self._searcher.search(those, limit=max(len(ids), 1), count=False).hits
             names = {_place(address): self._head(address)["id"] for _, address in found}
             held: dict[str, set[str]] = {name: set() for name in names.values()}
             for term in terms:
-                both = self._boolean([(t.Occur.Must, those), (t.Occur.Must, self._term("text", term))])
+                both = matching.boolean([(must, those), (must, self._matching("text", term))])
                 for _, address in self._searcher.search(both, limit=max(len(ids), 1), count=False).hits:
                     held[names[_place(address)]].add(term)
         return {name: frozenset(each) for name, each in held.items()}
@@ -130,7 +129,8 @@ class Documents:
 
     def everything(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The heads of all capabilities that pass the filters, in order of their ids."""
-        wanted = self._filtered(engines.tantivy().Query.all_query(), query or Query(texts=()))
+        every = engines.tantivy().Query.all_query()
+        wanted = matching.filtered(self._schema, every, query or Query(texts=()))
         heads = [head for _, head in self._run(wanted, max(len(self), 1))]
         yield from sorted(heads, key=lambda head: str(head["id"]))
 
@@ -152,46 +152,14 @@ class Documents:
             self._pieces[head["id"]] = bytes(document.get_first("pieces") or b"")
         return head
 
-    def _filtered(self, wanted: Any, query: Query) -> Any:
-        t = engines.tantivy()
-        clauses = [(t.Occur.Must, wanted)]
-        for field, values in _filters(query):
-            clauses.append((t.Occur.Must, t.Query.term_set_query(self._schema, field, list(values))))
-        if query.exclude:
-            excluded = t.Query.term_set_query(self._schema, "alias", [alias_key(name) for name in query.exclude])
-            clauses.append((t.Occur.MustNot, excluded))
-        return self._boolean(clauses) if len(clauses) > 1 else wanted
-
-    def _boolean(self, clauses: Sequence[tuple[Any, Any]]) -> Any:
-        return engines.tantivy().Query.boolean_query(clauses)
-
-    def _term(self, field: str, term: str) -> Any:
-        t = engines.tantivy()
-        weight = NAME_WEIGHT if field == "name" else 1.0
-        if term.endswith(NEAR):
-            return self._near(field, term, weight * _NEAR_WEIGHT * information(self.frequency(term), len(self)))
-        made = t.Query.term_query(self._schema, field, term, index_option="freq")
-        return t.Query.boost_query(made, weight) if field == "name" else made
-
-    def _near(self, field: str, term: str, weight: float) -> Any:
-        """Such matches all score the same, so the weight has to say what the term is worth."""
-        t = engines.tantivy()
-        made = t.Query.fuzzy_term_query(self._schema, field, term[: -len(NEAR)], transposition_cost_one=True)
-        return t.Query.boost_query(made, weight)
+    def _matching(self, field: str, term: str) -> Any:
+        if not term.endswith(NEAR):
+            return matching.exact(self._schema, field, term)
+        return matching.near(self._schema, field, term, information(self.frequency(term), len(self)))
 
 
 def _place(address: Any) -> tuple[int, int]:
     return address.segment_ord, address.doc
-
-
-def _filters(query: Query) -> list[tuple[str, Sequence[str]]]:
-    risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
-    fields = {"kind": query.kinds, "category": query.categories, "tag": query.tags, "risk": risks}
-    return [(field, [value.lower() for value in values]) for field, values in fields.items() if values]
-
-
-def _simple_words(text: str) -> list[str]:
-    return "".join(char if char.isalnum() or char == "'" else " " for char in text).split()
 
 
 def decode_head(document: Any) -> dict[str, Any]:

@@ -1,0 +1,56 @@
+"""The text engine's queries, made of terms and filters; nothing that a user typed is ever parsed as query syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from capdisc_indexer import engines
+from capdisc_indexer.store.schema import NAME_WEIGHT, RISKS, alias_key
+from capdisc_indexer.types import Query
+
+# Marks a term that also matches with one letter changed, missing, added or swapped. No analysed term holds this sign.
+NEAR = "~"
+# What such a match counts against an exact one.
+NEAR_WEIGHT = 0.6
+
+
+def boolean(clauses: Sequence[tuple[Any, Any]]) -> Any:
+    """The clauses, each a pair of how it must occur and a query, as one query."""
+    return engines.tantivy().Query.boolean_query(clauses)
+
+
+def exact(schema: Any, field: str, term: str) -> Any:
+    """Documents with the term, scored by BM25; a name counts less than the text, which holds it too."""
+    t = engines.tantivy()
+    made = t.Query.term_query(schema, field, term, index_option="freq")
+    return t.Query.boost_query(made, NAME_WEIGHT) if field == "name" else made
+
+
+def near(schema: Any, field: str, term: str, worth: float) -> Any:
+    """Documents with a term one letter away. All of them score the same, so `worth` has to say what the term says."""
+    t = engines.tantivy()
+    weight = worth * NEAR_WEIGHT * (NAME_WEIGHT if field == "name" else 1.0)
+    made = t.Query.fuzzy_term_query(schema, field, term.removesuffix(NEAR), transposition_cost_one=True)
+    return t.Query.boost_query(made, weight)
+
+
+def among(schema: Any, field: str, values: Sequence[str]) -> Any:
+    """Documents whose field has one of the values."""
+    return engines.tantivy().Query.term_set_query(schema, field, list(values))
+
+
+def filtered(schema: Any, wanted: Any, query: Query) -> Any:
+    """What is wanted, as far as it passes the query's filters."""
+    occur = engines.tantivy().Occur
+    clauses = [(occur.Must, wanted)]
+    clauses += [(occur.Must, among(schema, field, values)) for field, values in _filters(query)]
+    if query.exclude:
+        clauses.append((occur.MustNot, among(schema, "alias", [alias_key(name) for name in query.exclude])))
+    return boolean(clauses) if len(clauses) > 1 else wanted
+
+
+def _filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+    risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
+    fields = {"kind": query.kinds, "category": query.categories, "tag": query.tags, "risk": risks}
+    return [(field, [value.lower() for value in values]) for field, values in fields.items() if values]
