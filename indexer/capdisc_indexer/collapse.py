@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from capdisc_indexer.likeness import are_copies, opened
 from capdisc_indexer.types import Hit
 
-# Copies rank next to each other, so looking at the first ones is enough.
-LOOKED_AT = 40
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What copies have in common: the letters of the name, and the opened signatures of description and content."""
+
+    name: str
+    described: array[int]
+    content: array[int] | None
 
 
 def collapse(hits: Sequence[Hit], heads: Mapping[str, Mapping[str, Any]]) -> list[Hit]:
     """The hits without near copies of better ones; each stands for its copies and names them.
 
-    What another hit requires stays, whatever it is a copy of: it is needed by its own name.
+    What another hit requires stays, whatever it is a copy of: it is needed by its own name. What only a copy required
+    goes with it.
     """
     kept: list[Hit] = []
-    seen: list[tuple[int, array[int]]] = []
-    for hit in hits[:LOOKED_AT]:
-        digits = "" if hit.via else str(heads[hit.id].get("likeness", "")) if hit.id in heads else ""
-        bins = opened(digits) if digits else None
-        place = next((at for at, other in seen if bins is not None and are_copies(bins, other)), None)
-        if place is not None:
+    seen: list[tuple[int, Look]] = []
+    gone: set[str] = set()
+    for hit in hits:
+        look = None if hit.via else _look(heads.get(hit.id, {}))
+        place = next((at for at, other in seen if look is not None and _are_copies(look, other)), None)
+        if hit.via in gone:
+            gone.add(hit.id)
+        elif place is not None:
             kept[place] = replace(kept[place], copies=(*kept[place].copies, hit.id))
-            continue
-        if bins is not None:
-            seen.append((len(kept), bins))
-        kept.append(hit)
-    return [*kept, *hits[LOOKED_AT:]]
+            gone.add(hit.id)
+        else:
+            if look is not None:
+                seen.append((len(kept), look))
+            kept.append(hit)
+    return kept
+
+
+def _look(head: Mapping[str, Any]) -> Look | None:
+    described, _, content = str(head.get("likeness", "")).partition(" ")
+    if not described:
+        return None
+    name = _NO_LETTERS.sub("", str(head["name"]).lower())
+    return Look(name, opened(described), opened(content) if content else None)
+
+
+def _are_copies(one: Look, two: Look) -> bool:
+    if one.name != two.name or not are_copies(one.described, two.described):
+        return False
+    if one.content is None or two.content is None:
+        return one.content is two.content
+    return are_copies(one.content, two.content)

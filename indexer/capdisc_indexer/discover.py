@@ -7,12 +7,12 @@ from typing import Any
 
 from capdisc_indexer import ranking
 from capdisc_indexer.collapse import collapse
-from capdisc_indexer.encoders import Encoder, shipped, shipped_fingerprint
+from capdisc_indexer.encoders import Encoder, shipped
 from capdisc_indexer.encoders.static import StaticEncoder
-from capdisc_indexer.errors import UsageError
+from capdisc_indexer.errors import EncoderError, UsageError
 from capdisc_indexer.expansion import Availability, expand
 from capdisc_indexer.index import Index
-from capdisc_indexer.judgement import JUDGED, confidence, is_answer, judge, unmatched
+from capdisc_indexer.judgement import JUDGED, confidence, is_answer, judge, says_nothing, unmatched
 from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.types import Hit, Query, Ranking
 from capdisc_indexer.wishes import wish
@@ -42,7 +42,8 @@ def discover(
     hits = expand(index, query, {key: scores[key] for key in heads}, heads, wishes, available, mode != "no-graph")
     hits = collapse(hits, heads)
     strange = reader is not None and not any(reader.recognises(text) for text in query.texts)
-    judged = judge(index, hits[: max(JUDGED, query.limit)], found, strange, _mode(mode, used))
+    telling = [] if says_nothing(query.texts) else found
+    judged = judge(index, hits[: max(JUDGED, query.limit)], telling, strange, _mode(mode, used))
     fits = is_answer(judged)
     return Ranking(
         query=query,
@@ -79,7 +80,11 @@ def _reader(index: Index, used: Encoder | None) -> StaticEncoder | None:
         return None
     if isinstance(used, StaticEncoder) and used.fingerprint == index.generation.pieces:
         return used
-    return shipped() if index.generation.pieces and shipped_fingerprint() == index.generation.pieces else None
+    try:
+        reader = shipped()
+    except EncoderError:
+        return None
+    return reader if reader.fingerprint == index.generation.pieces else None
 
 
 def _mode(mode: str, encoder: Encoder | None) -> str:

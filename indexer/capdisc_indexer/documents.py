@@ -60,14 +60,16 @@ def write_documents(
     return deleted
 
 
-def bagger() -> Bagged:
-    """Gives each capability's packed bag of the shipped encoder's pieces, or nothing when that cannot be used."""
+def bagger() -> tuple[Bagged, str]:
+    """What gives each capability's packed bag of the shipped encoder's pieces, and that encoder's fingerprint; empty
+    bags and no fingerprint when it is missing or damaged."""
     try:
         encoder = encoders.shipped()
+        encoder.check()
     except EncoderError:
-        return lambda descriptor: b""
+        return lambda descriptor: b"", ""
     worths = encoder.worths
-    return lambda descriptor: packed(bag(descriptor, encoder.bulk_pieces, worths.__getitem__))
+    return lambda descriptor: packed(bag(descriptor, encoder.bulk_pieces, worths.__getitem__)), encoder.fingerprint
 
 
 def _made(
@@ -89,7 +91,8 @@ def _kept(folder: Path, ids: set[str], bagged: Bagged) -> Iterator[Document]:
 def make_document(descriptor: Descriptor, counter: TokenCounter, bagged: Bagged) -> Document:
     """The document of a capability, with the token counts of its rendered pieces."""
     head, body = to_record(descriptor)
-    likeness = signature(f"{descriptor.description}\n{descriptor.content[:BODY_CHARACTERS]}")
+    parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
+    likeness = " ".join(map(signature, parts))
     counts = stored_counts(descriptor, counter)
     return _document(descriptor, head | {"likeness": likeness}, body | {"counts": counts}, bagged)
 

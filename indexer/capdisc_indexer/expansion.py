@@ -10,7 +10,7 @@ from capdisc_indexer.index import Index
 from capdisc_indexer.types import Hit, Query
 from capdisc_indexer.wishes import Wish
 
-# Beyond these nothing is shown, and copies of better ones are among them.
+# At least so many are kept, and twice as many as are shown: copies of better ones are among them.
 KEPT = 60
 
 Availability = Callable[[Mapping[str, Any]], bool]

@@ -10,7 +10,7 @@ from capdisc_indexer import ranking
 from capdisc_indexer.candidates import Candidates
 from capdisc_indexer.index import Index
 from capdisc_indexer.spelling import worded
-from capdisc_indexer.text import without_stop_words, words
+from capdisc_indexer.text import MAX_QUERY_CHARACTERS, STOP_WORDS, simple_words, without_stop_words, words
 from capdisc_indexer.types import Hit, Query
 
 # When no hit reaches this, nothing is returned: none shares enough of what the query says, in words or in meaning.
@@ -26,6 +26,8 @@ STRANGE = 0.2
 # A logistic model of "the first hit is right". Fitted on seven data sets it says of the eighth: where it gives 0.32, 35
 # in a hundred are right; 0.51, 51; 0.69, 69; 0.89, 92.
 BIAS, OF_RELEVANCE, OF_LEAD, MOST_LEAD = -1.36, 1.76, 8.29, 0.4
+# Where there is nothing to lead before.
+LEAD_OF_ONE = 0.1
 
 
 def judge(index: Index, hits: Sequence[Hit], found: Sequence[Candidates], strange: bool, mode: str) -> list[Hit]:
@@ -34,6 +36,11 @@ def judge(index: Index, hits: Sequence[Hit], found: Sequence[Candidates], strang
     held = index.documents.holding(terms, [hit.id for hit in hits])
     level, share = index.generation.background, STRANGE if strange else 1.0
     return [_judged(hit, held.get(hit.id, frozenset()), found, mode, level, share) for hit in hits]
+
+
+def says_nothing(texts: Sequence[str]) -> bool:
+    """Whether the texts hold nothing but small words ("how are you"): sharing those means nothing."""
+    return all(word.lower() in STOP_WORDS for text in texts for word in simple_words(text[:MAX_QUERY_CHARACTERS]))
 
 
 def is_answer(judged: Sequence[Hit]) -> bool:
@@ -54,13 +61,13 @@ def confidence(judged: Sequence[Hit]) -> float:
     hits = [hit for hit in judged if not hit.via]
     if not hits:
         return 0.0
-    lead = min(MOST_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else MOST_LEAD
+    lead = min(MOST_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LEAD_OF_ONE
     return round(1.0 / (1.0 + math.exp(-(BIAS + OF_RELEVANCE * hits[0].relevance + OF_LEAD * lead))), 4)
 
 
 def unmatched(index: Index, query: Query) -> tuple[str, ...]:
     """The words of the query that no capability uses."""
-    kept = without_stop_words([word for text in query.texts for word in words(text)])
+    kept = without_stop_words([word for text in query.texts for word in words(text[:MAX_QUERY_CHARACTERS])])
     documents = index.documents
     return tuple(
         word

@@ -14,7 +14,8 @@ from zlib import crc32
 
 BINS = 32
 _EMPTY = 0xFFFF
-_WORD = re.compile(r"[^\W\d_]+")
+# Numbers that stand alone ("copy 7") are no words; those in names of things (MP3, SHA256, C++) are part of them.
+_WORD = re.compile(r"[^\W\d_][\w+#]*")
 # Two texts that fill fewer bins are copies only when they are equal: short ones differ by one word when they differ at
 # all ("turns on a light", "turns off a light").
 _LONG = 24
@@ -22,7 +23,7 @@ ALIKE = 0.75
 
 
 def signature(text: str) -> str:
-    """128 hex digits for a text, numbers and punctuation left out; empty for fewer than two words."""
+    """128 hex digits for a text, lone numbers and punctuation left out; empty for fewer than two words."""
     bins = array("H", [_EMPTY] * BINS)
     for one, two in pairwise(_WORD.findall(text.lower())):
         value = crc32(f"{one} {two}".encode("utf-8", "replace"))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import __version__, encoders, engines, state
+from capdisc_indexer import __version__, engines, state
 from capdisc_indexer.documents import bagger, finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
@@ -37,15 +37,16 @@ def publish(
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
     counter = TokenCounter(engines.token_count)
+    bagged, pieces = bagger()
     files = _described(changes, last)
     with publication.building(index_dir) as folder:
-        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, bagger(), progress)
+        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, bagged, progress)
         encoded = _vectors(folder, last, changes, files, encoder, progress)
         _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
         facts = {
             "made_by": __version__,
             "encoder": name,
-            "pieces": encoders.shipped_fingerprint(),
+            "pieces": pieces,
             "fingerprint": encoder.fingerprint if encoder else "",
             "background": encoded.background,
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -79,7 +79,8 @@ def ordered(scores: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def information(frequency: int, documents: int) -> float:
     """What a term says about a document (IDF); a term that no document has says most."""
-    return math.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
+    # Documents that are deleted but not yet cleared away count in the frequency alone.
+    return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
 def coverage(weights: Mapping[str, float], present: frozenset[str]) -> float:

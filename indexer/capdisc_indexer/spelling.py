@@ -7,6 +7,7 @@ the words gave 77 and 89 and moved ordinary queries by a point either way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,13 +38,13 @@ def worded(documents: Documents, text: str) -> Wording:
     plain = documents.analyse(" ".join(part for word in words for part in readings[word]))
     terms = [term + NEAR if _is_near(documents, term) else term for term in dict.fromkeys(plain)]
     for word, parts in readings.items():
-        if len(parts) > 1:
-            text = text.replace(word, " ".join(parts))
+        if len(parts) > 1 and word not in parts:
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ".join(parts), text)
     return Wording(tuple(terms[:MAX_TERMS]), text)
 
 
 def _reading(documents: Documents, word: str) -> list[str]:
-    """The word, or what it is read as: its folded form, or several known words."""
+    """The word, or what it is read as: its folded form (and itself, when something is near to it), or known words."""
 
     def known(part: str) -> bool:
         terms = documents.analyse(part)
@@ -52,7 +53,10 @@ def _reading(documents: Documents, word: str) -> list[str]:
     if known(word):
         return [word]
     short = folded(word)
-    return [short] if known(short) else split(word.lower(), known) or [word]
+    if known(short):
+        near = any(documents.frequency(term + NEAR) for term in documents.analyse(word) if _is_near(documents, term))
+        return [short, word] if near else [short]
+    return split(word.lower(), known) or [word]
 
 
 def _is_near(documents: Documents, term: str) -> bool:

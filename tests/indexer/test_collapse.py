@@ -40,6 +40,42 @@ def test_texts_of_one_family_are_no_copies() -> None:
     assert not are_copies(opened(signature(BODY)), opened(signature(on)))
 
 
+def test_things_that_differ_by_a_digit_or_a_sign_are_no_copies() -> None:
+    for one, two in (("Converts audio to MP3", "Converts audio to MP4"), ("Compiles C++ code", "Compiles C# code")):
+        assert not are_copies(opened(signature(one)), opened(signature(two)))
+
+
+def test_capabilities_with_the_same_boilerplate_stay_apart(hermetic, write_skill) -> None:
+    for name, does in (("payroll", "Pays the salaries of the month"), ("camera", "Records a video of the door")):
+        write_skill(hermetic / "skills", name, f"{does}. Use when asked.", body=BODY * 3)
+    found = _first(hermetic / "skills", hermetic / "index", "pay the salaries and record a video")
+    assert {hit.id for hit in found.hits} == {"skill:payroll", "skill:camera"}
+
+
+def test_opposite_names_with_one_description_stay_apart(hermetic, write_skill) -> None:
+    for name in ("start-server", "stop-server"):
+        write_skill(hermetic / "skills", name, "Controls the server of the office. Use when asked.")
+    found = _first(hermetic / "skills", hermetic / "index", "control the server")
+    assert {hit.id for hit in found.hits} == {"skill:start-server", "skill:stop-server"}
+
+
+def test_what_only_a_copy_required_goes_with_it(hermetic) -> None:
+    for number in (1, 2):
+        folder = hermetic / "tools" / f"deploy-{number}"
+        folder.mkdir(parents=True)
+        text = f"name: deploy-{number}\nkind: tool\ndescription: Deploys the site to the farm.\n"
+        (folder / "CAPABILITY.yaml").write_text(f"{text}requires: [login-{number}]\n")
+        folder = hermetic / "tools" / f"login-{number}"
+        folder.mkdir(parents=True)
+        word = "Opens a session" if number == 1 else "Asks for a password"
+        (folder / "CAPABILITY.yaml").write_text(f"name: login-{number}\nkind: tool\ndescription: {word} there.\n")
+    found = _first(hermetic / "tools", hermetic / "index", "deploy the site")
+    first = found.hits[0]
+    assert first.copies
+    vias = {hit.via for hit in found.hits if hit.via}
+    assert vias == {first.id}
+
+
 def test_texts_without_words_are_copies_of_nothing() -> None:
     assert signature("42 !") == ""
     assert signature("word") == ""

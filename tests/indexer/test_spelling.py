@@ -85,3 +85,23 @@ def test_scripts_that_write_vowels_as_marks_are_found_by_words_alone(catalogue, 
         found = discover(index, Query(texts=("मौसम की जानकारी",)), None, "lexical")
     assert found.hits[0].id == "skill:mausam"
     assert found.unmatched == ()
+
+
+def test_blanks_and_dots_without_end_cost_nothing() -> None:
+    for run in (" ", ".", ",", "\n", "! "):
+        assert len(clauses("merge these" + run * 200_000 + "send them")) <= 2
+
+
+def test_a_typo_finds_its_word_beside_a_text_in_another_language(catalogue, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "ausrollen", "Spielt ein Abbild auf Kubernetes und in den Verbund ein.")
+    build([hermetic / "skills"], catalogue, BuildOptions())
+    with Index(catalogue) as index:
+        found = discover(index, Query(texts=("kubernetse",)), None, "lexical")
+    assert {hit.id for hit in found.hits} == {"skill:kubernetes-rollout", "skill:ausrollen"}
+
+
+def test_short_names_are_not_taken_for_made_up_words() -> None:
+    encoder = encoders.shipped()
+    assert encoder.recognises("CI/CD")
+    assert encoder.recognises("UI")
+    assert not encoder.recognises("zorbl frimq")

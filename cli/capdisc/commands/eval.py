@@ -44,7 +44,8 @@ def eval_(
         raise UsageError("only one of the two can come from stdin", "name a file for the other")
     with asking.opened(index_dir) as asked:
         modes = _modes(asked, mode, compare)
-        targets = _targets(asked, run, plot, modes)
+        inputs = [asked.here.expand(Path(name)).resolve() for name in (queries, qrels) if name != files.STDIN]
+        targets = _targets(asked, run, plot, modes, inputs)
         given = judged.read(asked, queries, qrels)
         found = _answers(asked, given, modes, encoder, limit, quiet or json)
         summaries = [summarise(given.queries, given.gold.grades, each) for each in found]
@@ -73,7 +74,9 @@ def _modes(asked: asking.Asked, mode: str | None, compare: str) -> tuple[str, ..
     return tuple(asking.mode_of(asked, name) for name in named)
 
 
-def _targets(asked: asking.Asked, run: Path | None, plot: Path | None, modes: Sequence[str]) -> dict[str, Path]:
+def _targets(
+    asked: asking.Asked, run: Path | None, plot: Path | None, modes: Sequence[str], inputs: Sequence[Path]
+) -> dict[str, Path]:
     """Where to write what, checked before anything is asked."""
     if run and len(modes) > 1:
         raise UsageError("--run takes the answers of one mode", "leave --compare out, or name one mode in it")
@@ -85,6 +88,8 @@ def _targets(asked: asking.Asked, run: Path | None, plot: Path | None, modes: Se
         raise UsageError("stdout is for the figures", "name a file for the other result")
     targets = {name: asked.here.expand(path) for name, path in (("run", run), ("plot", plot)) if path}
     for path in targets.values():
+        if path.resolve() in inputs:
+            raise UsageError(f"{path} is one of the two files to read", "name another file to write")
         files.check_target(path)
     return targets
 

@@ -28,10 +28,12 @@ def facts(folder: Path) -> dict[str, Any]:
     """What model.json says, once the sizes of the files agree with it. Raises EncoderError."""
     try:
         found: dict[str, Any] = json.loads((folder / "model.json").read_bytes())
+        needed = [found[key] for key in ("name", "dim", "vocabulary", "golden")] + [found["files"][TABLE]["sha256"]]
         sizes = {name: (folder / name).stat().st_size for name in found["files"]}
+        wrong = [name for name, size in sizes.items() if size != found["files"][name]["bytes"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EncoderError(f"the encoder is missing or incomplete: {folder}", HINT) from error
-    wrong = [name for name, size in sizes.items() if size != found["files"][name].get("bytes")]
+    wrong += [str(folder)] if None in needed else []
     if wrong or found.get("format") != FORMAT:
         what = f"{folder / wrong[0]} has a wrong size" if wrong else f"{folder} has an unknown format"
         raise EncoderError(f"the encoder is damaged: {what}", HINT)

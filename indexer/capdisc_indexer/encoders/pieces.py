@@ -52,11 +52,10 @@ class Cutter:
 
     def recognises(self, text: str) -> bool:
         """Whether a word of the text is in the vocabulary as a whole; made-up words hardly ever are, though their
-        pieces always are. Scripts without blanks between words count as recognised."""
-        return any(
-            word[0] >= _UNSPACED or (len(word) > 2 and self._lookup(word.lower()) is not None)
-            for word in words_of(text)
-        )
+        pieces always are. Scripts without blanks between words count as recognised,
+        and so do short words alone ("UI", "CI/CD")."""
+        telling = [word for word in words_of(text) if len(word) > 2 or word[0] >= _UNSPACED]
+        return not telling or any(word[0] >= _UNSPACED or self._lookup(word.lower()) is not None for word in telling)
 
     def _remember(self, word: str) -> tuple[int, ...]:
         if len(self._seen) >= _REMEMBERED:

@@ -114,7 +114,10 @@ class StaticEncoder:
 
     @cached_property
     def _bulk_cutter(self) -> Cutter:
-        return Cutter(in_memory(bytes(self._tensors["pieces"])).get)
+        try:
+            return Cutter(in_memory(bytes(self._tensors["pieces"])).get)
+        except UnicodeDecodeError as error:
+            raise EncoderError("the encoder is damaged: its vocabulary cannot be read", model_files.HINT) from error
 
     @cached_property
     def worths(self) -> NDArray[Any]:

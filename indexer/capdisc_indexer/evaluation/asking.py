@@ -39,7 +39,7 @@ def answers(
         started = time.perf_counter()
         found = discover(index, Query(texts=(query.text,), limit=limit), encoder, mode)
         taken.append(1000 * (time.perf_counter() - started))
-        hits[query.qid] = [(hit.id, hit.score) for hit in found.hits]
+        hits[query.qid] = [(key, hit.score) for hit in found.hits for key in (hit.id, *hit.copies)]
         degraded |= dict.fromkeys(found.degraded)
         progress(f"Asking ({mode})", done, len(queries))
     return Answers(mode=mode, hits=hits, milliseconds=taken, degraded=tuple(degraded))

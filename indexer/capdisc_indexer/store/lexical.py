@@ -12,10 +12,9 @@ from capdisc_indexer.ranking import information
 from capdisc_indexer.store import matching
 from capdisc_indexer.store.matching import NEAR
 from capdisc_indexer.store.schema import ANALYSER, alias_key, analyser, schema
-from capdisc_indexer.text import lexical_text, simple_words, without_stop_words
+from capdisc_indexer.text import MAX_QUERY_CHARACTERS, lexical_text, simple_words, without_stop_words
 from capdisc_indexer.types import Query
 
-MAX_QUERY_CHARACTERS = 4_096
 _REMEMBERED = 2_000
 _REBUILD = "run: capdisc index --rebuild"
 
@@ -122,10 +121,11 @@ class Documents:
 
     def pieces(self, ids: Sequence[str]) -> dict[str, bytes]:
         """The packed bag of each capability, mostly remembered from when its head was read."""
-        missing = [key for key in ids if key not in self._pieces]
+        found = {key: self._pieces[key] for key in ids if key in self._pieces}
+        missing = [key for key in ids if key not in found]
         if missing:
             self.passing(missing, Query(texts=()))
-        return {key: self._pieces.get(key, b"") for key in ids}
+        return found | {key: self._pieces.get(key, b"") for key in missing}
 
     def everything(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The heads of all capabilities that pass the filters, in order of their ids."""

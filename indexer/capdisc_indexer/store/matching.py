@@ -37,7 +37,8 @@ def near(schema: Any, field: str, term: str, worth: float) -> Any:
 
 def among(schema: Any, field: str, values: Sequence[str]) -> Any:
     """Documents whose field has one of the values."""
-    return engines.tantivy().Query.term_set_query(schema, field, list(values))
+    sound = [value.encode("utf-8", "replace").decode() for value in values]  # a lone surrogate is in no index
+    return engines.tantivy().Query.term_set_query(schema, field, sound)
 
 
 def filtered(schema: Any, wanted: Any, query: Query) -> Any:
