@@ -27,6 +27,7 @@ class Documents:
         self._scratch: str | None = None
         self._heads: dict[tuple[int, int], dict[str, Any]] = {}
         self._pieces: dict[str, bytes] = {}
+        self._frequencies: dict[str, int] = {}
         with engines.contained("the text index could not be opened", _REBUILD):
             index = self._open(source)
             index.register_tokenizer(ANALYSER, analyser())
@@ -69,11 +70,19 @@ class Documents:
 
     def frequency(self, term: str) -> int:
         """How many capabilities use the term, or one that is near to it when it is marked so."""
-        if term.endswith(NEAR):
-            with engines.contained("the text index could not be searched", _REBUILD):
-                wanted = matching.near(self._schema, "text", term, 1.0)
-                return int(self._searcher.search(wanted, limit=1, count=True).count)
-        return int(self._searcher.doc_freq("text", term))
+        if term not in self._frequencies:
+            if len(self._frequencies) >= _REMEMBERED:
+                self._frequencies.clear()
+            self._frequencies[term] = self._count(term)
+        return self._frequencies[term]
+
+    def _count(self, term: str) -> int:
+        """Asked five times for each unknown word of a query, and a near term costs a search of its own."""
+        if not term.endswith(NEAR):
+            return int(self._searcher.doc_freq("text", term))
+        with engines.contained("the text index could not be searched", _REBUILD):
+            wanted = matching.near(self._schema, "text", term, 1.0)
+            return int(self._searcher.search(wanted, limit=1, count=True).count)
 
     def tagged(self, tag: str) -> int:
         """How many capabilities have the tag."""
