@@ -34,3 +34,7 @@ class BusyError(CapdiscError):
 
 class EncoderError(CapdiscError):
     """The encoder is missing or damaged; lexical search still works."""
+
+
+class LinkRefusedError(CapdiscError):
+    """A link is not followed: it leads out of its folder, to a place that is not public, or needs leave to be."""

@@ -1,0 +1,79 @@
+"""The files that a capability may point to: those in its own folder, and no others."""
+
+# Paths are plain text here, as in the scan that found the capability.
+# ruff: noqa: PTH110, PTH113, PTH118, PTH120
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from capdisc_indexer.errors import InputError, LinkRefusedError
+from capdisc_indexer.sources.decoding import decode
+from capdisc_indexer.sources.files import read_path
+from capdisc_indexer.sources.links import inside
+from capdisc_indexer.text import UNSAFE, one_line
+from capdisc_indexer.types import Descriptor, Finding
+
+MAX_BYTES = 1024 * 1024
+MAX_TARGET = 1_024
+
+# Absolute paths, home folders, variables, the separators and drives of Windows, line breaks.
+_ELSEWHERE = re.compile(r"[/~$]|.*[\\\n\t]|[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.DOTALL)
+
+
+def folder_of(descriptor: Descriptor, roots: Sequence[str]) -> str:
+    """The capability's own folder, without links. Raises LinkRefusedError where it has none, or where the folder has
+    become a link that leads out of the scanned `roots`."""
+    source = descriptor.source
+    if source.format == "catalogue":
+        message = f"{one_line(descriptor.id)} is one of many in a file, so it has no folder of its own"
+        raise LinkRefusedError(message, f"open the file yourself: {source.path}")
+    folder = _real(os.path.dirname(source.path))
+    places = [_real(root) for root in roots]
+    if not inside(folder, [os.path.dirname(place) if os.path.isfile(place) else place for place in places]):
+        message = f"the folder of {one_line(descriptor.id)} is no longer inside the indexed ones"
+        raise LinkRefusedError(message, "run: capdisc index")
+    return folder
+
+
+def file_in(folder: str, target: str) -> str:
+    """The path behind a relative link, there or not. Raises LinkRefusedError for anything that is not inside `folder`,
+    by its name or by the links on the way; the answer is the same whether or not such a file exists."""
+    name = unquote(target.partition("#")[0], errors="surrogateescape")
+    path = os.path.normpath(os.path.join(folder, name[:MAX_TARGET]))
+    if not name or len(name) > MAX_TARGET or UNSAFE.search(name) or _ELSEWHERE.match(name):
+        raise _outside(target)
+    # First by its name alone: what lies outside is not even looked at.
+    if not inside(path, [folder]) or not inside(resolved := _real(path), [folder]):
+        raise _outside(target)
+    return resolved
+
+
+def text_in(path: str, target: str) -> str:
+    """The text of a regular file of at most 1 MiB in UTF-8. Raises InputError for any other; `path` is `file_in`'s,
+    and no link on it is followed if one has appeared since."""
+    if not os.path.exists(path):
+        message = f"the link {one_line(target, 200)} leads to a file that is not there"
+        raise InputError(message, "capdisc show ID --links says which are")
+    data = read_path(path, path, MAX_BYTES)
+    text = data if isinstance(data, Finding) else decode(data, path)
+    if isinstance(text, Finding):
+        raise InputError(f"cannot read the link {one_line(target, 200)}: {one_line(text.message)}", text.hint)
+    return text
+
+
+def _real(path: str) -> str:
+    """The path without links, as far as it exists. Raises LinkRefusedError where that changes under our eyes."""
+    try:
+        return os.path.realpath(path)
+    except OSError as error:
+        message = f"the links on the way to {one_line(path, 200)} cannot be followed: {error.strerror}"
+        raise LinkRefusedError(message, "try again once the folder is at rest") from error
+
+
+def _outside(target: str) -> LinkRefusedError:
+    message = f"the link {one_line(target, 200)} leads out of the capability's folder; not read"
+    return LinkRefusedError(message, "only files inside that folder are read")

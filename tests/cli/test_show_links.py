@@ -1,0 +1,268 @@
+"""capdisc show --links and --link: what a capability points to, inside its folder and, when asked, beyond."""
+
+import os
+import socket
+
+import pytest
+
+from capdisc_indexer.network import fetch as fetching
+
+CANARY = "canary-of-the-outside"
+BODY = f"""# Guide
+
+See [the reference](references/api.md#calls), [gone](references/gone.md) and [below](#more).
+Also [out](../outside.txt), [root](/etc/passwd), [home](~/x), [file](file:///etc/passwd), [linked](linked.txt),
+[coded](%2e%2e%2foutside.txt), [back](..\\\\outside.txt), [far](folder/secret.txt).
+
+<https://docs.example.com/guide.md> [plain](http://docs.example.com/x) [here](http://127.0.0.1/) [mail](mailto:a@b.c)
+
+[def]: references/two%20words.md
+{"x" * 10}
+
+## More
+
+Text below.
+"""
+
+
+@pytest.fixture
+def skill(hermetic, monkeypatch, capdisc, write_skill):
+    """A skill with files of its own, links of every kind, and a file outside that nobody may see."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    folder = write_skill(hermetic / "skills", "guide", body=BODY).parent
+    (folder / "references").mkdir()
+    (folder / "references" / "api.md").write_text("# API\n\nIntro.\n\n## Calls\n\nCall it.\n\n## Other\n\nNo.\n")
+    (folder / "references" / "two words.md").write_text("Two words.\n")
+    (hermetic / "skills" / "outside.txt").write_text(CANARY)
+    elsewhere = hermetic / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "secret.txt").write_text(CANARY)
+    (folder / "linked.txt").symlink_to(elsewhere / "secret.txt")
+    (folder / "folder").symlink_to(elsewhere)
+    capdisc("index", "skills")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """Nothing may so much as look up a name."""
+
+    def refuse(*_, **__):
+        raise AssertionError("the network was reached for")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def _links(capdisc) -> dict[str, dict]:
+    return {
+        link["target"]: link for link in capdisc("show", "guide", "--links", "--json").json["capabilities"][0]["links"]
+    }
+
+
+def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monkeypatch) -> None:
+    from capdisc_indexer import linked_files
+
+    monkeypatch.setattr(linked_files, "read_path", lambda *_: pytest.fail("a link was read"))
+    found = _links(capdisc)
+    assert {target: (link["kind"], link["exists"]) for target, link in found.items() if link["kind"] != "refused"} == {
+        "references/api.md#calls": ("file", True),
+        "references/gone.md": ("file", False),
+        "#more": ("anchor", None),
+        "https://docs.example.com/guide.md": ("url", None),
+        "http://docs.example.com/x": ("url", None),
+        "references/two%20words.md": ("file", True),
+    }
+    refused = [target for target, link in found.items() if link["kind"] == "refused"]
+    assert len(refused) == 10
+    assert all(found[target]["reason"] for target in refused)
+    assert found["references/api.md#calls"]["text"] == "the reference"
+
+
+def test_the_list_for_people_is_a_table_with_the_reasons(capdisc, skill) -> None:
+    done = capdisc("show", "guide", "--links")
+    assert done.code == 0
+    assert done.out.splitlines()[0].split() == ["kind", "target", "link"]
+    assert "gone (not there)" in done.out
+    assert "leads out of the capability's folder" in done.out
+
+
+def test_a_capability_without_links_says_so(capdisc, skill, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "plain", body="No links.")
+    capdisc("index", "skills")
+    done = capdisc("show", "plain", "--links")
+    assert (done.code, done.out) == (1, "")
+    assert "no links" in done.err
+
+
+def test_no_more_than_two_hundred_links_are_listed(capdisc, skill, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "many", body="\n".join(f"[{n}]({n}.md)" for n in range(300)))
+    capdisc("index", "skills")
+    done = capdisc("show", "many", "--links", "--json")
+    assert len(done.json["capabilities"][0]["links"]) == 200
+    assert "more than 200" in done.err
+
+
+def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None:
+    assert capdisc("show", "guide", "--link", "references/api.md").out.startswith("# API\n\nIntro.")
+    assert capdisc("show", "guide", "--link", "references/api.md#calls").out == "## Calls\n\nCall it.\n"
+    assert capdisc("show", "guide", "--link", "references/two%20words.md").out == "Two words.\n"
+    assert capdisc("show", "guide", "--link", "#more").out.startswith("## More\n\nText below.")
+    found = capdisc("show", "guide", "--link", "references/api.md#calls", "--json").json
+    assert {key: found[key] for key in ("id", "target", "kind", "text", "bytes", "url")} == {
+        "id": "skill:guide", "target": "references/api.md#calls", "kind": "file", "text": "## Calls\n\nCall it.\n",
+        "bytes": 19, "url": "",
+    }  # fmt: skip
+
+
+def test_a_file_of_the_folder_needs_no_link_to_it(capdisc, skill) -> None:
+    assert "name: guide" in capdisc("show", "guide", "--link", "./SKILL.md").out
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "../outside.txt",
+        "references/../../outside.txt",
+        "/etc/passwd",
+        "//etc/passwd",
+        "~/x",
+        "$HOME/x",
+        "file:///etc/passwd",
+        "FILE:/etc/passwd",
+        "c:\\outside.txt",
+        "..\\outside.txt",
+        "%2e%2e%2foutside.txt",
+        "..%2Foutside.txt",
+        "references%5c..%5c..%5coutside.txt",
+        "linked.txt",
+        "folder/secret.txt",
+        "folder/../../outside.txt",
+        "SKILL.md%00.txt",
+        "a\nb",
+        "%ff",
+        "",
+        "a" * 2000,
+        "data:text/plain,hello",
+        "javascript:alert(1)",
+    ],
+)
+def test_what_leads_out_of_the_folder_is_refused_and_never_shown(capdisc, skill, target) -> None:
+    for more in ((), ("--network", "--allow-http", "--allow-html")):
+        for form in ((), ("--json",)):
+            done = capdisc("show", "guide", f"--link={target}", *more, *form)
+            assert (done.code, done.out) == (5, "")
+            assert "error: " in done.err
+            assert "hint: " in done.err
+            assert CANARY not in done.err
+            assert "root:" not in done.err
+
+
+def test_the_refusal_does_not_tell_whether_the_file_exists(capdisc, skill, hermetic) -> None:
+    (skill / "nowhere.txt").symlink_to(hermetic / "elsewhere" / "not-there.txt")
+    there, not_there = (capdisc("show", "guide", "--link", name) for name in ("linked.txt", "nowhere.txt"))
+    assert (there.code, not_there.code) == (5, 5)
+    assert there.err.replace("linked", "nowhere") == not_there.err
+
+
+def test_a_folder_that_became_a_link_to_elsewhere_is_not_followed(capdisc, skill, hermetic) -> None:
+    skill.rename(hermetic / "moved")
+    skill.symlink_to(hermetic / "elsewhere")
+    done = capdisc("show", "guide", "--link", "secret.txt")
+    assert (done.code, done.out) == (5, "")
+    assert "run: capdisc index" in done.err
+
+
+def test_a_file_that_cannot_be_read_as_text_is_an_error(capdisc, skill) -> None:
+    (skill / "large.md").write_bytes(b"x" * (1024 * 1024 + 1))
+    (skill / "latin.md").write_bytes(b"caf\xe9")
+    os.mkfifo(skill / "pipe.md")
+    for name, reason in (
+        ("large.md", "larger than 1024 KiB"),
+        ("latin.md", "not UTF-8"),
+        ("pipe.md", "not a regular file"),
+        ("references", "not a regular file"),
+        ("references/gone.md", "not there"),
+        ("references/api.md#nowhere", "no section"),
+        ("#nowhere", "no section"),
+    ):
+        done = capdisc("show", "guide", "--link", name)
+        assert (done.code, done.out) == (3, ""), name
+        assert reason in done.err
+
+
+def test_what_a_file_holds_cannot_steer_the_terminal(capdisc, skill) -> None:
+    (skill / "odd.md").write_text("a\x1b[31mb\u202ec\n")
+    assert capdisc("show", "guide", "--link", "odd.md").out == "a<U+001B>[31mb<U+202E>c\n"
+    done = capdisc("show", "guide", "--link", "odd.md", "--json")
+    assert "\x1b" not in done.out
+    assert done.json["text"] == "a\x1b[31mb\u202ec\n"
+
+
+def test_a_url_is_not_fetched_unless_asked(capdisc, skill) -> None:
+    done = capdisc("show", "guide", "--link", "https://docs.example.com/guide.md")
+    assert (done.code, done.out) == (5, "")
+    assert "--network" in done.err
+    done = capdisc("show", "guide", "--link", "http://docs.example.com/x", "--network")
+    assert done.code == 5
+    assert "--allow-http" in done.err
+
+
+def test_only_a_url_of_the_capability_is_fetched(capdisc, skill) -> None:
+    done = capdisc("show", "guide", "--link", "https://docs.example.com/other.md", "--network")
+    assert done.code == 5
+    assert "no link of skill:guide" in done.err
+
+
+def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch) -> None:
+    asked = []
+
+    def fetch(url, options, network):
+        asked.append((url, options.allow_http, options.allow_html))
+        return fetching.Fetched(text="far away\n", url="https://cdn.example.com/guide.md", content_type="text/plain")
+
+    monkeypatch.setattr(fetching, "fetch", fetch)
+    url = "https://docs.example.com/guide.md"
+    found = capdisc("show", "guide", "--link", url, "--network", "--json").json
+    assert (found["kind"], found["text"], found["bytes"]) == ("url", "far away\n", 9)
+    assert (found["target"], found["url"]) == (url, "https://cdn.example.com/guide.md")
+    assert capdisc("show", "guide", "--link", url, "--network", "--allow-html").out == "far away\n"
+    assert asked == [(url, False, False), (url, False, True)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--links", "--link", "x"), ("--network",), ("--links", "--network"), ("--link", "x", "--allow-http")],
+)
+def test_options_that_mean_nothing_together_are_usage_errors(capdisc, skill, options) -> None:
+    done = capdisc("show", "guide", *options)
+    assert (done.code, done.out) == (2, "")
+
+
+def test_a_link_belongs_to_one_capability(capdisc, skill, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "plain")
+    capdisc("index", "skills")
+    assert capdisc("show", "guide", "plain", "--link", "x.md").code == 2
+    assert "skill:guide" in capdisc("show", "guide", "plain", "--links").out
+
+
+def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "all").mkdir()
+    row = '{"name": "a", "kind": "tool", "description": "Does a thing.", "content": "[x](secret.txt)"}'
+    (hermetic / "all" / "capabilities.jsonl").write_text(row)
+    (hermetic / "all" / "secret.txt").write_text(CANARY)
+    capdisc("index", "all")
+    done = capdisc("show", "tool:a", "--link", "secret.txt")
+    assert (done.code, done.out) == (5, "")
+    assert "one of many" in done.err
+
+
+def test_a_plain_show_loads_nothing_of_the_network(process, skill) -> None:
+    code = "import sys; from capdisc import app; app.run(['show', 'guide', '--links']); "
+    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_indexer.network.fetch')))"
+    import subprocess
+    import sys
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -1,0 +1,74 @@
+"""Which links a text holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capdisc_indexer.markdown.links import links
+
+
+def _targets(text: str) -> list[str]:
+    return [link.target for link in links(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("See [a](x.md) and [b](y.md#part).", ["x.md", "y.md#part"]),
+        ('[a](<with blank.md> "Title") [b](c.md \'t\') [c]( d.md )', ["with blank.md", "c.md", "d.md"]),
+        ("[a](wiki_(word).md) [b](un\\)balanced.md)", ["wiki_(word).md", "un)balanced.md"]),
+        ("[outer [inner] text](x.md)", ["x.md"]),
+        ("[![badge](b.svg)](x.md) ![image](i.png)", ["x.md"]),
+        ('[name]: ./ref.md "Title"\n   [other]: <with blank.md>', ["./ref.md", "with blank.md"]),
+        ("[^1]: a footnote", []),
+        ("<https://a.example/x> and https://b.example/y. (https://c.example)", [
+            "https://a.example/x", "https://b.example/y", "https://c.example",
+        ]),
+        ("- [ ] todo, [x](y.md)", ["y.md"]),
+        ("`[no](no.md)` ``[no](`no.md)`` ` [yes](yes.md)", ["yes.md"]),
+        ("```\n[no](no.md)\n```\n[yes](yes.md)\n~~~~\n[no](no.md)\n~~~\n", ["yes.md"]),
+        ("\\[no](no.md) \\\\[yes](yes.md)", ["yes.md"]),
+        ("[never](closed", []),
+        ("[a](b.md", []),
+        ("[a](javascript:alert(1)) <mailto:a@b.example>", ["javascript:alert(1)", "mailto:a@b.example"]),
+    ],
+)  # fmt: skip
+def test_links_are_found_where_a_reader_would_see_them(text, targets) -> None:
+    assert _targets(text) == targets
+
+
+def test_a_link_says_its_words_and_its_line() -> None:
+    (link,) = links("one\n\n[the guide](g.md)")
+    assert (link.text, link.target, link.line) == ("the guide", "g.md", 3)
+
+
+@given(st.text(alphabet="[]()<>`\\!\"' a:/#.\nhtps~", max_size=400))
+def test_any_text_can_be_walked_through(text) -> None:
+    for link in links(text):
+        assert 1 <= link.line <= text.count("\n") + 1
+        assert "\n" not in link.target
+
+
+@pytest.mark.parametrize("unit", ["](", "[", "[a](", "`", "[a](<", "<h:", '[a](b "', "[a]((", "https://", "[](", "\\["])
+def test_a_link_that_is_never_closed_is_looked_at_once(unit, monkeypatch) -> None:
+    """Counted in steps, not seconds: twice the text takes about twice the steps."""
+    import sys
+
+    def steps(size: int) -> int:
+        count = 0
+
+        def tracer(frame, event, arg):
+            nonlocal count
+            count += 1
+            return tracer
+
+        before = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            for _ in links(unit * size):
+                pass
+        finally:
+            sys.settrace(before)
+        return count
+
+    assert steps(400) <= 2.5 * steps(200) + 200
