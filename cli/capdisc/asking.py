@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capdisc import output, runtime
+from capdisc import output, runtime, streams
 from capdisc_indexer import encoders
 from capdisc_indexer.config import Config
 from capdisc_indexer.discover import MODES, discover
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import EncoderError, UsageError
 from capdisc_indexer.index import Index
+from capdisc_indexer.store.permissions import distrust
 from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.types import Query, Ranking
 
@@ -62,7 +63,10 @@ def opened(index_dir: Path | None) -> Iterator[Asked]:
     """The index that is meant here. Raises IndexStateError when there is none."""
     here = runtime.current()
     config = here.config()
-    with Index(here.index_dir(index_dir, config)) as index:
+    where = here.index_dir(index_dir, config)
+    with streams.native_hushed(), Index(where) as index:
+        if doubt := distrust(where):
+            output.notice(f"notice: {doubt}")
         yield Asked(here=here, config=config, index=index)
 
 

@@ -42,8 +42,21 @@ def lines(texts: Iterable[str]) -> None:
 
 def document(value: dict[str, Any]) -> None:
     """Print one JSON document with its version; control and format characters come out escaped."""
-    text = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=2, default=_plain)
-    result(UNSAFE.sub(_escaped, text))
+    _json(value, 2)
+
+
+def line(value: dict[str, Any]) -> None:
+    """Print one JSON document on a line of its own, for who reads them as they come."""
+    _json(value, None)
+
+
+def _json(value: dict[str, Any], indent: int | None) -> None:
+    result(json_text({"schema_version": SCHEMA_VERSION, **value}, indent))
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """The value as JSON, dataclasses as objects, with control and format characters escaped."""
+    return UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent, default=_plain))
 
 
 def _escaped(match: re.Match[str]) -> str:

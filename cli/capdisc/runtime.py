@@ -90,6 +90,23 @@ def stdin_text() -> str:
     return buffer.read().decode("utf-8", "replace") if buffer else sys.stdin.read()
 
 
+def stdin_bytes() -> bytes:
+    """All of stdin as it came."""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return buffer.read() if buffer else stdin_text().encode("utf-8", "replace")
+
+
+def keep_small() -> None:
+    """Let a process that lives long grow less: glibc gives every thread of the native libraries heaps of its own, which
+    made 508 MB of 60 builds; with two heaps it was 332. Other libraries know no such setting."""
+    import ctypes
+    from contextlib import suppress
+
+    heaps_at_most = -8  # M_ARENA_MAX
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(heaps_at_most, 2)
+
+
 def current() -> Runtime:
     """The runtime of this process."""
     home = Path(os.environ.get("HOME") or Path.home())

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.errors import DamagedIndexError, EncoderError
+from capdisc_indexer.errors import DamagedIndexError, EncoderError, IndexStateError
 from capdisc_indexer.ownership import collisions
-from capdisc_indexer.previous import Previous, load_previous, remember_scan, salvaged
+from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
 from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts
-from capdisc_indexer.store import generation, locks
+from capdisc_indexer.store import collecting, disk, generation, integrity, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding
 
 
@@ -26,26 +26,37 @@ def _silent(stage: str, done: int, total: int) -> None:
 def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progress: Progress = _silent) -> BuildReport:
     """Bring the index up to date with the folders; whatever happens, the last published generation stays as it was.
 
-    Raises BusyError when another process keeps writing, InputError for a root that does not exist.
+    Raises BusyError when another process keeps writing, InputError for a root that does not exist, IndexStateError
+    when the disk refuses or the index may not be written by this user.
     """
     started = time.monotonic()
-    generation.check_folder(index_dir)
-    with locks.writer(index_dir, options.lock_timeout_s):
-        last = load_previous(index_dir, options.rebuild, options.verify)
-        try:
-            report = _build(roots, index_dir, options, last, progress)
-        except DamagedIndexError as error:
-            # The last generation opened but did not hold what it promised: nothing of it is used.
-            anew = salvaged(index_dir, f"{error.message}: building it anew")
-            report = _build(roots, index_dir, options, anew, progress)
+    with disk.named(index_dir):
+        generation.check_folder(index_dir)
+        with locks.writer(index_dir, options.lock_timeout_s):
+            collecting.sweep(index_dir)
+            last = _allowed(load_previous(index_dir, options.rebuild, options.verify), options)
+            try:
+                report = _build(roots, index_dir, options, last, progress)
+            except DamagedIndexError as error:
+                # The last generation opened but did not hold what it promised: nothing of it is used.
+                anew = _allowed(salvaged(index_dir, error.message), options)
+                report = _build(roots, index_dir, options, anew, progress)
+            collecting.collect(index_dir, report.generation.number)
     return replace(report, seconds=time.monotonic() - started)
+
+
+def _allowed(last: Previous, options: BuildOptions) -> Previous:
+    """Raises IndexStateError where nothing of the last build can be used and that is not to be made good unasked."""
+    if last.reason and not options.may_rebuild:
+        raise IndexStateError(last.reason, integrity.REBUILD)
+    return last
 
 
 def _build(
     roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
 ) -> BuildReport:
     now_ns = time.time_ns()
-    changes = reconcile(roots, last.files, last.scanned_at_ns, options.verify, progress)
+    changes = reconcile(roots, last.files, last.scanned_at_ns, options, progress)
     name = options.encoder or last.encoder or encoders.SHIPPED
     encoder, degraded = _encoder(name, options.encoder_required)
     names = tuple(map(str, roots))
@@ -54,6 +65,9 @@ def _build(
         fresh, embedded, published = last.generation, 0, False
         remember_scan(index_dir, last, changes, now_ns)
     else:
+        if last.generation is not None:
+            # What is taken over gets new digests: a changed byte must not be among it.
+            check_digests(index_dir, last.generation)
         last = replace(last, roots=names)
         fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, progress)
         published = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,9 @@ SETTINGS: dict[str, Setting] = {
     "tier1_top_k": Setting(5, "CAPDISC_TIER1_TOP_K", "how many summaries"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
+    "validate.profile": Setting("spec", "CAPDISC_VALIDATE_PROFILE", "whose rules: see capdisc validate --help"),
+    "validate.select": Setting([], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them"),
+    "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out"),
 }
 
 
@@ -68,7 +71,7 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
     unknown: list[str] = []
     files = [path for path in (user_file, _workspace_file(workspace)) if path]
     for path in files:
-        for key, value in _table(path).items():
+        for key, value in _flat(_table(path)):
             name = _snake(key)
             if name in SETTINGS:
                 values[name] = _anchored(name, _typed(name, value, str(path)), _base(path))
@@ -104,6 +107,15 @@ def _table(path: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise InputError(f"{path}: tool.capdisc must be one table", "write [tool.capdisc], with single brackets")
     return table
+
+
+def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The keys with their values, those of an inner table of settings as `validate.select`."""
+    for key, value in table.items():
+        if isinstance(value, dict) and any(name.startswith(f"{_snake(key)}.") for name in SETTINGS):
+            yield from ((f"{key}.{inner}", each) for inner, each in value.items())
+        else:
+            yield key, value
 
 
 def _snake(key: str) -> str:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from capdisc_indexer.errors import CapdiscError, DamagedIndexError, EncoderError, InputError
+from capdisc_indexer.errors import EncoderError, IndexStateError, InputError
 
 
 def tantivy() -> Any:
     """The text engine."""
-    import tantivy
-
+    try:
+        import tantivy
+    except ImportError as error:
+        raise _unloadable("tantivy", error) from error
     return tantivy
 
 
@@ -26,23 +27,29 @@ def lancedb() -> Any:
     """The vector store; only building an index imports it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import lancedb
-
+        try:
+            import lancedb
+        except ImportError as error:
+            raise _unloadable("lancedb", error) from error
     return lancedb
 
 
 def pyarrow() -> Any:
     """Columns in memory, as the vector store wants them."""
-    import pyarrow
-
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise _unloadable("pyarrow", error) from error
     return pyarrow
 
 
 def numpy() -> Any:
     """Arrays; without the setting, importing it spins up threads that cost 50 ms of CPU."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import numpy
-
+    try:
+        import numpy
+    except ImportError as error:
+        raise _unloadable("numpy", error) from error
     return numpy
 
 
@@ -81,6 +88,14 @@ def matplotlib() -> Any:
     return matplotlib
 
 
+def watchdog() -> Any:
+    """Events of the file system; only watching imports it."""
+    import watchdog.events
+    import watchdog.observers
+
+    return watchdog
+
+
 def token_count() -> Callable[[str], int]:
     """The exact o200k_base counter of whichever tokenizer package this Python has a wheel for."""
     try:
@@ -96,16 +111,8 @@ def token_count() -> Callable[[str], int]:
     return exact
 
 
-@contextmanager
-def contained(what: str, hint: str, kind: type[CapdiscError] = DamagedIndexError) -> Iterator[None]:
-    """Turns whatever a native library throws, Rust panics included, into one typed error.
-
-    A panic arrives as a BaseException that is not an Exception; only the two that mean "stop" pass through.
-    """
-    try:
-        yield
-    except (CapdiscError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        reason = str(error).strip().splitlines()
-        raise kind(f"{what}: {reason[0] if reason else type(error).__name__}", hint) from error
+def _unloadable(name: str, error: ImportError) -> IndexStateError:
+    """numpy's own text is a page long; what the dynamic linker says of a library is one line."""
+    reason = str(error).strip().splitlines()[-1:] or ["unknown reason"]
+    what = f"the library {name} cannot be loaded: {reason[0]}"
+    return IndexStateError(what, "raise the limit on memory (ulimit -v), or reinstall capdisc")

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from capdisc_indexer.errors import IndexStateError, UsageError
+from capdisc_indexer.errors import CapdiscError, DamagedIndexError, IndexStateError, UsageError
 from capdisc_indexer.records import from_record
 from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.store import generation, locks
+from capdisc_indexer.store import generation, integrity, leases
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.matrix import Matrix
 from capdisc_indexer.types import Descriptor, Generation
@@ -29,14 +29,10 @@ class Index:
         self.folder = generation.folder(index_dir, self.generation.number)
         try:
             self.documents = Documents(self.folder / "text")
-        except BaseException:
-            os.close(self._lease)
-            raise
-        try:
             self.matrix = self._open_matrix()
             self._check_agreement()
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            self._leave(error)
             raise
 
     def __enter__(self) -> Index:
@@ -45,12 +41,24 @@ class Index:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._leave(error)
 
     def close(self) -> None:
         """Let the generation go."""
-        self.documents.close()
         os.close(self._lease)
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Let go. Raises DamagedIndexError when what nobody expected has its reason in files that have changed.
+
+        At open, the largest are compared by size alone; whatever a changed byte in them leads to ends here.
+        """
+        try:
+            unexpected = not isinstance(error, None | CapdiscError | OSError | KeyboardInterrupt | SystemExit)
+            if unexpected and (wrong := generation.verify_digests(self.index_dir, self.generation)):
+                what = f"the index is damaged: {self.folder / wrong[0]} does not match its digest"
+                raise DamagedIndexError(what, integrity.REBUILD) from error
+        finally:
+            self.close()
 
     def meta(self, name: str) -> Any:
         """One of the small JSON files that the build left beside the stores."""
@@ -100,7 +108,7 @@ class Index:
         counts = self.generation.counts
         rows = len(self.matrix) if self.matrix else 0
         if len(self.documents) != counts["capabilities"] or rows != counts["rows"]:
-            raise IndexStateError("the index is damaged: its stores do not agree", generation.REBUILD)
+            raise IndexStateError("the index is damaged: its stores do not agree", integrity.REBUILD)
 
 
 def _leased(index_dir: Path) -> tuple[Generation, int]:
@@ -111,7 +119,7 @@ def _leased(index_dir: Path) -> tuple[Generation, int]:
             found = generation.current(index_dir)
             if found is None:
                 raise IndexStateError(_NO_INDEX, _HOW)
-            handle = locks.lease(generation.folder(index_dir, found.number) / "LEASE")
+            handle = leases.lease(generation.folder(index_dir, found.number) / "LEASE")
         except PermissionError as error:
             raise IndexStateError(f"the index cannot be read: {error.filename}", "check its permissions") from error
         except (OSError, IndexStateError):

@@ -1,6 +1,7 @@
-"""Who owns an id: earlier roots win over later ones; inside one root both stay, told apart.
+"""Who owns an id: earlier roots win over later ones, and inside one root the file whose path comes first.
 
-Collections of skills use the same name in several folders, so there the later one is qualified by its folder.
+Collections of skills use the same name in several folders, so there the later one stays, qualified by its folder. A
+manifest declares its id, so that a second one is a mistake, or an attempt to be taken for the first: it is left out.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ def assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
     owners: dict[str, tuple[FileState, Claim]] = {}
     for file in order:
         state = files[file.path]
-        claims = [_decide(claim, state, file.relative, owners) for claim in state.claims]
+        claims = [_decide(claim, state, file, owners) for claim in state.claims]
         files[file.path] = state.with_claims(claims)
 
 
-def _decide(claim: Claim, state: FileState, relative: str, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
+def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
     owner = owners.get(claim.id)
     if owner is None:
         final = replace(claim, final=claim.id, status="indexed", other="")
@@ -32,8 +33,10 @@ def _decide(claim: Claim, state: FileState, relative: str, owners: dict[str, tup
         return replace(claim, final="", status="shadowed", other=owner[0].path)
     elif owner[0].content_hash == state.content_hash and owner[0].path != state.path:
         return replace(claim, final="", status="copy", other=owner[0].path)
+    elif file.format == "capability":
+        return replace(claim, final="", status="duplicate", other=owner[0].path)
     else:
-        final = replace(claim, final=_qualified(claim.id, relative, owners), status="indexed", other=owner[0].path)
+        final = replace(claim, final=_qualified(claim.id, file.relative, owners), status="indexed", other=owner[0].path)
     owners[final.final] = (state, final)
     return final
 
@@ -64,6 +67,9 @@ def collisions(files: Mapping[str, FileState]) -> list[Finding]:
                         "rename one of them, or remove the one that is not wanted",
                     )
                 )
+            elif claim.status == "duplicate":
+                message = f"{claim.id} is already defined by {claim.other}; this one is left out"
+                found.append(_collision("duplicate-id", state, claim, message, "rename one of them", Severity.ERROR))
             elif claim.other and claim.status == "indexed":
                 found.append(
                     _collision(
@@ -77,5 +83,7 @@ def collisions(files: Mapping[str, FileState]) -> list[Finding]:
     return found
 
 
-def _collision(code: str, state: FileState, claim: Claim, message: str, hint: str) -> Finding:
-    return Finding(code=code, severity=Severity.WARNING, message=message, hint=hint, path=state.path)
+def _collision(
+    code: str, state: FileState, claim: Claim, message: str, hint: str, severity: Severity = Severity.WARNING
+) -> Finding:
+    return Finding(code=code, severity=severity, message=message, hint=hint, path=state.path)

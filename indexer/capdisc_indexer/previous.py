@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import __version__, encoders, state
-from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.state import FileState
-from capdisc_indexer.store import generation
+from capdisc_indexer.store import durable, generation, integrity
 from capdisc_indexer.types import Generation
 
 # Beside the generations, replaced at will: when each file was last looked at. Losing it costs a read of every file.
@@ -21,13 +22,17 @@ _SCAN = "scan.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """The last generation with what it knew of the files; empty when there is none to trust, `notices` saying why."""
+    """The last generation with what it knew of the files; empty when there is none to trust, `reason` saying why.
+
+    The reason is empty, too, when there was none, or nothing of it is wanted. `notices` are what people should know.
+    """
 
     generation: Generation | None = None
     folder: Path | None = None
     files: Mapping[str, FileState] = field(default_factory=dict)
     scanned_at_ns: int = 0
     roots: tuple[str, ...] = ()
+    reason: str = ""
     notices: tuple[str, ...] = ()
     encoder: str = ""
 
@@ -39,27 +44,35 @@ def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) 
     """
     try:
         found = generation.current(index_dir)
-        if found is None:
-            return Previous()
-        if rebuild or (found.made_by, found.pieces) != (__version__, encoders.shipped_fingerprint()):
+        if found is None or rebuild:
             return salvaged(index_dir)
-        if verify and (wrong := generation.verify_digests(index_dir, found)):
-            raise IndexStateError(f"the index is damaged: {wrong[0]} does not match its digest")
+        if (found.made_by, found.pieces) != (__version__, encoders.shipped_fingerprint()):
+            # No notice: after every upgrade it is so, and means nothing.
+            return replace(salvaged(index_dir), reason=f"the index was made by another release, {found.made_by}")
+        if verify:
+            check_digests(index_dir, found)
         return _opened(index_dir, found)
     except IndexStateError as error:
-        return salvaged(index_dir, f"{error.message}: building it anew")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return salvaged(index_dir, f"the last index cannot be read ({type(error).__name__}): building it anew")
+        return salvaged(index_dir, error.message)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return salvaged(index_dir, f"the last index cannot be read ({type(error).__name__})")
 
 
-def salvaged(index_dir: Path, *notices: str) -> Previous:
+def check_digests(index_dir: Path, found: Generation) -> None:
+    """Raises DamagedIndexError unless every file of the generation holds what was published. Reads everything."""
+    if wrong := generation.verify_digests(index_dir, found):
+        raise DamagedIndexError(f"the index is damaged: {wrong[0]} does not match its digest", integrity.REBUILD)
+
+
+def salvaged(index_dir: Path, reason: str = "") -> Previous:
     """Nothing of the last build but what was asked of it: its roots and its encoder, as far as they can be read."""
     folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
     manifests = (_read(folder / "MANIFEST") for folder in folders)
     scans = (_read(folder / "meta" / "scan.json") for folder in folders)
     encoder = next((str(each["encoder"]) for each in manifests if each.get("encoder")), "")
     roots = next((tuple(map(str, each["roots"])) for each in scans if isinstance(each.get("roots"), list)), ())
-    return Previous(notices=notices, encoder=encoder, roots=roots)
+    notices = (f"{reason}: building it anew",) if reason else ()
+    return Previous(reason=reason, notices=notices, encoder=encoder, roots=roots)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -104,6 +117,6 @@ def remember_scan(index_dir: Path, last: Previous, changes: Changes, scanned_at_
         return
     stats = {path: one.stat for path, one in changes.files.items()}
     record = scan_record(last.roots, scanned_at_ns) | {"number": last.generation.number, "stats": stats}
-    fresh = index_dir / f".{_SCAN}.new"
-    fresh.write_text(json.dumps(record))
-    fresh.replace(index_dir / _SCAN)
+    # A full disk must not fail a run that had nothing to write.
+    with suppress(OSError):
+        durable.replace(index_dir / _SCAN, json.dumps(record).encode())

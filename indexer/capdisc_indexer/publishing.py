@@ -59,7 +59,6 @@ def publish(
             },
         }
         published = publication.publish(index_dir, folder, facts, publication.next_number(index_dir))
-    publication.collect(index_dir, published.number)
     return published, encoded.embedded
 
 

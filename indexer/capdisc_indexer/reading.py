@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
+from capdisc_indexer.check.examine import examine
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FileStat, FoundFile, content_hash, read_bytes
+from capdisc_indexer.sources.files import FileStat, FoundFile, content_hash, printable, read_bytes
 from capdisc_indexer.state import Claim, FileState
-from capdisc_indexer.types import Descriptor, Finding
+from capdisc_indexer.types import Descriptor, Finding, Severity
 
 # A file changed again within its time stamp's grain looks unchanged; only older stamps are believed.
 GRAIN_NS = 2_000_000_000
+# The finding about a file that may be half written, so that its last version still counts.
+UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"
-_TRANSIENT = frozenset({"unreadable", "vanished"})
+TRANSIENT = frozenset({"path-unreadable", "vanished"})
 
 
 class Reader:
-    """Reads and parses at most once what the scan shows as new or different."""
+    """Reads and parses at most once what the scan shows as new or different.
 
-    def __init__(self, old: Mapping[str, FileState], scanned_at_ns: int, verify: bool) -> None:
+    A file that fails to parse keeps its last version for `grace_s` seconds after it was written to: someone may be
+    writing still. `unfinished` names those files; they keep their old stamps, so that the next scan looks again.
+    """
+
+    def __init__(
+        self, old: Mapping[str, FileState], scanned_at_ns: int, verify: bool = False, grace_s: float = 0.0
+    ) -> None:
         self._old, self._scanned_at, self._verify = old, scanned_at_ns, verify
+        self._grace_ns = int(grace_s * 1e9)
         self._loaded: dict[str, tuple[Descriptor, ...]] = {}
+        self.unfinished: list[Finding] = []
         self.parsed = self.hashed = 0
 
     def has(self, path: str) -> bool:
@@ -42,7 +54,23 @@ class Reader:
         if known.stat == stat and self._settled(stat):
             return known
         self.hashed += 1
-        return replace(known, stat=stat) if known.content_hash == _content_hash(file) else self._parse(file, stat)
+        if known.content_hash == _content_hash(file):
+            return replace(known, stat=stat)
+        fresh = self._parse(file, stat)
+        return self._as_before(known) if self._half_written(known, fresh) else fresh
+
+    def _half_written(self, known: FileState, fresh: FileState) -> bool:
+        """Whether the file lost capabilities to an error so soon after a change that more of it may be on its way."""
+        lost = {claim.id for claim in known.claims} - {claim.id for claim in fresh.claims}
+        # The stamp of the last change to the inode: unlike that of its content, no program sets it back.
+        age_ns = time.time_ns() - max(fresh.stat[2::4])
+        failed = any(each.severity is Severity.ERROR for each in fresh.findings)
+        return bool(lost) and failed and 0 <= age_ns < self._grace_ns
+
+    def _as_before(self, known: FileState) -> FileState:
+        del self._loaded[known.path]
+        self.unfinished.append(_unfinished(known.path))
+        return known
 
     def _settled(self, stat: tuple[int, ...]) -> bool:
         return all(stamp < self._scanned_at - GRAIN_NS for stamp in (*stat[1::4], *stat[2::4]))
@@ -55,7 +83,7 @@ class Reader:
         if isinstance(data, Finding):
             self._loaded[file.path] = ()
             return FileState(path=file.path, root=file.root, stat=stat, content_hash=_UNREADABLE, findings=(data,))
-        loaded = source.load(file, data)
+        loaded = examine(file, source.load(file, data))
         self._loaded[file.path] = loaded.descriptors
         claims = tuple(Claim(id=descriptor.id) for descriptor in loaded.descriptors)
         return FileState(
@@ -70,7 +98,17 @@ class Reader:
 
 def _unread(known: FileState) -> bool:
     """Whether something could not be read the last time, so that it is tried again whatever the stamps say."""
-    return known.content_hash == _UNREADABLE or any(each.code in _TRANSIENT for each in known.findings)
+    return known.content_hash == _UNREADABLE or any(each.code in TRANSIENT for each in known.findings)
+
+
+def _unfinished(path: str) -> Finding:
+    return Finding(
+        code=UNFINISHED,
+        severity=Severity.INFO,
+        message="does not parse, and was changed a moment ago; its last version is kept for now",
+        hint="finish writing the file",
+        path=printable(path),
+    )
 
 
 def _stat(file: FoundFile) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.state import FileState
-from capdisc_indexer.types import Descriptor, Finding
+from capdisc_indexer.types import BuildOptions, Descriptor, Finding
 
 Progress = Callable[[str, int, int], None]
 
@@ -29,11 +29,15 @@ class Changes:
 
 
 def reconcile(
-    roots: Sequence[Path], old: Mapping[str, FileState], scanned_at_ns: int, verify: bool, progress: Progress
+    roots: Sequence[Path],
+    old: Mapping[str, FileState],
+    scanned_at_ns: int,
+    options: BuildOptions,
+    progress: Progress,
 ) -> Changes:
     """Every file's state now; `descriptors` holds, by final id, those whose document must be written again."""
     found = scan(roots)
-    reader = Reader(old, scanned_at_ns, verify)
+    reader = Reader(old, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
     for done, file in enumerate(found.files, 1):
         files[file.path] = reader.state(file)
@@ -54,7 +58,7 @@ def reconcile(
         files=files,
         descriptors={key: descriptors[key] for key in changed},
         digests={key: digests[key] for key in changed},
-        findings=found.findings,
+        findings=(*found.findings, *reader.unfinished),
         parsed=reader.parsed,
         hashed=reader.hashed,
     )

@@ -17,6 +17,8 @@ UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# Letters and symbols that are drawn as nothing: Hangul fillers, the empty Braille cell, joiners, variation selectors.
+_BLANK = re.compile("[\u115f\u1160\u3164\uffa0\u2800\u200c\u200d\u034f\u17b4\u17b5\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # The stemmer keeps the s of "PDFs" and "csvs": to it, a word needs a vowel before it can have a plural.
 _ACRONYM_PLURAL = re.compile(r"\b([b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{2,}|[A-Z]{2,})s\b")
 
@@ -34,6 +36,11 @@ STOP_WORDS = frozenset(
     what when where which while who whom whose why will with would you your yours
     """.split()
 )
+
+
+def visible(text: str) -> str:
+    """The text without blanks and without what shows nothing; empty when a reader sees nothing."""
+    return "".join(_BLANK.sub("", UNSAFE.sub("", text)).split())
 
 
 def one_line(text: str, limit: int = 0) -> str:

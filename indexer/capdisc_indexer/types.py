@@ -64,7 +64,7 @@ class Parameter:
 class Descriptor:
     """One capability, the same shape for every source format.
 
-    `id` is `kind:name`. `requires`, `composed_with` and `related` hold names or ids as written; they are resolved
+    `id` is `kind:name`, `warnings` the codes of what a reader should be wary of. `requires`, `composed_with` and `related` hold names or ids as written; they are resolved
     against the index when a query is answered, so that a capability may appear after the one that needs it.
     """
 
@@ -98,14 +98,17 @@ class Descriptor:
     extract: Mapping[str, Any] | None = None
     run: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What one file held: its capabilities and what was wrong with it."""
+    """What one file held: its capabilities and what was wrong with it. `parts` are the `sources.parts.Part`s behind
+    them, with those that came to nothing, for whoever checks more than a reader needs."""
 
     descriptors: tuple[Descriptor, ...] = ()
     findings: tuple[Finding, ...] = ()
+    parts: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,14 +225,19 @@ class Generation:
 class BuildOptions:
     """How to build: which encoder (None: the last build's), and how much of the last build to trust.
 
-    An encoder that cannot be loaded is an error when it is required; else searching goes by words alone.
+    Without `may_rebuild` an index that is damaged or of another version is an error instead of being built anew.
+
+    An encoder that cannot be loaded is an error when it is required; else searching goes by words alone. A file that
+    was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it may be half written.
     """
 
     encoder: str | None = None
     encoder_required: bool = False
     rebuild: bool = False
+    may_rebuild: bool = True
     verify: bool = False
     lock_timeout_s: float = 10.0
+    grace_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

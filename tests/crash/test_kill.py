@@ -13,7 +13,7 @@ import time
 import pytest
 
 from capdisc_indexer.index import Index
-from capdisc_indexer.store import generation, publication, vectors
+from capdisc_indexer.store import collecting, generation, vectors
 
 ROUNDS = int(os.environ.get("CAPDISC_KILLS", "12"))
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
@@ -55,7 +55,7 @@ def test_a_killed_writer_loses_nothing_and_blocks_nobody(hermetic, write_skill) 
     last = _index(root, index_dir)
     assert _published(last.communicate()[0]) >= acknowledged
     leftovers = [path.name for path in (index_dir / "gens").iterdir()]
-    assert len(leftovers) <= publication.KEPT
+    assert len(leftovers) <= collecting.KEPT
     assert not [name for name in leftovers if name.startswith(".tmp")]
 
 

@@ -231,13 +231,26 @@ def test_verify_without_a_difference_publishes_nothing(root, index_dir) -> None:
     assert (report.counts["parsed"], report.published) == (3, False)
 
 
-def test_manifests_with_companions_that_cannot_be_read_stay_apart(root, index_dir) -> None:
+def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_again(root, index_dir) -> None:
+    folder = root / "one" / "x"
+    folder.mkdir(parents=True)
+    (folder / "CAPABILITY.yaml").write_text("name: x\nkind: tool\ndescription: Half a tool.\n")
+    (folder / "SKILL.md").write_text("y" * 2_000_000)
+    first = build([root], index_dir, BuildOptions())
+    assert [each.code for each in first.findings if each.severity == "error"] == ["file-too-large"]
+    assert "tool:x" not in ids(index_dir)
+    assert build([root], index_dir, BuildOptions()).published is False
+
+
+def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, index_dir) -> None:
     for name in ("one", "two"):
         folder = root / name / "x"
         folder.mkdir(parents=True)
         (folder / "CAPABILITY.yaml").write_text(f"name: x\nkind: tool\ndescription: The {name} tool.\n")
-        (folder / "SKILL.md").write_text("y" * 2_000_000)
-    first = build([root], index_dir, BuildOptions())
-    assert first.counts["copies"] == 0
-    assert {"tool:x", "tool:x@two"} <= set(ids(index_dir))
-    assert build([root], index_dir, BuildOptions()).published is False
+        (root / name / "s").mkdir()
+        (root / name / "s" / "SKILL.md").write_text(f"---\nname: s\ndescription: The {name} skill.\n---\n")
+    report = build([root], index_dir, BuildOptions())
+    assert {"tool:x", "skill:s", "skill:s@two"} <= set(ids(index_dir))
+    assert "tool:x@two" not in ids(index_dir)
+    (taken,) = [each for each in report.findings if each.severity == "error"]
+    assert taken.code == "duplicate-id" and "one/x" in taken.message and "two/x" in taken.path

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from capdisc_indexer.build import build
-from capdisc_indexer.errors import BusyError, IndexStateError
+from capdisc_indexer.errors import BusyError, DamagedIndexError, IndexStateError
 from capdisc_indexer.index import Index
-from capdisc_indexer.store import generation, locks
+from capdisc_indexer.store import generation, integrity, locks
 from capdisc_indexer.types import BuildOptions
 
 
@@ -63,14 +63,53 @@ def test_damage_is_noticed_at_open_and_mended_by_the_next_build(built, victim, h
     assert len(Index(index_dir).documents) == 3
 
 
-def test_flipped_bytes_are_found_by_the_digests(built) -> None:
-    _, index_dir = built
-    path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
+def _flip(path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
-    path.chmod(0o600)
     path.write_bytes(bytes(data))
+
+
+@pytest.fixture
+def all_is_large(monkeypatch) -> None:
+    """Files are compared by size alone at open, as large ones are."""
+    monkeypatch.setattr(integrity, "CHECKED_BYTES", -1)
+
+
+def test_a_flipped_byte_in_a_file_that_is_not_large_is_found_at_open(built) -> None:
+    _, index_dir = built
+    _flip(next((generation.folder(index_dir, 1) / "text").glob("*.store")))
+    with pytest.raises(IndexStateError, match="digest") as caught:
+        Index(index_dir)
+    assert caught.value.hint == "run: capdisc index --rebuild"
+
+
+def test_a_flipped_byte_in_a_large_file_is_found_by_all_digests(built, all_is_large) -> None:
+    _, index_dir = built
+    path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
+    _flip(path)
     assert generation.verify_digests(index_dir, generation.current(index_dir)) == [f"text/{path.name}"]
+
+
+def test_what_a_flipped_byte_leads_to_is_blamed_on_it(built, all_is_large) -> None:
+    _, index_dir = built
+    _flip(generation.folder(index_dir, 1) / "meta" / "overview.json")
+    with pytest.raises(DamagedIndexError, match=r"overview\.json does not match"), Index(index_dir) as index:
+        index.meta("overview")
+
+
+def test_an_error_that_has_nothing_to_do_with_damage_stays_what_it_is(built) -> None:
+    _, index_dir = built
+    with pytest.raises(ZeroDivisionError), Index(index_dir):
+        raise ZeroDivisionError
+
+
+def test_flipped_bytes_are_not_taken_over_into_the_next_generation(built, all_is_large, write_skill) -> None:
+    root, index_dir = built
+    _flip(next((generation.folder(index_dir, 1) / "text").glob("*.store")))
+    write_skill(root, "delta")
+    report = build([root], index_dir, BuildOptions())
+    assert "digest" in report.degraded[0]
+    assert report.counts["parsed"] == 4
 
 
 def test_another_schema_version_is_rebuilt(built, monkeypatch) -> None:
@@ -137,9 +176,7 @@ def test_an_index_of_another_release_is_read_anew_from_its_files(built, monkeypa
 def test_verify_finds_flipped_bytes_and_builds_anew(built) -> None:
     root, index_dir = built
     path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(bytes(data))
+    _flip(path)
     report = build([root], index_dir, BuildOptions(verify=True))
     assert "digest" in report.degraded[0]
     assert generation.verify_digests(index_dir, report.generation) == []
@@ -147,7 +184,7 @@ def test_verify_finds_flipped_bytes_and_builds_anew(built) -> None:
 
 def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monkeypatch) -> None:
     root, index_dir = built
-    check, overtaken = generation._check_sizes, []
+    check, overtaken = integrity.check, []
 
     def slow(gen, files) -> None:
         if not overtaken:
@@ -157,7 +194,7 @@ def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monke
                 build([root], index_dir, BuildOptions())
         check(gen, files)
 
-    monkeypatch.setattr(generation, "_check_sizes", slow)
+    monkeypatch.setattr(integrity, "check", slow)
     with Index(index_dir) as index:
         assert index.generation.number == 3
 

@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from capdisc import options, output, runtime
+from capdisc import options, output, runtime, streams
 from capdisc.exit_codes import ExitCode
+from capdisc.roots import existing
 from capdisc_indexer.build import build
-from capdisc_indexer.config import Config
-from capdisc_indexer.errors import InputError
-from capdisc_indexer.previous import load_previous
 from capdisc_indexer.types import BuildOptions, BuildReport, Severity
 
 SHOWN_WARNINGS = 20
@@ -21,10 +19,16 @@ SHOWN_WARNINGS = 20
 def index(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="Folders or files to scan.")] = None,
     index_dir: options.IndexDir = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build anew, trusting nothing of the last index.")] = False,
+    rebuild: Annotated[
+        bool | None,
+        typer.Option(
+            help="Build anew, trusting nothing of the last index; or never: one that is damaged or of another release "
+            "is an error then. Without either: where it is needed."
+        ),
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Read every file, whatever its time stamp says.")] = False,
     encoder: options.EncoderName = None,
-    lock_timeout: Annotated[float | None, typer.Option(help="Seconds to wait for another writer.")] = None,
+    lock_timeout: options.LockTimeout = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print no warnings, only errors and the summary.")
     ] = False,
@@ -40,34 +44,20 @@ def index(
     here = runtime.current()
     config = here.config()
     where = here.index_dir(index_dir, config)
-    roots = [here.expand(path) for path in paths] if paths else _roots(here, config, where)
+    roots = [here.expand(path) for path in paths] if paths else existing(here, config, where)
     settings = BuildOptions(
         encoder=here.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
-        rebuild=rebuild,
+        rebuild=bool(rebuild),
+        may_rebuild=rebuild is not False,
         verify=verify,
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
     )
-    with output.progress(here.stderr_is_terminal and not json) as progress:
+    with streams.native_hushed(), output.progress(here.stderr_is_terminal and not json) as progress:
         report = build(roots, where, settings, progress)
     _print(report, where, json, quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
-
-
-def _roots(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
-    """The configured and conventional folders that exist; those of the last run when there are none."""
-    for path in here.configured(config):
-        if not path.exists():
-            output.notice(f"notice: {path} does not exist (from {config.origins['roots']})")
-    found = [path for _, path in here.roots(config) if path.exists()]
-    if not found:
-        found = [Path(root) for root in load_previous(where).roots if Path(root).exists()]
-    if not found:
-        raise InputError(
-            "there is nothing to index here", "name a folder: capdisc index PATH, or start one: capdisc init"
-        )
-    return list(dict.fromkeys(found))
 
 
 def _print(report: BuildReport, where: Path, json: bool, quiet: bool) -> None:

@@ -67,6 +67,8 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
         printed.append(f"{rank:2}  {label}  {output.safe(description)}")
         if hit.via:
             printed.append(output.dim(f"    required by {output.safe(hit.via)}", asked.here.colour))
+        if wary := heads[hit.id].get("warnings"):
+            printed.append(output.dim(f"    look at it before use: {', '.join(wary)}", asked.here.colour))
         if hit.copies:
             printed.append(output.dim(f"    near copies: {output.listed(hit.copies)}", asked.here.colour))
         if explain:
@@ -136,5 +138,7 @@ def _hit(asked: asking.Asked, hit: Hit, head: dict[str, Any]) -> dict[str, Any]:
         "risk": head.get("risk", ""),
         "confirm": head.get("confirm", False),
         "path": head["source"]["path"],
+        "root": head["source"]["root"],
+        "warnings": head.get("warnings", []),
         "signals": hit.signals,
     }

@@ -9,16 +9,17 @@ from capdisc_indexer.sources.casing import misnamed
 from capdisc_indexer.sources.companions import Companions, read_companions
 from capdisc_indexer.sources.decoding import decode, mark_finding
 from capdisc_indexer.sources.fields import Fields
-from capdisc_indexer.sources.files import FoundFile, content_hash
+from capdisc_indexer.sources.files import FoundFile, content_hash, source_ref
 from capdisc_indexer.sources.manifest import descriptor
 from capdisc_indexer.sources.manifest_fields import FIELDS
 from capdisc_indexer.sources.nodes import ListNode, MapNode, Node
+from capdisc_indexer.sources.parts import Part
 from capdisc_indexer.sources.repair import CERTAIN, read_leniently
 from capdisc_indexer.types import Finding, Loaded, Severity, SourceRef
 
 
 def load(file: FoundFile, data: bytes) -> Loaded:
-    """The file's capabilities, from one document, several, or a `capabilities:` list, and what is wrong with them.
+    """The file's capability, or those of its `capabilities:` list, and what is wrong with them.
 
     A capability with an error is left out and the others of the file stay. The files beside the manifest belong to
     its only capability; where there are several, they are part of the digest and of no capability.
@@ -28,20 +29,21 @@ def load(file: FoundFile, data: bytes) -> Loaded:
         return Loaded(findings=(text,))
     documents, findings = read_leniently(text, file.path, 1, CERTAIN)
     noted = [*mark_finding(data, file.path), *misnamed(file), *findings]
+    if len(documents) > 1:
+        return Loaded(findings=(*noted, _several(file.path, documents[1])))
     nodes = [node for document in documents for node in _capabilities(document)]
     if not nodes:
         return Loaded(findings=(*noted, *(_empty(file.path) if not _refused(noted) else ())))
     companions = read_companions(file)
-    source = SourceRef(
-        path=file.path, format=file.format, content_hash=content_hash(data, companions.data), root=file.root
-    )
+    source = source_ref(file, content_hash(data, companions.data))
     if len(nodes) == 1:
         loaded = _one(nodes[0], file, source, companions)
         return replace(loaded, findings=(*noted, *companions.findings, *loaded.findings))
     parts = [_one(node, file, replace(source, pointer=str(index)), Companions()) for index, node in enumerate(nodes)]
     return Loaded(
-        descriptors=tuple(descriptor for part in parts for descriptor in part.descriptors),
-        findings=(*noted, *_unused(file), *(finding for part in parts for finding in part.findings)),
+        descriptors=tuple(descriptor for one in parts for descriptor in one.descriptors),
+        parts=tuple(part for one in parts for part in one.parts),
+        findings=(*noted, *_unused(file), *(finding for one in parts for finding in one.findings)),
     )
 
 
@@ -61,7 +63,17 @@ def _one(node: Node, file: FoundFile, source: SourceRef, companions: Companions)
         return Loaded(findings=(_finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line),))
     fields = Fields(node, file.path, FIELDS)
     capability = descriptor(fields, file, source, companions)
-    return Loaded(descriptors=() if fields.has_error else (capability,), findings=tuple(fields.findings))
+    kept = None if fields.has_error or _refused(companions.findings) else capability
+    part = Part(
+        node=node,
+        descriptor=kept,
+        # What the manifest names as its content, or what lies beside it.
+        body=companions.body or ("" if fields.value("content") is None else capability.content),
+        body_path=companions.body_path or file.path,
+        schema=companions.schema,
+        schema_path=companions.schema_path,
+    )
+    return Loaded(descriptors=(kept,) if kept else (), findings=tuple(fields.findings), parts=(part,))
 
 
 def _refused(findings: Iterable[Finding]) -> bool:
@@ -71,6 +83,12 @@ def _refused(findings: Iterable[Finding]) -> bool:
 def _empty(path: str) -> tuple[Finding, ...]:
     hint = "write name, kind and description, each on a line of its own"
     return (_finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1),)
+
+
+def _several(path: str, second: Node) -> Finding:
+    """Readers differ in which of several documents they take, so a reviewer could be shown another than is used."""
+    message, hint = "the file holds several documents", "write one, or a list: capabilities: [...]"
+    return _finding(path, Severity.ERROR, "yaml-multi-document", message, hint, second.line)
 
 
 def _unused(file: FoundFile) -> tuple[Finding, ...]:

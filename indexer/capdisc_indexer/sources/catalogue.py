@@ -5,7 +5,7 @@ A line has the keys of a CAPABILITY.yaml. It may also give any id, a flat list o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from capdisc_indexer.sources.casing import misnamed
@@ -13,11 +13,12 @@ from capdisc_indexer.sources.catalogue_fields import FIELDS, identity, shaped
 from capdisc_indexer.sources.companions import Companions
 from capdisc_indexer.sources.decoding import mark_finding, wide_finding
 from capdisc_indexer.sources.fields import Fields
-from capdisc_indexer.sources.files import FoundFile, content_hash
+from capdisc_indexer.sources.files import FoundFile, content_hash, source_ref
 from capdisc_indexer.sources.json_lines import Line, json_lines
 from capdisc_indexer.sources.manifest import descriptor
 from capdisc_indexer.sources.nodes import MapNode, from_json
-from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity, SourceRef
+from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
 
 # A file that is no catalogue at all has something wrong in every line; nobody reads more than this.
 MAX_FINDINGS = 100
@@ -32,12 +33,26 @@ def load(file: FoundFile, data: bytes) -> Loaded:
     if wide := wide_finding(data, file.path):
         return Loaded(findings=(wide,))
     parts = [one if isinstance(one, Finding) else _capability(one, file) for one in json_lines(data, file.path)]
-    descriptors, repeated = _first_of_each([one for one in parts if isinstance(one, _Made)], file.path)
+    made = [one for one in parts if isinstance(one, _Made)]
+    descriptors, repeated = _first_of_each(made, file.path)
     findings = [found for one in parts for found in ([one] if isinstance(one, Finding) else one.findings)]
     findings = sorted([*findings, *repeated], key=lambda one: one.line)
     if not descriptors and not findings:
         findings = [_finding(file.path, 1, "jsonl-empty", "the file holds no capability", "write one on each line")]
-    return Loaded(descriptors=descriptors, findings=(*mark_finding(data, file.path), *misnamed(file), *_most(findings)))
+    kept = {id(each) for each in descriptors}
+    return Loaded(
+        descriptors=descriptors,
+        findings=(*mark_finding(data, file.path), *misnamed(file), *_most(findings)),
+        parts=tuple(_part(one, file.path, kept) for one in made if one.node is not None),
+    )
+
+
+def _part(one: _Made, path: str, kept: Collection[int]) -> Part:
+    return Part(
+        node=one.node or MapNode({}, one.line, 1),
+        descriptor=one.descriptor if id(one.descriptor) in kept else None,
+        body_path=path,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,7 @@ class _Made:
     line: int
     descriptor: Descriptor | None
     findings: tuple[Finding, ...]
+    node: MapNode | None = None
 
 
 def _capability(line: Line, file: FoundFile) -> _Made:
@@ -57,11 +73,9 @@ def _capability(line: Line, file: FoundFile) -> _Made:
         return _Made(line.number, None, (wrong,))
     fields = Fields(node, file.path, FIELDS)
     given = identity(line.value, fields)
-    source = SourceRef(
-        path=file.path, format=file.format, pointer=given, content_hash=content_hash(line.raw), root=file.root
-    )
+    source = source_ref(file, content_hash(line.raw), given)
     made = descriptor(fields, file, source, Companions(), given)
-    return _Made(line.number, None if fields.has_error else made, tuple(fields.findings))
+    return _Made(line.number, None if fields.has_error else made, tuple(fields.findings), node)
 
 
 def _first_of_each(made: Sequence[_Made], path: str) -> tuple[tuple[Descriptor, ...], list[Finding]]:

@@ -21,12 +21,14 @@ class Companions:
 
     schema: Mapping[str, Json] | None = None
     body: str = ""
+    body_path: str = ""
+    schema_path: str = ""
     data: tuple[bytes, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
 def read_companions(file: FoundFile) -> Companions:
-    """What lies beside the manifest. A companion that cannot be used is a warning, and the manifest stands alone."""
+    """What lies beside the manifest. A companion that cannot be used is an error: the manifest says half without it."""
     found = Companions()
     for companion in file.companions:
         is_schema = companion.path.lower().endswith(".json")
@@ -39,12 +41,16 @@ def read_companions(file: FoundFile) -> Companions:
 
 def _with_schema(found: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
     schema = data if isinstance(data, Finding) else read_schema(data, companion.path)
-    return _noted(found, schema) if isinstance(schema, Finding) else replace(found, schema=schema)
+    return (
+        _noted(found, schema)
+        if isinstance(schema, Finding)
+        else replace(found, schema=schema, schema_path=companion.path)
+    )
 
 
 def _with_body(found: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
     body = data if isinstance(data, Finding) else body_of(data, companion.path)
-    return _noted(found, body) if isinstance(body, Finding) else replace(found, body=body)
+    return _noted(found, body) if isinstance(body, Finding) else replace(found, body=body, body_path=companion.path)
 
 
 def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
@@ -58,5 +64,4 @@ def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
 
 
 def _noted(found: Companions, finding: Finding) -> Companions:
-    warning = replace(finding, severity=Severity.WARNING, message=f"not used: {finding.message}")
-    return replace(found, findings=(*found.findings, warning))
+    return replace(found, findings=(*found.findings, finding))

@@ -1,4 +1,4 @@
-"""The long text of a capability: given in place, or in a file that must lie inside the scanned folder."""
+"""The long text of a capability: given in place, or in a file that must lie inside the capability's own folder."""
 
 # Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000 folders takes long.
 # ruff: noqa: PTH118, PTH120
@@ -17,7 +17,9 @@ from capdisc_indexer.types import Finding, Severity
 MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 
-_TEXT_FILE = re.compile(r"\.(md|markdown|txt)\Z", re.IGNORECASE)
+_TEXT_FILE = re.compile(r"\.(md|markdown|txt)(:.*)?\Z", re.IGNORECASE)
+_ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 # Home folders, variables, percent escapes, Windows separators and anything with a scheme or drive before a colon.
 _ELSEWHERE = re.compile(r"[/~$%]|[^/]*[\\%]|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
@@ -26,17 +28,17 @@ def text_or_file(value: str, file: FoundFile) -> str | Finding:
     """The value itself, or the body of the file that it names, looked for beside the manifest."""
     if not _is_path(value, file):
         return value
-    if _ELSEWHERE.match(value):
+    if _ELSEWHERE.match(value) or _DEVICE.fullmatch(value) or "\n" in value:
         return _escape(value)
     path = os.path.join(os.path.dirname(file.path), value)
     try:
         resolved = os.path.realpath(path, strict=True)
     except OSError as error:
         # What lies outside is refused by its name alone, so that no answer tells whether it exists.
-        if not inside(os.path.normpath(path), [file.root]):
+        if not inside(os.path.normpath(path), [os.path.dirname(file.path)]):
             return _escape(value)
         return _refused("path-missing", f"{value[:200]} cannot be read: {error.strerror}", "correct the path")
-    if not inside(resolved, [os.path.realpath(file.root)]):
+    if not inside(resolved, [os.path.dirname(file.resolved), os.path.realpath(os.path.dirname(file.path))]):
         return _escape(value)
     data = read_path(path, resolved, MAX_FILE_BYTES)
     return data if isinstance(data, Finding) else body_of(data, path)
@@ -63,20 +65,24 @@ def clip(text: str) -> str:
 
 
 def _is_path(value: str, file: FoundFile) -> bool:
-    if not value or "\n" in value:
+    if not value or len(value) > 4_096 or ("\n" in value and (" " in value or len(value) > 256)):
         return False
     if value.startswith(("./", "../", "/", "~/")):
         return True
     if " " not in value:
-        return bool("/" in value or "\\" in value or _TEXT_FILE.search(value) or value.lower().startswith("file:"))
+        spelt = "/" in value or "\\" in value or value.lower().startswith("file:") or _DEVICE.fullmatch(value)
+        return bool(spelt or _TEXT_FILE.search(value) or _ESCAPED.search(value) or _is_there(value, file))
     # A sentence may end in a file's name; with blanks inside, only a file that is there counts.
-    beside = os.path.join(os.path.dirname(file.path), value)
-    return bool(_TEXT_FILE.search(value)) and len(value) < 1000 and os.path.lexists(beside)
+    return bool(_TEXT_FILE.search(value)) and _is_there(value, file)
+
+
+def _is_there(value: str, file: FoundFile) -> bool:
+    return len(value) < 256 and "\n" not in value and os.path.lexists(os.path.join(os.path.dirname(file.path), value))
 
 
 def _escape(value: str) -> Finding:
-    message = f"{value[:200]} leads out of the scanned folder; not read"
-    return _refused("path-escape", message, "put the text into a file below the scanned folder")
+    message = f"{value[:200]} leads out of the capability's own folder; not read"
+    return _refused("path-escape", message, "put the text into a file inside that folder")
 
 
 def _refused(code: str, message: str, hint: str) -> Finding:

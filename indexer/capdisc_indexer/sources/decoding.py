@@ -37,11 +37,16 @@ def wide_finding(data: bytes, path: str) -> Finding | None:
 
 
 def mark_finding(data: bytes, path: str) -> tuple[Finding, ...]:
-    """A notice where the file begins with a UTF-8 byte order mark: read past here, refused by some other readers."""
-    if not data.startswith(b"\xef\xbb\xbf"):
-        return ()
-    message, hint = "the file begins with a byte order mark", "save it as UTF-8 without a mark"
-    return (Finding(code="byte-order-mark", severity=Severity.INFO, message=message, hint=hint, path=path),)
+    """A notice where the file begins with a UTF-8 byte order mark, or ends its lines in two ways: both are read past
+    here, and the first is refused by some other readers."""
+    found = []
+    if data.startswith(b"\xef\xbb\xbf"):
+        message, hint = "the file begins with a byte order mark", "save it as UTF-8 without a mark"
+        found.append(Finding(code="byte-order-mark", severity=Severity.INFO, message=message, hint=hint, path=path))
+    if 0 < data.count(b"\r\n") < data.count(b"\n"):
+        message, hint = "some lines end with CR LF and some with LF", "save it with one kind of line end"
+        found.append(Finding(code="line-ends-mixed", severity=Severity.INFO, message=message, hint=hint, path=path))
+    return tuple(found)
 
 
 def _wide_encoding(data: bytes) -> str:

@@ -9,6 +9,7 @@ from capdisc_indexer.sources.nodes import Entry, Json, ListNode, MapNode, Node, 
 from capdisc_indexer.types import Finding, Severity
 
 MAX_ITEMS = 64
+REFUSED_ITEMS = 1_024  # nobody writes that many by hand
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -130,6 +131,17 @@ class Fields:
             self.warn(field, "ambiguous-scalar", message, "put the value in quotes")
         return node.value.strip()
 
+    def required(self, field: str, hint: str) -> str:
+        """The text; an error where there is none, one for each mistake."""
+        node = self.value(field)
+        if node is not None and not isinstance(node, TextNode):
+            self.error(field, "field-type", f"{self.key(field)} is not text", hint)
+            return ""
+        text = self.text(field)
+        if not text:
+            self.error(field, "field-missing", f"the field {field} is missing or empty", hint)
+        return text
+
     def texts(self, field: str, separators: str = ",") -> tuple[str, ...]:
         """The list's texts without blanks, empty ones and repetitions; one text is split at `separators`."""
         node = self.value(field)
@@ -149,7 +161,8 @@ class Fields:
         unique = tuple(dict.fromkeys(stripped for item in items if (stripped := " ".join(item.split()))))
         if len(unique) > MAX_ITEMS:
             message = f"{self.key(field)} has {len(unique)} items; the first {MAX_ITEMS} are read"
-            self.warn(field, "too-many-items", message, "keep the telling ones")
+            severity = Severity.ERROR if len(unique) > REFUSED_ITEMS else Severity.WARNING
+            self.note(field, severity, "too-many-items", message, "keep the telling ones")
         return unique[:MAX_ITEMS]
 
     def flag(self, field: str, default: bool = False) -> bool:

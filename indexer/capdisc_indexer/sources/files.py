@@ -9,7 +9,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from capdisc_indexer.types import Finding, Severity
+from capdisc_indexer.types import Finding, Severity, SourceRef
 
 # Opening a folder as a mere handle needs no read permission on it, as is usual for the folders above a home.
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -78,12 +78,19 @@ def unreadable(path: str, error: OSError) -> Finding:
     if isinstance(error, FileNotFoundError):
         return _finding("vanished", Severity.WARNING, path, "is gone since the scan", "run the command again")
     reason = error.strerror or "unknown error"
-    return _finding("unreadable", Severity.ERROR, path, f"cannot be read: {reason}", "check its permissions")
+    return _finding("path-unreadable", Severity.ERROR, path, f"cannot be read: {reason}", "check its permissions")
 
 
 def not_a_file(path: str) -> Finding:
     """The finding for a folder, pipe, socket or device where a file is due."""
     return _finding("path-not-file", Severity.ERROR, path, "is not a regular file", "put a regular file in its place")
+
+
+def source_ref(file: FoundFile, digest: str, pointer: str = "") -> SourceRef:
+    """Where a capability of this file comes from, as text that can be stored and printed."""
+    return SourceRef(
+        path=printable(file.path), format=file.format, pointer=pointer, content_hash=digest, root=printable(file.root)
+    )
 
 
 def printable(path: str) -> str:
@@ -114,7 +121,7 @@ def _open_without_links(resolved: str) -> int:
 def _open_problem(path: str, error: OSError) -> Finding:
     if error.errno == errno.ELOOP:
         hint = "run the command again once the folder is at rest"
-        return _finding("symlink-escape", Severity.ERROR, path, "became a link after the scan; not read", hint)
+        return _finding("symlink", Severity.ERROR, path, "became a link after the scan; not read", hint)
     # A socket cannot be opened at all; the error for it is ENXIO (Linux) or EOPNOTSUPP (BSD).
     return not_a_file(path) if error.errno in {errno.ENXIO, errno.EOPNOTSUPP} else unreadable(path, error)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,14 @@ from capdisc_indexer.sources import SOURCES, Source, source_for
 from capdisc_indexer.sources.casing import twin_warning, twins
 from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
 from capdisc_indexer.sources.links import target
+from capdisc_indexer.text import UNSAFE
 from capdisc_indexer.types import Finding, Severity
+
+# Part by part: what shells, Windows and options are made of, blanks at the ends, names of devices.
+_ODD = re.compile(
+    r"[\x00-\x1f\x7f<>:\"|?*\\$`;&%!{}]|(?:^|/)[-~ ]|[ .](?:/|$)|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,10 @@ def files_of(
     findings = [twin_warning(printable(os.path.join(folder.path, name)), winner) for name, winner in lost.items()]
     wanted = [entry for entry in entries if (entry.name in named or entry.name.lower() in owned)]
     for entry in wanted:
-        if entry.name in lost or _is_folder(entry) or not _readable_name(folder, entry.name, findings):
+        if entry.name in lost or _is_folder(entry):
             continue
+        if entry.name in named:
+            _noted_name(folder, entry.name, findings)
         if status := _status(folder, entry, allowed, findings):
             if entry.name.lower() in owned:
                 beside.append(status)
@@ -138,22 +148,28 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
 
 
-def _readable_name(folder: Folder, name: str, findings: list[Finding]) -> bool:
-    """Whether the path can be stored as text; a path with control characters can, with a warning."""
+def _noted_name(folder: Folder, name: str, findings: list[Finding]) -> None:
+    """Notes a path that other systems, shells or readers of a list take for something else."""
     relative = folder.relative + name
-    if relative.isprintable():
-        return True
+    if relative.isascii() and not _ODD.search(relative):
+        return
     shown = printable(relative)
-    is_text = shown == relative
-    if not is_text or any(ord(character) < 32 or 127 <= ord(character) < 160 for character in relative):
-        reason = "holds control characters" if is_text else "is not UTF-8; the file is not read"
+    what = _oddity(relative, shown)
+    if what:
         findings.append(
             Finding(
                 code="path-character",
-                severity=Severity.WARNING if is_text else Severity.ERROR,
-                message=f"the path {shown!r} {reason}",
+                severity=Severity.WARNING,
+                message=f"the path {shown[:200]!r} {what}",
                 hint="rename the folder",
                 path=printable(os.path.join(folder.path, name)),
             )
         )
-    return is_text
+
+
+def _oddity(relative: str, shown: str) -> str:
+    if shown != relative:
+        return "is not UTF-8"
+    if UNSAFE.search(relative) or "\n" in relative or "\t" in relative:
+        return "holds control or hidden characters"
+    return "holds what means something to shells or to other systems" if _ODD.search(relative) else ""

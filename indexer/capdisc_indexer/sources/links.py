@@ -18,19 +18,19 @@ def inside(resolved: str, roots: Iterable[str]) -> bool:
     return any(resolved == root or resolved.startswith(root.rstrip("/") + "/") for root in roots)
 
 
-def target(path: str, roots: Iterable[str]) -> str | Finding:
+def target(path: str, roots: Iterable[str], severity: Severity = Severity.ERROR) -> str | Finding:
     """The real path behind a link, or the reason why it is not followed."""
     try:
         resolved = os.path.realpath(path, strict=True)
     except OSError as error:
         reason = error.strerror or "unknown error"
-        return _refused("symlink-broken", path, f"is a link that leads nowhere: {reason}", "repair or remove the link")
+        return _refused(severity, path, f"is a link that leads nowhere: {reason}", "repair or remove the link")
     if inside(resolved, roots):
         return resolved
     hint = "scan the target's folder as well, or put the file itself here"
-    return _refused("symlink-escape", path, "is a link that leads out of the scanned folders; not read", hint)
+    return _refused(severity, path, "is a link that leads out of the scanned folders; not read", hint)
 
 
-def _refused(code: str, path: str, message: str, hint: str) -> Finding:
+def _refused(severity: Severity, path: str, message: str, hint: str) -> Finding:
     text = f"{printable(os.path.basename(path))} {message}"
-    return Finding(code=code, severity=Severity.WARNING, message=text, hint=hint, path=printable(path))
+    return Finding(code="symlink", severity=severity, message=text, hint=hint, path=printable(path))

@@ -10,9 +10,10 @@ from capdisc_indexer.sources.edges import edges
 from capdisc_indexer.sources.fields import Fields
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.manifest_fields import EXTRA, warn_of_unknown
-from capdisc_indexer.sources.naming import MAX_NAME, clean_name, is_plain_name, is_secret_name
-from capdisc_indexer.sources.nodes import Json
+from capdisc_indexer.sources.naming import MAX_NAME, clean_name, is_secret_name, name_problem
+from capdisc_indexer.sources.nodes import Json, TextNode
 from capdisc_indexer.sources.schema import parameters
+from capdisc_indexer.text import visible
 from capdisc_indexer.types import Descriptor, Finding, Severity, SourceRef
 
 DEFAULT_CATEGORY = "general"
@@ -92,19 +93,19 @@ def descriptor(
 
 
 def _required(fields: Fields, field: str) -> str:
-    text = fields.text(field)
-    if not text:
-        fields.error(field, "field-missing", f"the field {field} is missing or empty", f"add a line {field}: ...")
+    text = fields.required(field, f"add a line {field}: ...")
+    if text and not visible(text):
+        fields.error(field, "field-empty", f"the {field} shows nothing", "write it in letters")
     return text
 
 
 def _name(fields: Fields) -> str:
-    name = clean_name(_required(fields, "name"))
-    if name and not is_plain_name(name):
-        hint = "use letters, digits and - _ . /"
-        fields.error("name", "field-value", f"the name {name[:MAX_NAME]!r} holds other characters", hint)
+    written = _required(fields, "name")
+    name = clean_name(written)
+    if name and (problem := name_problem(written)):
+        fields.error("name", problem.code, problem.message, "use letters, digits and - _ . /")
     elif len(name) > MAX_NAME:
-        fields.warn("name", "field-too-long", f"the name has more than {MAX_NAME} characters", "shorten it")
+        fields.warn("name", "name-too-long", f"the name has more than {MAX_NAME} characters", "shorten it")
     return name
 
 
@@ -114,7 +115,7 @@ def _kind(fields: Fields) -> str:
         fields.error("kind", "field-value", f"the kind {kind[:64]!r} is not one word", "write a word such as tool")
     elif kind and kind not in KINDS:
         hint = "known kinds: " + ", ".join(sorted(KINDS))
-        fields.warn("kind", "field-value", f"the kind {kind} is unknown; it is kept", hint)
+        fields.error("kind", "field-value", f"the kind {kind} is unknown", hint)
     return kind
 
 
@@ -163,7 +164,10 @@ def _risk(fields: Fields) -> str:
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
     # A line of a catalogue holds its text itself; a manifest has it, or a file with it, beside itself.
     beside = fields.text("text") or companions.body.strip("\n")
-    text = _file_text(fields, "content", file) if fields.value("content") else beside
+    given = fields.value("content")
+    if isinstance(given, TextNode) and not given.value.strip():
+        fields.error("content", "field-empty", f"{fields.key('content')} is empty", "name a file, or leave the key out")
+    text = _file_text(fields, "content", file) if given else beside
     kept = clip(text)
     if len(kept) < len(text):
         message = f"the content has {len(text)} characters; the first {len(kept)} are kept"

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
+from types import MappingProxyType
 
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
 
+# What is drawn alike, beyond what Unicode's own normal forms fold: Cyrillic and Greek letters.
+_DRAWN = (
+    "аa еe оo рp сc уy хx іi јj ѕs һh ԁd ԛq ԝw кk тt мm нh вb АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЈJ ЅS "
+    "οo αa νv ρp τt υu κk ιi ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX"
+)
+LOOKALIKES = MappingProxyType(str.maketrans({pair[0]: pair[1] for pair in _DRAWN.split()}))
+
 _NAME = re.compile(r"[\w./ -]+")
+_SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
+_HARMFUL = re.compile(r"^[./~-]|\.\.|[$`|;<>\\\"*?{}\x00-\x1f\x7f]|[^\w\s!-~]")
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,127}")
 
 
@@ -23,6 +34,46 @@ def is_plain_name(name: str) -> bool:
     (True, False, False)
     """
     return bool(_NAME.fullmatch(name)) and not name.startswith((".", "/")) and ".." not in name
+
+
+@dataclass(frozen=True, slots=True)
+class NameProblem:
+    """Why a name cannot be one; `is_harmful` where a careless program would do something with it."""
+
+    code: str
+    message: str
+    is_harmful: bool = True
+
+
+def name_problem(written: str) -> NameProblem | None:
+    """What keeps this text from being a name: characters of paths, shells and markup, or letters that pass for others.
+
+    >>> name_problem("caf\u00e9-menu"), name_problem("p\u0430ypal").code, name_problem("\uff30\uff24\uff26").code
+    (None, 'confusable-name', 'field-value')
+    """
+    name = clean_name(written)
+    if not is_plain_name(name):
+        message = f"the name {name[:MAX_NAME]!r} holds other characters than letters, digits and - _ . /"
+        return NameProblem("field-value", message, bool(_HARMFUL.search(name)))
+    if name != " ".join(unicodedata.normalize("NFC", written).split()):
+        return NameProblem("field-value", "the name is written with letters in another form, such as full-width ones")
+    if len(scripts(name)) > 1:
+        return NameProblem("confusable-name", f"the name mixes letters of {' and '.join(sorted(scripts(name)))}")
+    if not name.isascii() and name.translate(LOOKALIKES).isascii():
+        return NameProblem("confusable-name", "every letter of the name passes for a Latin one")
+    return None
+
+
+def scripts(name: str) -> set[str]:
+    """Which of the scripts whose letters are taken for each other the name uses; one without non-ASCII letters: none.
+
+    >>> scripts("plain"), sorted(scripts("p\u0430ypal"))
+    (set(), ['Cyrillic', 'Latin'])
+    """
+    if name.isascii():
+        return set()
+    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in name if letter.isalpha()}
+    return {name.capitalize() for name in names if name in _SCRIPTS}
 
 
 def is_secret_name(text: str) -> bool:

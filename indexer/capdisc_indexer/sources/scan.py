@@ -12,6 +12,7 @@ from pathlib import Path
 
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.casing import path_twins
 from capdisc_indexer.sources.files import FoundFile, not_a_file, printable, unreadable
 from capdisc_indexer.sources.folder import Folder, Root, files_of, is_companion
 from capdisc_indexer.sources.links import target
@@ -112,7 +113,7 @@ class _Walk:
         """The folders directly inside; the folder's own files are kept on the way."""
         entries = self._entries(folder)
         found, findings = files_of(folder, entries, self._allowed)
-        self.findings += findings
+        self.findings += [*findings, *path_twins(folder.path, [entry.name for entry in entries])]
         for file in found:
             self._keep(folder, file)
         return [inner for entry in entries if (inner := self._inner(folder, entry))]
@@ -132,7 +133,8 @@ class _Walk:
         if entry.name in SKIPPED or not os.path.isdir(entry.path):
             return
         inner = folder.inner(entry.name)
-        resolved = target(inner.path, self._allowed)
+        # Installers do link whole folders, so that one left out is worth a warning; a link in a file's place is wrong.
+        resolved = target(inner.path, self._allowed, Severity.WARNING)
         if isinstance(resolved, Finding):
             self.findings.append(resolved)
         else:
@@ -156,7 +158,7 @@ class _Walk:
 def _too_deep(path: str) -> Finding:
     return Finding(
         code="path-too-deep",
-        severity=Severity.WARNING,
+        severity=Severity.ERROR,
         message=f"the folder is more than {MAX_DEPTH} levels below its root; not read",
         hint="scan it as a root of its own",
         path=printable(path),

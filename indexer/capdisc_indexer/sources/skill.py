@@ -12,14 +12,15 @@ from capdisc_indexer.sources.casing import misnamed
 from capdisc_indexer.sources.content import clip
 from capdisc_indexer.sources.decoding import decode, mark_finding
 from capdisc_indexer.sources.fields import Fields
-from capdisc_indexer.sources.files import FoundFile, content_hash
+from capdisc_indexer.sources.files import FoundFile, content_hash, printable, source_ref
 from capdisc_indexer.sources.frontmatter import Split, split
-from capdisc_indexer.sources.naming import MAX_NAME, clean_name, is_plain_name
+from capdisc_indexer.sources.naming import clean_name, name_problem
 from capdisc_indexer.sources.nodes import MapNode, Node
+from capdisc_indexer.sources.parts import Part
 from capdisc_indexer.sources.repair import ANY, read_leniently
 from capdisc_indexer.sources.skill_fields import FIELDS, SkillFields, read_fields
-from capdisc_indexer.text import title_of
-from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity, SourceRef
+from capdisc_indexer.text import title_of, visible
+from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
 
 LONG_DESCRIPTION = 1_024
 MAX_DESCRIPTION = 4_096
@@ -38,14 +39,16 @@ def load(file: FoundFile, data: bytes) -> Loaded:
     fields = Fields(node, file.path, FIELDS)
     skill = _skill(fields, file, data, halves)
     noted += fields.findings
-    return Loaded(descriptors=() if fields.has_error else (skill,), findings=tuple(noted))
+    kept = None if fields.has_error else skill
+    part = Part(node=node, descriptor=kept, body=halves.body, body_path=file.path, body_line=halves.body_line)
+    return Loaded(descriptors=(kept,) if kept else (), findings=tuple(noted), parts=(part,))
 
 
 def _front_matter(halves: Split, path: str) -> tuple[MapNode | None, tuple[Finding, ...]]:
-    """The block's fields; none at all where there is no block, which other readers refuse."""
+    """The block's fields; None where there is no block that can be read."""
     if halves.block is None:
         is_unclosed = any(finding.severity is Severity.ERROR for finding in halves.findings)
-        return (None, ()) if is_unclosed else (MapNode({}, 1, 1), (_without_block(path),))
+        return None, () if is_unclosed else (_without_block(path, halves.body),)
     documents, findings = read_leniently(halves.block, path, halves.block_line, ANY)
     if any(finding.severity is Severity.ERROR for finding in findings):
         return None, findings
@@ -57,9 +60,9 @@ def _front_matter(halves: Split, path: str) -> tuple[MapNode | None, tuple[Findi
 
 
 def _skill(fields: Fields, file: FoundFile, data: bytes, halves: Split) -> Descriptor:
-    folder = PurePath(file.path).parent.name
-    name = _name(fields, clean_name(folder)) if halves.block is not None else clean_name(folder) or "skill"
-    description = _description(fields, halves)
+    folder = printable(PurePath(file.path).parent.name)
+    name = _name(fields, clean_name(folder))
+    description = _description(fields)
     body = halves.body.strip("\n")
     known: SkillFields = read_fields(fields, file.path)
     return Descriptor(
@@ -67,7 +70,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: Split) -> Descr
         kind="skill",
         name=name,
         description=description,
-        source=SourceRef(path=file.path, format=file.format, content_hash=content_hash(data), root=file.root),
+        source=source_ref(file, content_hash(data)),
         title=known.title or title_of(name),
         category=known.category,
         tags=known.tags,
@@ -83,48 +86,29 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: Split) -> Descr
 
 
 def _name(fields: Fields, folder: str) -> str:
-    name = clean_name(fields.text("name"))
-    if not name:
+    written = fields.text("name")
+    if not written:
         hint = f"add a line name: {folder}"
-        fields.warn("name", "field-missing", f"the skill has no name; its folder's name {folder!r} is used", hint)
+        fields.warn("name", "name-missing", f"the skill has no name; its folder's name {folder!r} is used", hint)
+        if folder and (problem := name_problem(folder)) and problem.is_harmful:
+            fields.error("name", "field-value", f"the folder's name {folder[:64]!r} cannot be one", hint)
         return folder or "skill"
-    if not is_plain_name(name):
-        hint = "use lower-case letters, digits and hyphens"
-        fields.warn("name", "field-value", "the name holds other characters than letters, digits and - _ . /", hint)
-    if len(name) > MAX_NAME:
-        fields.warn("name", "field-too-long", f"the name has more than {MAX_NAME} characters", "shorten it")
-    return name
+    if problem := name_problem(written):
+        severity = Severity.ERROR if problem.is_harmful else Severity.WARNING
+        fields.note("name", severity, problem.code, problem.message, "use lower-case letters, digits and hyphens")
+    return clean_name(written)
 
 
-def _description(fields: Fields, halves: Split) -> str:
-    text = fields.text("description")
-    if not text and halves.block is None:
-        text = first_paragraph(halves.body)
-    if not text:
-        hint = "add a line description: what the skill does and when to use it"
-        fields.error("description", "field-missing", "the skill has no description", hint)
+def _description(fields: Fields) -> str:
+    hint = "add a line description: what the skill does and when to use it"
+    text = fields.required("description", hint)
+    if text and not visible(text):
+        fields.error("description", "field-empty", "the description shows nothing", hint)
     elif len(text) > LONG_DESCRIPTION:
         cut = f"; the first {MAX_DESCRIPTION} are read" if len(text) > MAX_DESCRIPTION else ""
         message = f"the description has {len(text)} characters, more than {LONG_DESCRIPTION}{cut}"
-        fields.warn("description", "field-too-long", message, "move details into the body")
+        fields.warn("description", "description-too-long", message, "move details into the body")
     return text[:MAX_DESCRIPTION].rstrip()
-
-
-def first_paragraph(body: str) -> str:
-    """The first text of a Markdown body that is no heading; the heading where there is nothing else.
-
-    >>> first_paragraph("# Title\\n\\nOne line\\nand more.\\n\\nSecond.")
-    'One line and more.'
-    """
-    blocks = [block.strip() for block in body.split("\n\n", 50)[:50]]
-    heading = ""
-    for block in blocks:
-        lines = [line.strip() for line in block.split("\n")]
-        words = " ".join(line for line in lines if line and not line.startswith(("#", "<!--", "```", "![", "---")))
-        if words:
-            return words[:LONG_DESCRIPTION]
-        heading = heading or next((line.lstrip("# ") for line in lines if line.startswith("#")), "")
-    return heading[:LONG_DESCRIPTION]
 
 
 def _clipped(fields: Fields, path: str, body: str, line: int) -> str:
@@ -136,10 +120,11 @@ def _clipped(fields: Fields, path: str, body: str, line: int) -> str:
     return kept
 
 
-def _without_block(path: str) -> Finding:
-    message = "there is no front matter; name and description are taken from the folder and the text"
+def _without_block(path: str, body: str) -> Finding:
     hint = "begin the file with ---, name: ..., description: ..., ---"
-    return _finding(path, Severity.WARNING, "frontmatter-missing", message, hint, 1)
+    if not body.strip():
+        return _finding(path, Severity.ERROR, "file-empty", "the file is empty", hint, 1)
+    return _finding(path, Severity.ERROR, "frontmatter-missing", "there is no front matter", hint, 1)
 
 
 def _finding(path: str, severity: Severity, code: str, message: str, hint: str, line: int) -> Finding:

@@ -46,7 +46,6 @@ _METADATA: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _SKILLPORT: Mapping[str, tuple[str, ...]] = MappingProxyType({"category": ("category",), "tags": ("tags",)})
 _CLIENT: Mapping[str, tuple[str, ...]] = MappingProxyType({"requires": ("requires",), "secret": ("primaryEnv",)})
 _REQUIRES: Mapping[str, tuple[str, ...]] = MappingProxyType({"bins": ("bins",), "secrets": ("env",)})
-_OF_THE_FORMAT = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _RISKS = frozenset({"low", "medium", "high", "critical"})
 
 
@@ -91,7 +90,6 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         extra=_extra(fields),
     )
     _warn_of_metadata(fields)
-    _warn_of_spelling(fields)
     fields.findings += [note for inner in (metadata, skillport, client, requires) for note in inner.findings]
     return found
 
@@ -100,7 +98,8 @@ def _inner(fields: Fields, field: str, names: Mapping[str, tuple[str, ...]], pat
     """The fields of a mapping inside; without any where there is no such mapping."""
     node = fields.value(field)
     if node is not None and not isinstance(node, MapNode):
-        fields.warn(field, "field-type", f"{fields.key(field)} is not a mapping", "write key: value lines below it")
+        message = f"{fields.key(field)} is not a mapping"
+        fields.warn(field, "metadata-shape", message, "write key: value lines below it")
     return Fields(node if isinstance(node, MapNode) else MapNode({}, 1, 1), path, names)
 
 
@@ -144,7 +143,9 @@ def _allowed_tools(fields: Fields) -> list[Json]:
     if isinstance(node, TextNode):
         return list(split_outside(node.value, ", \n\t"))
     if node is not None:
-        fields.warn("allowed-tools", "field-type", "allowed-tools is a list", "write one text: Read Edit Bash(git:*)")
+        fields.warn(
+            "allowed-tools", "allowed-tools-type", "allowed-tools is a list", "write one text: Read Edit Bash(git:*)"
+        )
     return list(fields.texts("allowed-tools"))
 
 
@@ -161,9 +162,3 @@ def _warn_of_metadata(fields: Fields) -> None:
 def _is_text(entry: Entry) -> bool:
     node = entry.value
     return isinstance(node, TextNode) and not (node.is_plain and AMBIGUOUS.fullmatch(node.value))
-
-
-def _warn_of_spelling(fields: Fields) -> None:
-    for name in _OF_THE_FORMAT:
-        if fields.key(name) != name:
-            fields.warn(name, "unknown-key", f"other readers do not know {fields.key(name)}", f"write {name}")

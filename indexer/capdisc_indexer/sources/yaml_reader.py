@@ -19,7 +19,8 @@ from capdisc_indexer.types import Finding, Severity
 MAX_DEPTH = 32
 MAX_EVENTS = 20_000
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+# A carriage return that is still there is no line end: it takes a terminal back to overwrite its line.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HINTS = (
     ("mapping values are not allowed", "put a value that holds a colon and a blank in quotes"),

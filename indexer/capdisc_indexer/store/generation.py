@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.errors import IndexStateError, InputError
+from capdisc_indexer.store import integrity
+from capdisc_indexer.store.integrity import REBUILD
 from capdisc_indexer.types import Generation
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "pieces", "background", "counts", "files", "built_at"}
-REBUILD = "run: capdisc index --rebuild"
+_COUNTS = {"capabilities", "rows", "dim", "deleted", "files"}
 
 
 def folder(index_dir: Path, number: int) -> Path:
@@ -31,20 +32,26 @@ def folder(index_dir: Path, number: int) -> Path:
 
 
 def current(index_dir: Path) -> Generation | None:
-    """The published generation, checked (pointer, manifest digest, size of every file); None when there is none.
+    """The published generation, checked as `integrity.check` does; None when there is none.
 
     Raises IndexStateError when what is there cannot be trusted or was written by another version.
     """
+    found = described(index_dir)
+    if found is not None:
+        integrity.check(folder(index_dir, found.number), found.files)
+    return found
+
+
+def described(index_dir: Path) -> Generation | None:
+    """The published generation as its manifest describes it; of its files, nothing has been looked at."""
     try:
         number_text, digest = (index_dir / "CURRENT").read_text().split()
         number = int(number_text)
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, IsADirectoryError) as error:
         raise IndexStateError(f"the index pointer is damaged: {index_dir / 'CURRENT'}", REBUILD) from error
-    manifest = _read_manifest(folder(index_dir, number), digest)
-    _check_sizes(folder(index_dir, number), manifest["files"])
-    return Generation(number=number, **manifest)
+    return Generation(number=number, **_read_manifest(folder(index_dir, number), digest))
 
 
 def check_folder(index_dir: Path) -> None:
@@ -61,43 +68,49 @@ def pointer(index_dir: Path) -> str:
     """What CURRENT says now; empty when there is none."""
     try:
         return (index_dir / "CURRENT").read_text()
-    except OSError:
+    except (OSError, ValueError):
         return ""
 
 
 def _read_manifest(gen: Path, digest: str) -> dict[str, Any]:
+    path = gen / "MANIFEST"
     try:
-        data = (gen / "MANIFEST").read_bytes()
-    except OSError as error:
-        raise IndexStateError(f"the index is incomplete: {gen / 'MANIFEST'} cannot be read", REBUILD) from error
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise IndexStateError(f"the index is incomplete: {path} is missing", REBUILD) from error
     if hashlib.sha256(data).hexdigest() != digest:
-        raise IndexStateError(f"the index is damaged: {gen / 'MANIFEST'} does not match its digest", REBUILD)
-    manifest: dict[str, Any] = json.loads(data)
-    if manifest.get("schema_version") != SCHEMA_VERSION or set(manifest) != _FACTS:
-        raise IndexStateError("the index was written by another version of capdisc", "run: capdisc index")
-    return manifest
+        raise IndexStateError(f"the index is damaged: {path} does not match its digest", REBUILD)
+    try:
+        manifest: dict[str, Any] = json.loads(data)
+        if manifest["schema_version"] == SCHEMA_VERSION and _is_ours(manifest):
+            return manifest
+        version = int(manifest["schema_version"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        version = 0
+    raise _other_version(version)
 
 
-def _check_sizes(gen: Path, files: Mapping[str, Any]) -> None:
-    for name, entry in files.items():
-        try:
-            size = (gen / name).stat().st_size
-        except OSError as error:
-            raise IndexStateError(f"the index is damaged: {gen / name} is missing", REBUILD) from error
-        if size != entry["size"]:
-            raise IndexStateError(f"the index is damaged: {gen / name} has a wrong size", REBUILD)
+def _is_ours(manifest: dict[str, Any]) -> bool:
+    counts, files = manifest["counts"], manifest["files"]
+    return (
+        set(manifest) == _FACTS
+        and set(counts) == _COUNTS
+        and all(isinstance(value, int) for value in counts.values())
+        and all(isinstance(entry["size"], int) and isinstance(entry["sha256"], str) for entry in files.values())
+    )
+
+
+def _other_version(version: int) -> IndexStateError:
+    """Both ways the files are the truth, so that nothing is lost by building anew."""
+    what = "the index was written by another version of capdisc"
+    if version > SCHEMA_VERSION:
+        return IndexStateError(
+            f"{what}, a newer one (format {version}, this one knows {SCHEMA_VERSION})",
+            "install that version again, or run: capdisc index",
+        )
+    return IndexStateError(what, "run: capdisc index")
 
 
 def verify_digests(index_dir: Path, generation: Generation) -> list[str]:
     """The files of the generation whose content does not match its digest (reads everything)."""
-    gen = folder(index_dir, generation.number)
-    return [name for name, entry in generation.files.items() if digest(gen / name) != entry["sha256"]]
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of the file; empty when it cannot be read."""
-    try:
-        with path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
-    except OSError:
-        return ""
+    return integrity.wrong(folder(index_dir, generation.number), generation.files)

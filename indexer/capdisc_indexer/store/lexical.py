@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.containment import contained
 from capdisc_indexer.ranking import information
-from capdisc_indexer.store import matching
+from capdisc_indexer.store import matching, scratch
 from capdisc_indexer.store.matching import NEAR
 from capdisc_indexer.store.schema import ANALYSER, alias_key, analyser, schema
 from capdisc_indexer.text import MAX_QUERY_CHARACTERS, lexical_text, simple_words, without_stop_words
@@ -24,36 +24,19 @@ class Documents:
 
     def __init__(self, source: Path) -> None:
         self._schema = schema()
-        self._scratch: str | None = None
         self._heads: dict[tuple[int, int], dict[str, Any]] = {}
         self._pieces: dict[str, bytes] = {}
         self._frequencies: dict[str, int] = {}
-        with engines.contained("the text index could not be opened", _REBUILD):
-            index = self._open(source)
-            index.register_tokenizer(ANALYSER, analyser())
-            index.config_reader("manual")
-            self._searcher = index.searcher()
+        with contained("the text index could not be opened", _REBUILD):
+            self._searcher = self._opened(source)
         self._analyser = analyser()
 
-    def _open(self, source: Path) -> Any:
-        t = engines.tantivy()
-        # tantivy opens its lock file for writing; where that is forbidden, a folder of links serves as well.
-        if os.access(source, os.W_OK):
-            return t.Index(self._schema, path=str(source), reuse=True)
-        import tempfile
-
-        self._scratch = tempfile.mkdtemp(prefix="capdisc-")
-        for path in source.iterdir():
-            if not path.name.endswith(".lock"):
-                Path(self._scratch, path.name).symlink_to(path.absolute())
-        return t.Index(self._schema, path=self._scratch, reuse=True)
-
-    def close(self) -> None:
-        """Let go of what opening had to make."""
-        if self._scratch is not None:
-            import shutil
-
-            shutil.rmtree(self._scratch, ignore_errors=True)
+    def _opened(self, source: Path) -> Any:
+        with scratch.linked(source) as folder:
+            index = engines.tantivy().Index(self._schema, path=str(folder), reuse=True)
+            index.register_tokenizer(ANALYSER, analyser())
+            index.config_reader("manual")
+            return index.searcher()
 
     def __len__(self) -> int:
         return int(self._searcher.num_docs)
@@ -80,7 +63,7 @@ class Documents:
         """Asked five times for each unknown word of a query, and a near term costs a search of its own."""
         if not term.endswith(NEAR):
             return int(self._searcher.doc_freq("text", term))
-        with engines.contained("the text index could not be searched", _REBUILD):
+        with contained("the text index could not be searched", _REBUILD):
             wanted = matching.near(self._schema, "text", term, 1.0)
             return int(self._searcher.search(wanted, limit=1, count=True).count)
 
@@ -105,7 +88,7 @@ class Documents:
         """Which of the terms each of the capabilities holds, in any of its text."""
         must = engines.tantivy().Occur.Must
         those = matching.among(self._schema, "id", ids)
-        with engines.contained("the text index could not be searched", _REBUILD):
+        with contained("the text index could not be searched", _REBUILD):
             found = self._searcher.search(those, limit=max(len(ids), 1), count=False).hits
             names = {_place(address): self._head(address)["id"] for _, address in found}
             held: dict[str, set[str]] = {name: set() for name in names.values()}
@@ -122,7 +105,7 @@ class Documents:
 
     def body(self, identifier: str) -> bytes:
         """The long parts of one capability, as stored; empty when there is no such capability."""
-        with engines.contained("the text index could not be read", _REBUILD):
+        with contained("the text index could not be read", _REBUILD):
             wanted = engines.tantivy().Query.term_query(self._schema, "id", identifier)
             for _, address in self._searcher.search(wanted, limit=1, count=False).hits:
                 return bytes(self._searcher.doc(address).get_first("body"))
@@ -144,7 +127,7 @@ class Documents:
         yield from sorted(heads, key=lambda head: str(head["id"]))
 
     def _run(self, wanted: Any, limit: int) -> list[tuple[float, dict[str, Any]]]:
-        with engines.contained("the text index could not be searched", _REBUILD):
+        with contained("the text index could not be searched", _REBUILD):
             found = self._searcher.search(wanted, limit=limit, count=False).hits
             return [(float(score), self._head(address)) for score, address in found]
 

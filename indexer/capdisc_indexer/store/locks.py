@@ -1,4 +1,4 @@
-"""Locks that the kernel drops when their holder dies: one writer, and leases of readers."""
+"""The write lock: one writer at a time, by a lock that the kernel drops when its holder dies."""
 
 from __future__ import annotations
 
@@ -10,78 +10,100 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from capdisc_indexer.errors import BusyError, IndexStateError
+from capdisc_indexer.store import holder
+from capdisc_indexer.store.filesystem import mount_of
+from capdisc_indexer.store.leases import WITHOUT_LOCKS
+from capdisc_indexer.store.permissions import check_own, private_folder
 
 _POLL_SECONDS = 0.05
-
-
-def private_folder(path: Path) -> None:
-    """Make the folder, readable by its owner alone; what is inside reveals what someone's agents can do."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise IndexStateError(
-            f"the index folder cannot be made: {path} ({error.strerror})", "choose another with --index-dir DIR"
-        ) from error
+_LONGER = "try again, or wait longer with --lock-timeout SECONDS"
 
 
 @contextmanager
 def writer(index_dir: Path, timeout_s: float) -> Iterator[None]:
-    """The right to publish; waits up to `timeout_s` seconds, then raises BusyError naming the holder."""
+    """The right to publish; waits up to `timeout_s` seconds, then raises BusyError naming the holder.
+
+    Raises IndexStateError where this user may not write, or others may too.
+    """
     private_folder(index_dir)
+    check_own(index_dir)
+    handle = _opened(index_dir)
+    alone = index_dir / "LOCK.alone"
+    mine = False
     try:
-        handle = os.open(index_dir / "LOCK", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        mine = _wait_for(handle, alone, timeout_s)
+        _refuse_another_host(index_dir, handle)
+        holder.sign(handle)
+        try:
+            yield
+        finally:
+            holder.unsign(handle)
+    finally:
+        if mine:
+            alone.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _opened(index_dir: Path) -> int:
+    try:
+        return os.open(index_dir / "LOCK", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise IndexStateError(
             f"the index folder cannot be written: {index_dir} ({error.strerror})",
             "choose another with --index-dir DIR; searching works without writing",
         ) from error
-    try:
-        _wait_for(handle, timeout_s)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-        yield
-    finally:
-        os.close(handle)
 
 
-def _wait_for(handle: int, timeout_s: float) -> None:
+def _wait_for(handle: int, alone: Path, timeout_s: float) -> bool:
+    """Returns once the lock is ours; whether it is the file `alone`, for want of real locks."""
     deadline = time.monotonic() + timeout_s
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError as error:
-            if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
-                holder = os.pread(handle, 20, 0).decode(errors="replace").strip() or "unknown"
-                raise BusyError(
-                    f"process {holder} is writing this index", "try again, or wait longer with --lock-timeout SECONDS"
-                ) from error
-            time.sleep(_POLL_SECONDS)
+            return False
+        except BlockingIOError:
+            hint = _LONGER
+        except OSError as error:
+            if error.errno not in WITHOUT_LOCKS:
+                raise
+            if _made(alone):
+                return True
+            hint = f"this file system has no locks: if that process is gone, run: rm {alone}"
+        if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
+            raise BusyError(f"{holder.read(handle) or 'another process'} is writing this index", hint)
+        time.sleep(_POLL_SECONDS)
 
 
-def lease(path: Path) -> int:
-    """A handle that keeps the generation of this lease file from being removed until it is closed."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _made(alone: Path) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH)
+        os.close(os.open(alone, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _refuse_another_host(index_dir: Path, handle: int) -> None:
+    """Raises BusyError where another machine's writer left its name and a lock may not reach from there to here."""
+    found = holder.read(handle)
+    if found and found.is_elsewhere and mount_of(index_dir).shared:
+        hint = f"locks may not be shared on this file system: if it is gone, run: rm {index_dir / 'LOCK'}"
+        raise BusyError(f"{found} is writing this index, or was ended while it did", hint)
+
+
+def held_by(index_dir: Path) -> tuple[bool, holder.Holder | None]:
+    """Whether someone is writing now, and whose name stands in the lock file. Writes nothing."""
+    try:
+        handle = os.open(index_dir / "LOCK", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        os.close(handle)
-        raise
-    return handle
-
-
-@contextmanager
-def unused(path: Path) -> Iterator[bool]:
-    """Whether nobody holds the lease, and nobody can take it meanwhile."""
+        return False, None
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        yield True
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        held = False
     except BlockingIOError:
-        yield False
+        held = True
+    except OSError:
+        held = (index_dir / "LOCK.alone").exists()
+    try:
+        return held, holder.read(handle)
     finally:
         os.close(handle)

@@ -53,7 +53,7 @@ class Matrix:
         while len(best) < count and wanted < len(self):
             wanted *= 4
             best = self._best(distances, wanted)
-        names = self._names()
+        names = self.names()
         return [(names[owner], 1.0 - distance) for owner, distance in list(best.items())[:count]]
 
     def _best(self, distances: memoryview, rows: int) -> dict[int, float]:
@@ -66,7 +66,8 @@ class Matrix:
         # simsimd wants the one query as a vector and the rows as a two-dimensional buffer.
         return memoryview(engines.simsimd().cosine(memoryview(query).cast("b"), self._rows))
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """The ids of the capabilities, in the order in which rows refer to them."""
         if self._ids is None:
             self._ids = json.loads(self._ids_path.read_text(encoding="utf-8"))
         return self._ids

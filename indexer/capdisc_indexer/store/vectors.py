@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import IndexStateError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ TABLE = "capability_index"
 def write(target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequence[str], vectors: NDArray[Any]) -> None:
     """Write one table: row i is part `parts[i]` (0: description, then phrases) of capability `ids[i]`."""
     pa = engines.pyarrow()
-    with engines.contained(
+    with contained(
         "the vector store could not be written", "free some disk space, or choose --index-dir DIR", IndexStateError
     ):
         flat = pa.array(vectors.reshape(-1), type=pa.float32())
@@ -34,7 +35,7 @@ def write(target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequen
 def read(source: Path) -> tuple[dict[str, int], NDArray[Any]]:
     """The row of each text hash, and all rows as (n, dim) float32."""
     np = engines.numpy()
-    with engines.contained("the vector store could not be read", "run: capdisc index --rebuild"):
+    with contained("the vector store could not be read", "run: capdisc index --rebuild"):
         table = engines.lancedb().connect(str(source)).open_table(TABLE).to_arrow()
         column = table.column("vector").combine_chunks()
         flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
@@ -46,5 +47,5 @@ def read(source: Path) -> tuple[dict[str, int], NDArray[Any]]:
 
 def count(source: Path) -> int:
     """How many rows the table holds."""
-    with engines.contained("the vector store could not be read", "run: capdisc index --rebuild"):
+    with contained("the vector store could not be read", "run: capdisc index --rebuild"):
         return int(engines.lancedb().connect(str(source)).open_table(TABLE).count_rows())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
+from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import IndexStateError
 from capdisc_indexer.store.schema import ANALYSER, RISKS, analyser, schema
 from capdisc_indexer.text import lexical_text
@@ -36,7 +37,7 @@ def write(target: Path, removed: Iterable[str], added: Iterable[Document]) -> No
     """Bring the text index in `target` up to date (made when missing); durable when this returns."""
     t = engines.tantivy()
     target.mkdir(parents=True, exist_ok=True)
-    with engines.contained(
+    with contained(
         "the text index could not be written", "free some disk space, or choose --index-dir DIR", IndexStateError
     ):
         index = t.Index(schema(), path=str(target), reuse=True)

@@ -95,18 +95,19 @@ def test_a_skill_kept_from_the_model_is_hidden(load: Load, field: str) -> None:
 def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> None:
     loaded = load(skill("description: Sorts."))
     assert only(loaded).id == "skill:issue-triage"
-    assert codes(loaded) == ["warning field-missing 2"]
-
-
-def test_without_front_matter_folder_and_text_must_do(load: Load, codes: Codes) -> None:
-    loaded = load({"pdf-merge/SKILL.md": "# Merge\n\n![logo](x.png)\n\nJoins PDF files\ninto one.\n\nMore.\n"})
-    assert (only(loaded).id, only(loaded).description) == ("skill:pdf-merge", "Joins PDF files into one.")
-    assert codes(loaded) == ["warning frontmatter-missing 1"]
+    assert codes(loaded) == ["warning name-missing 2"]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\n \n", "---\nname: a\n---\nBody", "---\nname: a\ndescription: ' '\n---\n", "---\n---\n"]
+    ("text", "code"), [("# Merge\n\nJoins files.\n", "frontmatter-missing"), ("\n \n", "file-empty")]
 )
+def test_without_front_matter_there_is_no_skill(load: Load, codes: Codes, text: str, code: str) -> None:
+    loaded = load({"pdf-merge/SKILL.md": text})
+    assert loaded.descriptors == ()
+    assert codes(loaded) == [f"error {code} 1"]
+
+
+@pytest.mark.parametrize("text", ["---\nname: a\n---\nBody", "---\nname: a\ndescription: ' '\n---\n", "---\n---\n"])
 def test_without_a_description_there_is_no_skill(load: Load, codes: Codes, text: str) -> None:
     loaded = load({"a/SKILL.md": text})
     assert loaded.descriptors == ()
@@ -120,11 +121,17 @@ def test_a_name_that_others_read_as_number_or_date_stays_text(load: Load, codes:
     assert codes(loaded) == ["warning ambiguous-scalar 2"]
 
 
-@pytest.mark.parametrize("name", ["a" * 65, "a:b", "x*y"])
-def test_an_odd_name_is_kept_with_a_warning(load: Load, codes: Codes, name: str) -> None:
+def test_an_odd_name_is_kept_with_a_warning(load: Load, codes: Codes) -> None:
+    loaded = load(skill("name: 'a:b'\ndescription: Sorts."))
+    assert only(loaded).name == "a:b"
+    assert codes(loaded) == ["warning field-value 2"]
+
+
+@pytest.mark.parametrize("name", ["../up", "x*y", "$(ls)", "p\u0430ypal", "\uff50df"])
+def test_a_name_that_climbs_expands_or_poses_keeps_the_skill_out(load: Load, codes: Codes, name: str) -> None:
     loaded = load(skill(f"name: '{name}'\ndescription: Sorts."))
-    assert only(loaded).name == name
-    assert [code.split()[0] for code in codes(loaded)] == ["warning"]
+    assert loaded.descriptors == ()
+    assert codes(loaded)[0] in ("error field-value 2", "error confusable-name 2")
 
 
 def test_names_are_compared_in_normal_form(load: Load) -> None:
@@ -149,7 +156,7 @@ def test_a_long_body_is_cut_at_a_line(load: Load, codes: Codes) -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ["metadata: text", "tags: {a: 1}", "license: [a]", "allowed-tools: {a: b}", "category: [x]", "hidden: maybe"],
+    ["tags: {a: 1}", "license: [a]", "allowed-tools: {a: b}", "category: [x]", "hidden: maybe"],
 )
 def test_a_field_of_the_wrong_type_is_a_warning(load: Load, codes: Codes, field: str) -> None:
     loaded = load(skill(f"{PLAIN}\n{field}"))
@@ -204,7 +211,7 @@ def test_another_casing_of_the_file_name_is_read_with_a_warning(load: Load, code
     assert codes(loaded) == ["warning misnamed-manifest 1"]
 
 
-def test_another_casing_of_a_field_is_read_with_a_warning(load: Load, codes: Codes) -> None:
+def test_another_casing_of_a_field_is_read(load: Load, codes: Codes) -> None:
     loaded = load(skill("Name: a\ndescription: b"))
     assert only(loaded).name == "a"
-    assert codes(loaded) == ["warning unknown-key 2"]
+    assert codes(loaded) == []

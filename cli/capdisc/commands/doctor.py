@@ -1,0 +1,44 @@
+"""capdisc doctor: what is wrong with the index, and what mends it."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from capdisc import options, output, runtime, streams
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer.diagnosis import Check, State, examine, worst
+
+_EXIT = {State.PROBLEM: ExitCode.FINDINGS, State.UNUSABLE: ExitCode.INDEX}
+
+
+def doctor(
+    index_dir: options.IndexDir = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every byte and every row: a second or more.")] = False,
+    json: options.Json = False,
+) -> int:
+    """Say what is wrong with the index and its surroundings, and for each thing the one command that mends it.
+
+    Writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong; 0: nothing is, though
+    there may be notices.
+
+    Example: capdisc doctor --deep
+    """
+    here = runtime.current()
+    where = here.index_dir(index_dir, here.config())
+    with streams.native_hushed():
+        checks = list(examine(where, deep, time.time_ns()))
+    if json:
+        output.document({"index_dir": str(where), "state": worst(checks), "checks": checks})
+    else:
+        output.lines(_printed(checks))
+    return _EXIT.get(worst(checks), ExitCode.OK)
+
+
+def _printed(checks: list[Check]) -> list[str]:
+    """A line for each check, and one for what mends it, where the eye finds it: below."""
+    table = output.table(("check", "state", "what"), [(each.name, each.state, each.text) for each in checks])
+    fixes = [(each.name, each.fix) for each in checks if each.fix]
+    return table + (["", *output.table(("to mend", "do"), fixes)] if fixes else [])

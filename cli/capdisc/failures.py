@@ -1,0 +1,79 @@
+"""Errors become messages and exit codes here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+import click
+
+from capdisc import output
+from capdisc.exit_codes import ExitCode
+from capdisc_indexer import __version__
+from capdisc_indexer.errors import (
+    BusyError,
+    CapdiscError,
+    EncoderError,
+    IndexStateError,
+    InputError,
+    LinkRefusedError,
+    UsageError,
+)
+
+_EXIT: dict[type[CapdiscError], ExitCode] = {
+    UsageError: ExitCode.USAGE,
+    InputError: ExitCode.BAD_INPUT,
+    EncoderError: ExitCode.BAD_INPUT,
+    IndexStateError: ExitCode.INDEX,
+    BusyError: ExitCode.BUSY,
+    LinkRefusedError: ExitCode.REFUSED,
+}
+
+
+def answered(error: BaseException, named: str | None) -> int:
+    """The exit code of what went wrong, after saying it."""
+    match error:
+        case SystemExit():
+            raise error
+        case CapdiscError():
+            output.error(error)
+            return next((code for kind, code in _EXIT.items() if isinstance(error, kind)), ExitCode.BUG)
+        case click.ClickException():
+            # typer adds to the message what click has said already.
+            message = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
+            output.error(UsageError(message, f"see: capdisc {named or ''} --help".replace("  ", " ")))
+            return ExitCode.USAGE
+        case KeyboardInterrupt() | click.Abort():
+            output.notice("interrupted")
+            return ExitCode.INTERRUPTED
+        case output.ReaderGoneError():
+            # What is still buffered must not be written at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.OK
+        case OSError() | MemoryError():
+            output.error(_refused(error))
+            return ExitCode.INDEX
+        case _:
+            return _bug(error)
+
+
+def _refused(error: OSError | MemoryError) -> IndexStateError:
+    if isinstance(error, MemoryError):
+        return IndexStateError("there is not enough memory", "raise the limit on it (ulimit -v)")
+    where = f": {error.filename}" if error.filename else ""
+    return IndexStateError(f"{error.strerror or error}{where}", "check the disk and its permissions")
+
+
+def _bug(error: BaseException) -> int:
+    """Write the traceback where a report can quote it, and say so in one line."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile("w", prefix="capdisc-crash-", suffix=".log", delete=False) as log:
+        log.write(f"capdisc {__version__}, Python {sys.version}\n{' '.join(sys.argv[1:2])}\n")
+        traceback.print_exception(error, file=log)
+    output.error(
+        CapdiscError(f"this is a bug in capdisc ({type(error).__name__})", f"please report it with {log.name}")
+    )
+    return ExitCode.BUG

@@ -1,0 +1,117 @@
+"""From what was typed and configured to what was checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from capdisc import files, output, runtime
+from capdisc_indexer.check.pipeline import Checked, check
+from capdisc_indexer.check.profiles import PROFILES
+from capdisc_indexer.check.selection import Choice, choice
+from capdisc_indexer.config import Config
+from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.sources.files import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be checked and how; `origins` names where the choice of rules comes from, for whoever misses one.
+
+    `named` says that the roots were typed; `piped` is the text from stdin with its name, None where files are meant.
+    """
+
+    here: runtime.Runtime
+    roots: tuple[Path, ...]
+    named: bool
+    piped: tuple[bytes, str] | None
+    profile: str
+    choice: Choice
+    origins: tuple[str, ...]
+
+
+def asked(
+    paths: Sequence[Path] | None,
+    stdin_filename: str,
+    profile: str | None,
+    select: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+) -> Asked:
+    """What is meant: options first, then settings. Raises UsageError for what makes no sense, InputError for a broken
+    configuration and where there is nothing to check."""
+    here = runtime.current()
+    config = here.config()
+    typed = {"select": select, "ignore": ignore}
+    texts = {name: given if given is not None else config[f"validate.{name}"] for name, given in typed.items()}
+    origins = [f"--{name}" if typed[name] is not None else config.origins[f"validate.{name}"] for name in texts]
+    piped = _piped(paths, stdin_filename)
+    return Asked(
+        here=here,
+        roots=() if piped else _roots(here, config, paths),
+        named=bool(paths),
+        piped=piped,
+        profile=_profile(profile or config["validate.profile"]),
+        choice=choice(texts["select"], texts["ignore"]),
+        origins=tuple(dict.fromkeys(each for each in origins if each != "default")),
+    )
+
+
+def checked(want: Asked) -> Checked:
+    """What was found. A folder that was named and holds nothing to check is a problem, since nobody names one so."""
+    if want.piped is None:
+        found = check(want.roots, want.profile, want.choice)
+        empty = [_nothing(path) for path in want.roots if want.named and path.is_dir() and not _holds(found, path)]
+        return replace(found, problems=(*found.problems, *empty))
+    from capdisc_indexer.check.standalone import check_text
+
+    return check_text(*want.piped, want.profile, want.choice)
+
+
+def _holds(found: Checked, folder: Path) -> bool:
+    """Whether the folder has a capability file, or something that is wrong with one."""
+    chosen = found.chosen
+    findings = (*chosen.findings, *chosen.unwanted, *chosen.commented)
+    paths = (*((file.path, file.resolved) for file in found.files), *((one.path, one.path) for one in findings))
+    below = (f"{str(folder).rstrip('/')}/", f"{str(folder.resolve()).rstrip('/')}/")
+    return any(f"{path}/".startswith(below[0]) or resolved.startswith(below[1]) for path, resolved in paths)
+
+
+def _nothing(folder: Path) -> InputError:
+    names = "a SKILL.md, a CAPABILITY.yaml or a capabilities.jsonl"
+    return InputError(f"{printable(str(folder))} holds no capability file", f"name a folder with {names} in it")
+
+
+def _profile(name: str) -> str:
+    if name not in PROFILES:
+        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
+    return name
+
+
+def _piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
+    if files.STDIN not in map(str, paths or ()):
+        if name:
+            hint = "say: capdisc validate - --stdin-filename NAME"
+            raise UsageError("--stdin-filename is for a text from stdin", hint)
+        return None
+    if len(paths or ()) > 1:
+        raise UsageError("stdin is checked alone", "name the files in a call of their own")
+    from capdisc_indexer.check.standalone import default_name
+
+    data = runtime.stdin_bytes()
+    # With a folder, the name is that of a file here, whose text is not yet saved.
+    return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
+
+
+def _roots(here: runtime.Runtime, config: Config, paths: Sequence[Path] | None) -> tuple[Path, ...]:
+    """The paths, or the configured and conventional folders that exist."""
+    if paths:
+        return tuple(here.expand(path) for path in paths)
+    for path in here.configured(config):
+        if not path.exists():
+            output.notice(f"notice: {path} does not exist (from {config.origins['roots']})")
+    found = tuple(dict.fromkeys(path for _, path in here.roots(config) if path.exists()))
+    if not found:
+        raise InputError("there is nothing to check here", "name a folder or a file: capdisc validate PATH")
+    return found

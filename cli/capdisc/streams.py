@@ -1,0 +1,51 @@
+"""The three standard streams, kept to what they are for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+def occupy() -> None:
+    """Open what was closed before we began: else the next file to be opened, one of the index, would be stdout."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def flush() -> None:
+    """Hand over what is still buffered; what nobody takes any more is dropped."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.flush()
+
+
+@contextmanager
+def native_hushed() -> Iterator[None]:
+    """Inside, only Python can print on stderr: a native library's report of its panic is dropped.
+
+    What the panic means is said in one line by whoever called the library. A program that is started inside is to be
+    given `sys.stderr`.
+    """
+    ours = sys.__stderr__
+    if ours is None or ours is not sys.stderr:  # closed, or a test's
+        yield
+        return
+    ours.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    sys.stderr = open(kept, "w", encoding=ours.encoding, errors=ours.errors, closefd=False)  # noqa: SIM115
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            sys.stderr.flush()
+        sys.stderr = ours
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,78 @@
+"""Look at what a file says, beyond what reading it needs; a capability with an error is left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from capdisc_indexer.check.hidden import hidden
+from capdisc_indexer.check.markup import markup
+from capdisc_indexer.check.payloads import payloads
+from capdisc_indexer.check.phrases import phrases
+from capdisc_indexer.check.schema_rules import schema_rules
+from capdisc_indexer.check.texts import texts
+from capdisc_indexer.check.wording import wording
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
+
+# What a reader of a result should know before trusting it.
+WARY = frozenset(
+    """
+    bidi-control control-character encoded-payload hard-coded-secret impersonation injection-phrase
+    invisible-character markup-breakout padding remote-execution suspicious-url
+    """.split()
+)
+LARGE_BYTES = 100_000  # what readers load without a second thought
+
+
+def examine(file: FoundFile, loaded: Loaded) -> Loaded:
+    """The same with the findings of every content rule, and without the capabilities that one of them refuses."""
+    found = [*loaded.findings, *_large(file)]
+    parts = []
+    for part in loaded.parts:
+        findings = list(content(part, file.path))
+        parts.append(replace(part, descriptor=_marked(part.descriptor, findings)))
+        found += findings
+    descriptors = tuple(part.descriptor for part in parts if part.descriptor)
+    return Loaded(descriptors=descriptors, findings=tuple(dict.fromkeys(found)), parts=tuple(parts))
+
+
+def _marked(descriptor: Descriptor | None, findings: Sequence[Finding]) -> Descriptor | None:
+    """The capability with the codes that its results are marked by; None when something refuses it."""
+    if descriptor is None or any(one.severity is Severity.ERROR for one in findings):
+        return None
+    codes = {one.code for one in findings} & WARY
+    return replace(descriptor, warnings=tuple(sorted(codes))) if codes else descriptor
+
+
+def content(part: Part, path: str) -> Iterator[Finding]:
+    """What one capability says or hides. Of one rule, each field and the body are named once."""
+    every = list(texts(part, path))
+    seen: set[tuple[str, str]] = set()
+    for text in every:
+        for finding in (*hidden(text), *markup(text), *payloads(text)):
+            if (finding.code, text.field) not in seen:
+                seen.add((finding.code, text.field))
+                yield finding
+    yield from phrases(every)
+    yield from wording(every)
+    yield from _schema(part, path)
+
+
+def _schema(part: Part, path: str) -> Iterator[Finding]:
+    if part.schema:
+        yield from schema_rules(part.schema, part.schema_path)
+    inline = {} if part.schema or part.descriptor is None else part.descriptor.schema or {}
+    for schema in (inline, (part.descriptor.output_schema or {}) if part.descriptor else {}):
+        yield from schema_rules(schema, path, part.node.line)
+
+
+def _large(file: FoundFile) -> Iterator[Finding]:
+    sizes = [(file.path, file.size), *((each.path, each.size) for each in file.companions)]
+    for path, size in sizes:
+        if size > LARGE_BYTES and file.format != "catalogue":
+            message = f"{os.path.basename(path)} has {size // 1000:,} kB"
+            hint = "move long parts into files that it points to"
+            yield Finding(code="file-large", severity=Severity.WARNING, message=message, hint=hint, path=path)

@@ -1,0 +1,45 @@
+"""What can be put right without asking: one function for each code, in the order in which they are tried.
+
+Each takes a text and the places (line and column, counted from 1) of its findings, and returns the text with just
+those put right. None reads or writes a file; `mending` decides whether what comes out may stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias
+
+from capdisc_indexer.check.fixes.characters import line_ends, without_invisible, without_mark
+from capdisc_indexer.check.fixes.fence import at_the_top
+from capdisc_indexer.check.fixes.keys import one_text, spelt
+from capdisc_indexer.check.fixes.quotes import quoted, quoted_metadata
+from capdisc_indexer.check.fixes.slips import mended
+
+Places: TypeAlias = frozenset[tuple[int, int]]
+Fix: TypeAlias = Callable[[str, Places], str]
+
+# A file is put in order from the outside in: its bytes, where the fields begin, the fields as YAML, their values.
+_SLIPS = (
+    "yaml-tab",
+    "yaml-missing-blank",
+    "yaml-block-mark",
+    "yaml-unbalanced-quote",
+    "yaml-reserved-start",
+    "yaml-unquoted-colon",
+)
+FIXES: Mapping[str, Fix] = MappingProxyType(
+    {
+        "byte-order-mark": without_mark,
+        "line-ends-mixed": line_ends,
+        "invisible-character": without_invisible,
+        "frontmatter-in-code-fence": at_the_top,
+        "frontmatter-not-first": at_the_top,
+        **{code: partial(mended, slip=code) for code in _SLIPS},
+        "misspelt-field": spelt,
+        "allowed-tools-type": one_text,
+        "metadata-type": quoted_metadata,
+        "ambiguous-scalar": quoted,
+    }
+)

@@ -1,0 +1,24 @@
+"""How one file is written and what lies beside it: rules that a build does not care about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from capdisc_indexer.check.layout import layout_rules
+from capdisc_indexer.check.links import link_rules
+from capdisc_indexer.check.manifest import manifest_rules
+from capdisc_indexer.check.skill import skill_rules
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.types import Finding, Loaded
+
+
+def form(file: FoundFile, loaded: Loaded) -> Iterator[Finding]:
+    """What the format of the file, its clients or a careful author would mend."""
+    for part in loaded.parts:
+        if file.format == "skill":
+            yield from skill_rules(part, file.path)
+            yield from link_rules(part, file)
+        elif file.format == "capability":
+            yield from manifest_rules(part, file.path)
+    if file.format == "skill":
+        yield from layout_rules(file)

@@ -1,0 +1,70 @@
+"""Where the Markdown links of a skill lead: to files inside its folder, to the web, or somewhere they must not."""
+
+# Paths are plain text here: they may hold bytes that are no text.
+# ruff: noqa: PTH118, PTH120
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from capdisc_indexer.markdown.links import MarkdownLink, links
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.links import inside
+from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.types import Finding, Severity
+
+MANY_LINKS = 200
+_SHOWN = 5  # links to nothing, of one file
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+_OUTSIDE = re.compile(r"file:|/|~|[A-Za-z]:[\\/]|\\\\", re.IGNORECASE)
+_PATTERN = re.compile(r"[*{}<>$|]")  # stands for several files, or for one that the reader fills in
+
+
+def link_rules(part: Part, file: FoundFile) -> Iterator[Finding]:
+    """Relative links exist, and none leaves the folder; nothing is read."""
+    if "](" not in part.body and "]:" not in part.body:
+        return
+    folder = os.path.dirname(file.resolved)
+    found = list(links(part.body))
+    if len(found) > MANY_LINKS:
+        message = f"{len(found):,} links; an agent that follows them reads without end"
+        yield _at(part, found[0], "too-many-links", message, "link what is needed")
+    local = [link for link in found if _OUTSIDE.match(link.target) or _is_relative(link.target)]
+    for link in [link for link in local if _leaves(link.target, folder)][:1]:
+        message, hint = "a link leads out of the skill's own folder", "copy what is needed beside SKILL.md"
+        yield _at(part, link, "path-escape", message, hint)
+    yield from _missing(part, local, folder)
+
+
+def _missing(part: Part, local: Sequence[MarkdownLink], folder: str) -> Iterator[Finding]:
+    lost = [link for link in local[:MANY_LINKS] if _names_nothing(link.target, folder)]
+    for link in lost[:_SHOWN]:
+        message = f"a link leads to {link.target[:100]}, which is not there"
+        yield _at(part, link, "link-missing", message, "correct the link, or add the file")
+
+
+def _is_relative(target: str) -> bool:
+    return bool(target) and target[0] not in "#$" and not _SCHEME.match(target) and not _PATTERN.search(target)
+
+
+def _place(target: str, folder: str) -> str:
+    return os.path.normpath(os.path.join(folder, target.partition("#")[0].partition("?")[0]))
+
+
+def _leaves(target: str, folder: str) -> bool:
+    if _OUTSIDE.match(target) or "\\" in target or "%2e" in target.lower():
+        return True
+    return not inside(_place(target, folder), [folder])
+
+
+def _names_nothing(target: str, folder: str) -> bool:
+    looks_like_file = "." in os.path.basename(target.partition("#")[0])
+    return looks_like_file and not _leaves(target, folder) and not os.path.lexists(_place(target, folder))
+
+
+def _at(part: Part, link: MarkdownLink, code: str, message: str, hint: str) -> Finding:
+    line = part.body_line + link.line - 1
+    return Finding(code=code, severity=Severity.WARNING, message=message, hint=hint, path=part.body_path, line=line)

@@ -1,0 +1,64 @@
+"""Names that a reader takes for another's: drawn alike, or a slip of the finger away."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from capdisc_indexer.check.members import Member, at
+from capdisc_indexer.sources.naming import LOOKALIKES, scripts
+from capdisc_indexer.types import Finding, Severity
+
+ALIKE = 8  # characters from which one letter more or less is a slip or a trick, and not another word
+
+_DIGITS = str.maketrans("0135", "oles")
+
+
+def lookalikes(members: Sequence[Member]) -> Iterator[Finding]:
+    """Names that a reader takes for an earlier one: drawn alike, or a letter away."""
+    drawn: dict[str, Member] = {}
+    near: dict[str, Member] = {}
+    for each in members:
+        name, title = each.one.name, each.one.title
+        if len(scripts(title)) > 1:
+            yield at(
+                each,
+                "confusable-name",
+                Severity.WARNING,
+                "the title mixes letters of scripts that look alike",
+                "write it in one",
+            )
+        skeleton = _skeleton(name)
+        other = drawn.setdefault(skeleton, each)
+        if other.one.name == name and len(name) >= ALIKE:
+            other = next((near[cut] for cut in _cuts(skeleton) if cut in near and near[cut].one.name != name), each)
+        if other.one.name != name and other.one.name.casefold() != name.casefold() and _is_slip(other.one.name, name):
+            message = f"the name is easily taken for {other.one.name} of {other.path}"
+            yield at(each, "confusable-name", Severity.WARNING, message, "choose a name that differs more")
+        for cut in _cuts(skeleton) if len(name) >= ALIKE else ():
+            near.setdefault(cut, each)
+
+
+def _skeleton(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name).translate(LOOKALIKES).translate(_DIGITS).lower()
+    return re.sub(r"[^\w]|_", "", plain.replace("rn", "m").replace("vv", "w"))
+
+
+def _cuts(name: str) -> Iterator[str]:
+    """The name, and the name without each letter: two names share one if they are an edit apart."""
+    yield name
+    for index in range(len(name)):
+        yield name[:index] + name[index + 1 :]
+
+
+def _is_slip(first: str, second: str) -> bool:
+    """Whether two names differ as slips do, and not as singular and plural, numbers or words do."""
+    a, b = first.lower(), second.lower()
+    if re.sub(r"\d+", "", a) == re.sub(r"\d+", "", b) or a.rstrip("s") == b.rstrip("s"):
+        return False
+    parts_a, parts_b = re.split(r"[-_. /:]+", a), re.split(r"[-_. /:]+", b)
+    if len(parts_a) != len(parts_b):
+        return "".join(parts_a) == "".join(parts_b)
+    odd = [(x, y) for x, y in zip(parts_a, parts_b, strict=True) if x != y]
+    return all(min(len(x), len(y)) >= 5 or _skeleton(x) == _skeleton(y) for x, y in odd)

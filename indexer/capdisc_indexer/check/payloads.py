@@ -1,0 +1,130 @@
+"""What could run, leak or be decoded: downloads into a shell, encoded commands, odd addresses, keys of known shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from capdisc_indexer.check.texts import Text
+from capdisc_indexer.types import Finding, Severity
+
+# Each pattern with words of which one must be there at all: expressions without regard to case are slow on long texts.
+_FETCH = r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n|;]{0,400}"
+_REMOTE_WORDS = ("curl", "wget", "iwr", "irm", "invoke-", "iex")
+_REMOTE = re.compile(
+    rf"{_FETCH}\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|iex)\b"
+    r"|\b(?:ba|z|da)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)\b|\beval\s+[\"']?\$\(\s*(?:curl|wget)\b"
+    r"|\biex\s*\(?\s*(?:\(?new-object|iwr|irm)\b"
+)
+_DECODE_WORDS = ("base64", "b64decode", "atob", "-enc", "xxd")
+_DECODED = re.compile(
+    r"base64\s+(?:-d|--decode)|b64decode|\batob\s*\(|frombase64string|-enc(?:odedcommand)?\s+[a-z0-9+/=]{16}|xxd\s+-r"
+)
+_SHORT_CODE = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_LONG = 192
+_LONG_CODE = re.compile(r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}")
+_SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
+_SCRIPT = re.compile(
+    r"\b(?:javascript|vbscript):[^\s)]|\]\(\s*<?(?:data|file):|\bdata:(?:text/html|application/)[^\s)]{8}"
+)
+_URL = re.compile(r"https?://[^\s)>\"']{3,300}")
+_HOSTS = re.compile(
+    r"https?://(?:(?P<short>(?:bit\.ly|tinyurl\.com|t\.co|goo\.gl|is\.gd|ow\.ly|cutt\.ly|rb\.gy|shorturl\.at)/\w)"
+    r"|(?P<user>[^\s/@:]+:[^\s/@]+@)|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?=[:/]|$)|\[[0-9a-f:.]+\])|(?P<puny>[\w.-]*xn--))"
+)
+_IMAGE = re.compile(
+    r"!\[[^\]\n]{0,200}\]\(\s*<?https?://[^\s)]*[?&][^\s)]*"
+    r"(?:\{|%7b|\$|<|\[|conversation|history|prompt|secret|token|data=)"
+)
+_LOCAL = re.compile(r"https?://(?:127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\])")
+# How keys of known services begin, and the rest of their shape. A plain prefix is found fast, which a choice is not.
+_SECRETS = {
+    "AKIA": r"[0-9A-Z]{16}\b",
+    "ASIA": r"[0-9A-Z]{16}\b",
+    "ghp_": r"[A-Za-z0-9]{36}\b",
+    "gho_": r"[A-Za-z0-9]{36}\b",
+    "ghu_": r"[A-Za-z0-9]{36}\b",
+    "ghs_": r"[A-Za-z0-9]{36}\b",
+    "ghr_": r"[A-Za-z0-9]{36}\b",
+    "github_pat_": r"[A-Za-z0-9_]{60,}",
+    "glpat-": r"[\w-]{20}\b",
+    "xox": r"[abprs]-[A-Za-z0-9-]{20,}",
+    "AIza": r"[\w-]{35}\b",
+    "sk-": r"(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
+    "sk_live_": r"[A-Za-z0-9]{20,}",
+    "rk_live_": r"[A-Za-z0-9]{20,}",
+    "hf_": r"[A-Za-z]{34}\b",
+    "npm_": r"[A-Za-z0-9]{36}\b",
+    "eyJ": r"[\w-]{16,}\.eyJ[\w-]{16,}\.[\w-]{16,}",
+    "-----BEGIN ": r"(?:[A-Z]+ )?PRIVATE KEY-----",
+}
+_SECRET = {prefix: re.compile(re.escape(prefix) + rest) for prefix, rest in _SECRETS.items()}
+_PLACEHOLDER = re.compile(r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef")
+_KINDS = {
+    "script": "a link that is a script, data or a local file",
+    "short": "a shortened link, which hides where it leads",
+    "user": "a link with a name or password before its host",
+    "address": "a link to a bare address",
+    "puny": "a link to a host in encoded letters",
+    "image": "an image whose address carries data away",
+}
+
+
+def payloads(text: Text) -> Iterator[Finding]:
+    """The first of each kind in a text."""
+    value = text.value
+    if len(value) < 12:
+        return
+    lowered = value.lower()
+    if _any(_REMOTE_WORDS, lowered) and (found := _REMOTE.search(lowered)):
+        message = "downloads something and runs it unseen"
+        yield text.finding("remote-execution", Severity.WARNING, message, "download, check, then run", found.start())
+    if (offset := _encoded(value, lowered)) is not None:
+        message = "a long encoded text, or a command that decodes one"
+        yield text.finding("encoded-payload", Severity.WARNING, message, "write it in clear text", offset)
+    if ":" in value and (place := _address(lowered)):
+        yield text.finding("suspicious-url", Severity.WARNING, place[1], "link to a plain https address", place[0])
+    if (offset := _secret(value)) is not None:
+        message = "something of the shape of a secret key"  # which is not repeated: this text goes into logs
+        yield text.finding(
+            "hard-coded-secret", Severity.WARNING, message, "remove it, and revoke it if it is real", offset
+        )
+
+
+def _any(words: Iterable[str], text: str) -> bool:
+    return any(word in text for word in words)
+
+
+def _encoded(value: str, lowered: str) -> int | None:
+    """Where a code begins, or the command that decodes one."""
+    if _any(_DECODE_WORDS, lowered) and _SHORT_CODE.search(value) and (decoding := _DECODED.search(lowered)):
+        return decoding.start()
+    offset = 0
+    for line in value.split("\n"):
+        if len(line) >= _LONG and (found := _LONG_CODE.search(line)) and len(set(found[0])) > 12:
+            return offset + found.start()  # a rule of one character is as long, and no code
+        offset += len(line) + 1
+    return None
+
+
+def _address(lowered: str) -> tuple[int, str] | None:
+    """Where the first odd link stands, and what is odd about it."""
+    if _any(_SCRIPT_WORDS, lowered) and (found := _SCRIPT.search(lowered)):
+        return found.start(), _KINDS["script"]
+    if "![" in lowered and (found := _IMAGE.search(lowered)):
+        return found.start(), _KINDS["image"]
+    for link in _URL.finditer(lowered):
+        if (host := _HOSTS.match(link[0])) and not _LOCAL.match(link[0]):
+            return link.start(), _KINDS[str(host.lastgroup)]
+    return None
+
+
+def _secret(value: str) -> int | None:
+    """Where a key begins that is no placeholder."""
+    for prefix, pattern in _SECRET.items():
+        if prefix in value:
+            for found in pattern.finditer(value):
+                is_start = not value[max(0, found.start() - 1) : found.start()].isalnum()
+                if is_start and not _PLACEHOLDER.search(found[0]):
+                    return found.start()
+    return None

@@ -1,0 +1,79 @@
+"""Check files and folders: read them, look at what each one holds, then at all of them together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from capdisc_indexer.check.comments import refused, without_own
+from capdisc_indexer.check.examine import examine
+from capdisc_indexer.check.form import form
+from capdisc_indexer.check.order import ordered
+from capdisc_indexer.check.selection import EVERYTHING, Choice, Chosen, chosen
+from capdisc_indexer.check.sourcetext import SourceText, readable
+from capdisc_indexer.check.together import together
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.files import FoundFile, read_bytes
+from capdisc_indexer.sources.scan import ScanResult, scan
+from capdisc_indexer.types import Finding, Loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The files that were looked at, what was found in each (by line and column), and what was named but cannot be
+    looked at."""
+
+    files: tuple[FoundFile, ...]
+    chosen: Chosen
+    source: SourceText
+    problems: tuple[InputError, ...] = ()
+
+
+def check(roots: Sequence[Path], profile: str = "spec", wanted: Choice = EVERYTHING) -> Checked:
+    """Everything that is wrong below these folders and files, as bad as it is to the profile.
+
+    The findings of one root come before those of the next, so that checking two roots finds what checking one after
+    the other does, in the same order.
+    """
+    found, problems = _scanned(roots)
+    loaded = {file.path: load(file) for file in found.files}
+    findings = [*found.findings, *(finding for one in loaded.values() for finding in one.findings)]
+    if any(root.is_dir() for root in roots):  # of single files nobody knows what else there is
+        findings += together([(file, loaded[file.path]) for file in found.files])
+    places = [os.path.abspath(root) for root in roots]  # noqa: PTH100
+    source = SourceText(places)
+    kept = chosen(ordered(findings, profile, places), wanted, source)
+    return Checked(files=found.files, chosen=kept, source=source, problems=problems)
+
+
+def load(file: FoundFile) -> Loaded:
+    """The file with everything that is wrong with it alone."""
+    data = read_bytes(file, SOURCES[file.format].limit_bytes)
+    return Loaded(findings=(data,)) if isinstance(data, Finding) else loaded_from(file, data)
+
+
+def loaded_from(file: FoundFile, data: bytes) -> Loaded:
+    """The same for a file with these bytes, which need not be on disk."""
+    loaded = examine(file, SOURCES[file.format].load(file, without_own(data)))
+    noted = refused(readable(data), file.path) if b"capdisc:" in data else ()
+    return replace(loaded, findings=(*loaded.findings, *form(file, loaded), *noted))
+
+
+def _scanned(roots: Sequence[Path]) -> tuple[ScanResult, tuple[InputError, ...]]:
+    """What the roots hold. One that is gone, as a hook may name it, costs no other."""
+    try:
+        return scan(roots), ()
+    except InputError:
+        problems = {root: problem for root in roots if (problem := _problem(root))}
+        return scan([root for root in roots if root not in problems]), tuple(problems.values())
+
+
+def _problem(root: Path) -> InputError | None:
+    try:
+        scan([root])
+    except InputError as error:
+        return error
+    return None

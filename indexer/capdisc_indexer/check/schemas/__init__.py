@@ -1,0 +1,1 @@
+"""The JSON Schemas of the manifests, for editors: printed by `capdisc validate --schema`."""

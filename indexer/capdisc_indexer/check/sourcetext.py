@@ -1,0 +1,50 @@
+"""The lines of the files that findings are about."""
+
+# Paths are plain text here: they may hold bytes that are no text.
+# ruff: noqa: PTH112, PTH120
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.files import read_path
+from capdisc_indexer.sources.links import inside
+
+MAX_BYTES = max(source.limit_bytes for source in SOURCES.values())
+
+
+class SourceText:
+    """Texts by path, each read when it is first asked for. Nothing outside the roots is read, whatever a path says: a
+    finding about a link that leads out must not show what lies behind it."""
+
+    def __init__(self, roots: Sequence[str], given: Mapping[str, str] | None = None) -> None:
+        folders = (root if os.path.isdir(root) else os.path.dirname(root) for root in roots)
+        self._roots = [os.path.realpath(folder) for folder in folders]
+        self._texts = dict(given or {})
+        self._lines: dict[str, list[str]] = {}
+
+    def text(self, path: str) -> str:
+        """The text with `\\n` as its only line end; what is no UTF-8 is replaced. "" for what cannot be read."""
+        if path not in self._texts:
+            self._texts[path] = readable(self._read(path))
+        return self._texts[path]
+
+    def line(self, path: str, number: int) -> str:
+        """Line `number`, counted from 1; "" where there is none."""
+        if path not in self._lines:
+            self._lines[path] = self.text(path).split("\n")
+        lines = self._lines[path]
+        return lines[number - 1] if 1 <= number <= len(lines) else ""
+
+    def _read(self, path: str) -> bytes:
+        resolved = os.path.realpath(path)
+        data = read_path(path, resolved, MAX_BYTES) if inside(resolved, self._roots) else b""
+        return data if isinstance(data, bytes) else b""
+
+
+def readable(data: bytes) -> str:
+    """The text as its findings count lines: without a byte order mark, every line end a `\\n`."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    return text if "\n" in text else text.replace("\r", "\n")

@@ -1,0 +1,80 @@
+"""The texts of a capability, each with where it stands: what the content rules look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from capdisc_indexer.sources.nodes import Json, ListNode, MapNode, Node, TextNode
+from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.types import Finding, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """One text: a field's value, or a body. `field` is the top-level key it belongs to, "" for a body.
+
+    `one_line` says that the text came from a single line, or was folded, so that no place inside it can be told.
+    """
+
+    value: str
+    path: str
+    line: int
+    column: int = 1
+    field: str = ""
+    one_line: bool = False
+
+    @property
+    def is_body(self) -> bool:
+        """Whether this is the long text rather than a field."""
+        return not self.field
+
+    def finding(self, code: str, severity: Severity, message: str, hint: str, offset: int = 0) -> Finding:
+        """A finding at a place inside the text."""
+        line, column = self.line, self.column
+        if not self.one_line:
+            line += self.value.count("\n", 0, offset)
+            column = offset - self.value.rfind("\n", 0, offset)
+        return Finding(
+            code=code, severity=severity, message=message, hint=hint, path=self.path, line=line, column=column
+        )
+
+
+def texts(part: Part, path: str) -> Iterator[Text]:
+    """Every key and value of the fields, in the order of the file, then the body."""
+    for key, entry in part.node.entries.items():
+        yield Text(value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True)
+        yield from _inside(entry.value, key, path)
+    if part.schema:
+        yield from (
+            Text(value=value, path=part.schema_path, line=1, field="schema", one_line=True)
+            for value in _strings(dict(part.schema))
+        )
+    if part.body:
+        yield Text(value=part.body, path=part.body_path or path, line=part.body_line)
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every text of a JSON value, keys too; what was read is at most 32 levels deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _inside(node: Node, field: str, path: str) -> Iterator[Text]:
+    """The scalars below a node; documents are at most 32 levels deep."""
+    if isinstance(node, TextNode):
+        yield Text(value=node.value, path=path, line=node.line, column=node.column, field=field, one_line=True)
+    elif isinstance(node, ListNode):
+        for item in node.items:
+            yield from _inside(item, field, path)
+    elif isinstance(node, MapNode):
+        for key, entry in node.entries.items():
+            yield Text(value=key, path=path, line=entry.line, column=entry.column, field=field, one_line=True)
+            yield from _inside(entry.value, field, path)

@@ -1,0 +1,42 @@
+"""Native libraries at arm's length: what they throw comes out as one of our errors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from capdisc_indexer.errors import CapdiscError, DamagedIndexError
+
+# A file that should be there is not, or is something else, or holds what cannot be.
+_DAMAGE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL})
+
+
+@contextmanager
+def contained(what: str, hint: str, kind: type[CapdiscError] = DamagedIndexError) -> Iterator[None]:
+    """Turns whatever a native library throws, Rust panics included, into one typed error.
+
+    A panic arrives as a BaseException that is not an Exception; only the two that mean "stop" pass through. What the
+    operating system refused (a full disk) comes out as the OSError that it was.
+    """
+    try:
+        yield
+    except (CapdiscError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        if number := _refused_by_system(error):
+            raise OSError(number, os.strerror(number)) from error
+        reason = str(error).strip().splitlines()
+        raise kind(f"{what}: {reason[0] if reason else type(error).__name__}", hint) from error
+
+
+def _refused_by_system(error: BaseException) -> int:
+    """The error number, where it is no damage; Rust puts it into its text ("os error 28", "code: 28, kind: ...")."""
+    if isinstance(error, OSError):
+        number = error.errno or 0
+    else:
+        found = re.search(r"os error (\d+)\)|code: (\d+), kind:", str(error))
+        number = int(found[1] or found[2]) if found else 0
+    return 0 if number in _DAMAGE else number

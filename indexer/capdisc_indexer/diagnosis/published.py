@@ -1,0 +1,84 @@
+"""The published generation: whether it is whole, and whether its stores say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from capdisc_indexer import __version__
+from capdisc_indexer.diagnosis.commands import index_command
+from capdisc_indexer.diagnosis.values import Check, State
+from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.index import Index
+from capdisc_indexer.store import collecting, generation, integrity, vectors
+from capdisc_indexer.types import Generation
+
+
+def pointed_to(index_dir: Path) -> tuple[Generation | None, Check]:
+    """The generation that CURRENT points to, by its manifest."""
+    name = "generation"
+    try:
+        found = generation.described(index_dir)
+    except (CapdiscError, OSError) as error:
+        return None, _unusable(name, index_dir, str(error))
+    if found is None:
+        text = "none is published" + (", though some are there" if collecting.numbers(index_dir) else "")
+        return None, _unusable(name, index_dir, text)
+    text = f"{found.number}, of {found.built_at}, by capdisc {found.made_by}"
+    if found.made_by != __version__:
+        text = f"{text}; the next build of this release, {__version__}, starts anew"
+        return found, Check(name=name, state=State.NOTICE, text=text, fix=index_command(index_dir))
+    return found, Check(name=name, state=State.OK, text=text)
+
+
+def contents(index_dir: Path, found: Generation, deep: bool) -> Iterator[Check]:
+    """Files, then the stores that they make up; with `deep`, every byte and every row."""
+    files = _files(index_dir, found, deep)
+    yield files
+    if files.state is State.OK:
+        yield _stores(index_dir, deep)
+
+
+def _files(index_dir: Path, found: Generation, deep: bool) -> Check:
+    name, gen = "files", generation.folder(index_dir, found.number)
+    try:
+        integrity.check(gen, found.files)
+    except (CapdiscError, OSError) as error:
+        return _unusable(name, index_dir, str(error))
+    if not deep:
+        return Check(name=name, state=State.OK, text=f"{len(found.files)}, of the right sizes")
+    if wrong := integrity.wrong(gen, found.files):
+        return _unusable(name, index_dir, f"changed since they were published: {', '.join(wrong[:5])}")
+    if strange := integrity.strange(gen, found.files):
+        return _unusable(name, index_dir, f"nobody published: {', '.join(strange[:5])}")
+    return Check(name=name, state=State.OK, text=f"{len(found.files)}, every byte as published")
+
+
+def _stores(index_dir: Path, deep: bool) -> Check:
+    name = "stores"
+    try:
+        with Index(index_dir) as index:
+            count, rows = index.generation.counts["capabilities"], index.generation.counts["rows"]
+            problem = _disagreement(index) if deep else ""
+    except (CapdiscError, OSError) as error:
+        return _unusable(name, index_dir, str(error))
+    if problem:
+        return _unusable(name, index_dir, problem)
+    return Check(name=name, state=State.OK, text=f"{count:,} capabilities, {rows:,} vectors")
+
+
+def _disagreement(index: Index) -> str:
+    """How the three stores differ; opening has compared their sizes, but for the vector store's, which takes 1 s."""
+    ids = [head["id"] for head in index.documents.everything()]
+    for identifier in ids:
+        index.documents.body(identifier)
+    if index.matrix is None:
+        return ""
+    rows = vectors.count(index.folder / "vectors")
+    if rows != len(index.matrix):
+        return f"the vector store holds {rows:,} rows, the matrix {len(index.matrix):,}"
+    return "" if index.matrix.names() == sorted(ids) else "the matrix names other capabilities than the text index"
+
+
+def _unusable(name: str, index_dir: Path, text: str) -> Check:
+    return Check(name=name, state=State.UNUSABLE, text=text, fix=index_command(index_dir, "--rebuild"))

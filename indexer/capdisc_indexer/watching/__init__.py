@@ -1,0 +1,10 @@
+"""The living index: events of the file system wake the one routine that also starts it and looks round by timer.
+
+Kernels lose events and programs save files in odd ways, so that an event says only "look again". What changed is found
+by a scan, as `capdisc index` does it, and published as a generation.
+"""
+
+from capdisc_indexer.watching.loop import watch
+from capdisc_indexer.watching.values import Turn, WatchOptions
+
+__all__ = ["Turn", "WatchOptions", "watch"]

@@ -1,0 +1,66 @@
+"""Watching is stepped through: `next(turns)` waits for the next thing told, within a generous limit."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.watching import Turn, WatchOptions, watch
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "torture"))  # ways of saving, and a watch to talk to
+
+
+@pytest.fixture(autouse=True)
+def limit() -> Iterator[None]:
+    """A wait that never ends fails."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("nothing was told for a minute")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def root(hermetic, write_skill) -> Path:
+    write_skill(hermetic / "skills", "alpha")
+    return hermetic / "skills"
+
+
+@pytest.fixture
+def index_dir(hermetic) -> Path:
+    return hermetic / "index"
+
+
+@pytest.fixture
+def watching(index_dir) -> Iterator[Callable[..., Iterator[Turn]]]:
+    """Start watching: `watching(root, other, interval_s=0.5)`."""
+    with ExitStack() as stack:
+
+        def start(*roots: Path, lock_timeout_s: float = 5.0, **options: object) -> Iterator[Turn]:
+            pace = WatchOptions(**{"quiet_s": 0.15, **options})
+            build = BuildOptions(lock_timeout_s=lock_timeout_s)
+            return stack.enter_context(closing(watch(roots, index_dir, build, pace)))
+
+        yield start
+
+
+@pytest.fixture
+def described(index_dir) -> Callable[[], dict[str, str]]:
+    """What the index says now: each id with its description."""
+
+    def read() -> dict[str, str]:
+        with Index(index_dir) as index:
+            return {head["id"]: index.whole(head).description for head in index.documents.everything()}
+
+    return read

@@ -1,0 +1,121 @@
+"""The command: what it prints, what it runs, how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from watched import Watched, ids, until
+
+
+@pytest.fixture
+def command(root, index_dir):
+    """Start `capdisc watch` on the root; ready once the first build is done."""
+    started = []
+
+    def start(*words: str) -> Watched:
+        watched = Watched(root, "--index-dir", index_dir, "--debounce", "0.1", *words)
+        started.append(watched)
+        return watched.ready()
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, write_skill) -> None:
+    watched = command()
+    write_skill(root, "beta")
+    assert until(lambda: len(watched.turns) == 2), watched.err
+    first, second = watched.turns
+    assert next(iter(first)) == "schema_version"
+    assert (first["generation"], first["published"], first["counts"]["added"]) == (1, True, 1)
+    assert (second["generation"], second["counts"]["added"], second["index_dir"]) == (2, 1, str(index_dir))
+    (root / "alpha" / "SKILL.md").write_text("---\nname: al")
+    assert until(lambda: len(watched.turns) == 3), watched.err
+    assert watched.turns[2]["findings"][0]["path"] == str(root / "alpha" / "SKILL.md")
+    assert watched.err.count("SKILL.md") == 1
+
+
+def test_a_person_reads_a_line_for_each_change(root, index_dir, hermetic) -> None:
+    reading, writing = os.pipe()
+    words = ("watch", str(root), str(hermetic / "later"), "--index-dir", str(index_dir))
+    with subprocess.Popen(
+        [sys.executable, "-m", "capdisc", *words], stdout=writing, stderr=subprocess.PIPE, text=True
+    ) as process:
+        os.close(writing)
+        line = os.read(reading, 1000).decode()
+        process.send_signal(signal.SIGINT)
+        err = process.communicate()[1]
+    os.close(reading)
+    assert line[2] == line[5] == ":"
+    assert line[8:].startswith(" generation 1: 1 added (")
+    assert f"notice: {hermetic / 'later'} is not there" in err
+
+
+def test_a_command_runs_after_each_change_and_may_fail(command, root, hermetic, index_dir, write_skill) -> None:
+    log = hermetic / "log"
+    watched = command("--exec", f'echo "$CAPDISC_GENERATION $CAPDISC_INDEX_DIR" >> {log}; echo printed; exit 3')
+    write_skill(root, "beta")
+    assert until(lambda: log.exists() and log.read_text().count("\n") == 2), watched.err
+    assert log.read_text() == f"1 {index_dir}\n2 {index_dir}\n"
+    assert until(lambda: watched.err.count("the command of --exec ended with status 3") == 2)
+    assert "printed" in watched.err
+    assert ids(index_dir) == ["skill:alpha", "skill:beta"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_it_and_what_it_started(command, hermetic, number, code) -> None:
+    watched = command("--exec", f"echo $$ > {hermetic / 'pid'}; exec sleep 600")
+    assert until(lambda: (hermetic / "pid").exists() and (hermetic / "pid").read_text().endswith("\n"))
+    assert watched.stop(number) == code
+    assert "Traceback" not in watched.err
+    assert until(lambda: not _alive(int((hermetic / "pid").read_text())))
+
+
+def test_a_signal_in_the_middle_of_a_build_leaves_the_last_generation(command, root, index_dir, write_skill) -> None:
+    watched = command()
+    for number in range(400):
+        write_skill(root, f"skill-{number}")
+    assert until(lambda: len(list((index_dir / "gens").iterdir())) > 1), watched.err
+    assert watched.stop(signal.SIGTERM) == 143
+    assert "Traceback" not in watched.err
+    assert len(ids(index_dir)) in (1, 401)
+
+
+def test_what_agents_find_follows_without_an_index_command(command, root, index_dir, write_skill, capdisc) -> None:
+    command()
+    write_skill(root, "fold-cranes", "Folds paper cranes. Use when asked.")
+    assert until(lambda: len(ids(index_dir)) == 2)
+    found = capdisc("search", "fold a paper crane", "--ids", "--index-dir", str(index_dir))
+    assert found.out.splitlines()[0] == "skill:fold-cranes"
+
+
+@pytest.mark.parametrize("option", ["--interval=0", "--interval=nan", "--debounce=-1", "--debounce=nan"])
+def test_times_that_make_no_sense_are_refused(capdisc, option) -> None:
+    done = capdisc("watch", option)
+    assert (done.code, done.out) == (2, "")
+    assert "error: " in done.err
+
+
+def test_without_a_path_it_takes_the_folders_that_index_takes(hermetic, index_dir, write_skill) -> None:
+    with Watched("--index-dir", index_dir, "--debounce", "0.1") as watched:
+        assert until(lambda: watched.turns)
+        assert watched.notices.count("\n") == 0
+        write_skill(hermetic / ".claude" / "skills", "alpha")
+        assert until(lambda: ids(index_dir) == ["skill:alpha"]), watched.err
+
+
+def test_no_other_command_imports_what_only_watching_needs(process, small) -> None:
+    script = "import sys; from capdisc.app import run; run(['search', 'pdf']); print('watchdog' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

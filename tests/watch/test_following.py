@@ -1,0 +1,186 @@
+"""The index follows the files, however they change."""
+
+import os
+import shutil
+import threading
+import time
+
+import pytest
+from saving import IMITATED
+
+from capdisc_indexer.build import build
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.watching import loop
+
+
+def changes(turn) -> tuple[int, int, int]:
+    return tuple(turn.report.counts[name] for name in ("added", "updated", "removed"))
+
+
+def test_the_first_turn_tells_of_the_build_at_the_start(watching, root, described) -> None:
+    turn = next(watching(root))
+    assert changes(turn) == (1, 0, 0)
+    assert (turn.errors, turn.notices) == ((), ())
+    assert described() == {"skill:alpha": "Does a thing. Use when asked."}
+
+
+def test_a_start_without_a_change_is_told_as_well(watching, root, index_dir) -> None:
+    build([root], index_dir, BuildOptions())
+    turn = next(watching(root))
+    assert (turn.report.published, changes(turn)) == (False, (0, 0, 0))
+
+
+def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(watching, root, write_skill, described) -> None:
+    turns = watching(root)
+    next(turns)
+    write_skill(root, "alpha", "Folds paper. Use when asked.")
+    assert changes(next(turns)) == (0, 1, 0)
+    write_skill(root / "deep" / "down", "beta")
+    assert changes(next(turns)) == (1, 0, 0)
+    shutil.rmtree(root / "alpha")
+    assert changes(next(turns)) == (0, 0, 1)
+    assert list(described()) == ["skill:beta"]
+
+
+def test_a_burst_leaves_what_a_build_from_scratch_gives(watching, root, hermetic, index_dir, write_skill) -> None:
+    turns = watching(root)
+    next(turns)
+    for number in range(60):
+        write_skill(root / f"group-{number % 5}", f"skill-{number}")
+    for number in range(0, 60, 3):
+        (root / f"group-{number % 5}" / f"skill-{number}").rename(root / f"moved-{number}")
+    shutil.rmtree(root / "group-1")
+    next(turns)
+    build([root], hermetic / "fresh", BuildOptions())
+    with Index(index_dir) as one, Index(hermetic / "fresh") as two:
+        heads = list(one.documents.everything())
+        assert heads == list(two.documents.everything())
+        assert [one.whole(head) for head in heads] == [two.whole(head) for head in heads]
+
+
+def test_every_way_of_saving_is_one_reindex_with_the_right_content(watching, root, described) -> None:
+    turns = watching(root)
+    number = next(turns).report.generation.number
+    path = root / "alpha" / "SKILL.md"
+    for saving in IMITATED:
+        text = f"Saved by {saving.__name__}. Use when asked."
+        saving(path, f"---\nname: alpha\ndescription: {text}\n---\n\nDo it.\n".encode())
+        turn = next(turns)
+        number += 1
+        assert (turn.report.generation.number, turn.errors) == (number, ()), saving
+        assert described() == {"skill:alpha": text}, saving
+
+
+def test_an_edit_behind_a_link_is_followed(watching, root, hermetic, write_skill, described) -> None:
+    write_skill(hermetic / "store", "beta")
+    (root / "linked").symlink_to(hermetic / "store" / "beta")
+    turns = watching(root, hermetic / "store")
+    next(turns)
+    write_skill(hermetic / "store", "beta", "Changed behind the link. Use when asked.")
+    next(turns)
+    assert described()["skill:beta"].startswith("Changed behind")
+
+
+def test_a_single_file_with_the_files_beside_it_is_followed(watching, hermetic, described) -> None:
+    folder = hermetic / "one"
+    folder.mkdir()
+    manifest = folder / "CAPABILITY.yaml"
+    manifest.write_text("name: one\nkind: tool\ndescription: Does one thing.\n")
+    turns = watching(manifest)
+    next(turns)
+    manifest.write_text("name: one\nkind: tool\ndescription: Does another thing.\n")
+    next(turns)
+    assert described() == {"tool:one": "Does another thing."}
+    (folder / "schema.json").write_text('{"type": "object", "properties": {"town": {"type": "string"}}}')
+    assert changes(next(turns)) == (0, 1, 0)
+
+
+def test_who_never_stops_writing_holds_nothing_back(watching, root, write_skill) -> None:
+    turns = watching(root, quiet_s=0.3, patience_s=1.0)
+    next(turns)
+    done = threading.Event()
+
+    def scribble() -> None:
+        while not done.wait(0.05):
+            write_skill(root, "beta")
+
+    writing = threading.Thread(target=scribble)
+    writing.start()
+    try:
+        assert changes(next(turns)) == (1, 0, 0)
+        assert writing.is_alive()
+    finally:
+        done.set()
+        writing.join()
+
+
+def test_without_the_kernels_events_it_is_found_by_looking(watching, root, write_skill) -> None:
+    turns = watching(root, poll=True, interval_s=0.2)
+    next(turns)
+    write_skill(root, "beta")
+    assert changes(next(turns)) == (1, 0, 0)
+
+
+def test_a_change_of_equal_size_with_its_old_stamp_is_found(watching, root, described) -> None:
+    path = root / "alpha" / "SKILL.md"
+    turns = watching(root)
+    next(turns)
+    before = path.stat()
+    path.write_text(path.read_text().replace("Does a thing", "Hoes a king"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    next(turns)
+    assert described()["skill:alpha"].startswith("Hoes a king")
+
+
+def test_a_half_written_file_keeps_its_last_version(watching, root, described, monkeypatch) -> None:
+    monkeypatch.setattr(loop, "GRACE_S", 30.0)  # a slow machine must not use it up
+    path = root / "alpha" / "SKILL.md"
+    turns = watching(root, quiet_s=0.05)
+    next(turns)
+    seen = []
+
+    def write() -> None:
+        path.write_text("---\nname: al")
+        time.sleep(0.6)
+        seen.append(described())
+        path.write_text("---\nname: alpha\ndescription: The new one. Use when asked.\n---\n")
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    turn = next(turns)
+    writing.join()
+    assert seen == [{"skill:alpha": "Does a thing. Use when asked."}]
+    assert (changes(turn), turn.errors) == ((0, 1, 0), ())
+    assert described() == {"skill:alpha": "The new one. Use when asked."}
+
+
+def test_a_file_that_stays_broken_is_an_error_once_and_its_capability_goes(
+    watching, root, write_skill, described, monkeypatch
+) -> None:
+    monkeypatch.setattr(loop, "GRACE_S", 0.4)
+    turns = watching(root)
+    next(turns)
+    broken = root / "alpha" / "SKILL.md"
+    broken.write_text("---\nname: al")
+    turn = next(turns)
+    assert (changes(turn), [error.path for error in turn.errors]) == ((0, 0, 1), [str(broken)])
+    assert described() == {}
+    write_skill(root, "beta")
+    assert next(turns).errors == ()
+    write_skill(root, "alpha")
+    assert changes(next(turns)) == (1, 0, 0)
+
+
+def test_a_file_that_is_broken_from_the_start_is_an_error_at_once(watching, root) -> None:
+    (root / "alpha" / "SKILL.md").write_text("---\nname: al")
+    assert len(next(watching(root)).errors) == 1
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_broken_file_gets_no_grace_for_a_stamp_from_elsewhere(root, index_dir, hours, monkeypatch) -> None:
+    build([root], index_dir, BuildOptions())
+    (root / "alpha" / "SKILL.md").write_text("---\nname: al")
+    now_ns = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns + hours * 3600 * 10**9)
+    assert build([root], index_dir, BuildOptions(grace_s=2.0)).counts["removed"] == 1

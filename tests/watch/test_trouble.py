@@ -1,0 +1,183 @@
+"""Lost events, kernels that refuse, other writers, full disks: said once, and got over."""
+
+import errno
+import logging
+import threading
+from contextlib import ExitStack
+from types import SimpleNamespace
+
+import pytest
+
+from capdisc_indexer import engines
+from capdisc_indexer.build import build
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.store import locks
+from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.watching import ears, loop
+from capdisc_indexer.watching.hints import Hints
+from capdisc_indexer.watching.places import locate
+from capdisc_indexer.watching.relevance import matters
+
+
+@pytest.fixture
+def unheard(monkeypatch) -> None:
+    """No event ever arrives."""
+    monkeypatch.setattr(ears, "matters", lambda *_: False)
+
+
+def refusing(number: int, allowed: int = 0):
+    """A stand-in for watchdog whose kernel refuses after some folders."""
+    real = engines.watchdog()
+    left = [allowed]
+
+    class Observer(real.observers.Observer):
+        def schedule(self, *words, **options):
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(number, "refused")
+            return super().schedule(*words, **options)
+
+    return SimpleNamespace(events=real.events, observers=SimpleNamespace(Observer=Observer))
+
+
+def test_lost_events_are_said_once_and_everything_is_looked_at(watching, root, write_skill, unheard) -> None:
+    turns = watching(root)
+    next(turns)
+    write_skill(root, "beta")
+    for _ in range(3):
+        logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed")
+    turn = next(turns)
+    assert turn.report.counts["added"] == 1
+    assert len(turn.notices) == 1
+    assert "events were lost" in turn.notices[0]
+
+
+def test_a_listening_thread_that_fails_is_replaced_without_a_traceback(watching, root, write_skill, capsys) -> None:
+    turns = watching(root)
+    next(turns)
+    emitter = next(each for each in threading.enumerate() if type(each).__name__ == "InotifyEmitter")
+    emitter.queue_event = None  # so that the next event is its end
+    write_skill(root, "beta")
+    assert next(turns).report.counts["added"] == 1
+    write_skill(root, "gamma")
+    assert next(turns).report.counts["added"] == 1
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE])
+@pytest.mark.parametrize("allowed", [0, 1], ids=["root", "inner-folder"])
+def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
+    watching, root, write_skill, monkeypatch, number, allowed
+) -> None:
+    monkeypatch.setattr(engines, "watchdog", lambda fake=refusing(number, allowed): fake)
+    turns = watching(root, interval_s=0.2)
+    (notice,) = next(turns).notices
+    assert "the kernel gives no events" in notice
+    assert "max_user_" in notice
+    for name in ("beta", "gamma"):
+        write_skill(root, name)
+        turn = next(turns)
+        assert (turn.report.counts["added"], turn.notices) == (1, ())
+
+
+def test_a_limit_that_is_reached_later_is_noticed(watching, root, write_skill, monkeypatch) -> None:
+    # The root and one folder to try with, and the same once more.
+    monkeypatch.setattr(engines, "watchdog", lambda fake=refusing(errno.ENOSPC, 2): fake)
+    turns = watching(root, interval_s=0.2)
+    assert next(turns).notices == ()
+    write_skill(root, "beta")
+    assert "the kernel gives no events" in next(turns).notices[0]
+    write_skill(root, "gamma")
+    assert next(turns).report.counts["added"] == 1
+
+
+def test_what_no_event_told_is_found_by_the_timer(watching, root, write_skill, unheard) -> None:
+    turns = watching(root, interval_s=0.3)
+    next(turns)
+    for name in ("beta", "gamma"):
+        write_skill(root, name)
+        assert next(turns).report.counts["added"] == 1
+
+
+def test_another_writer_is_waited_for_with_one_notice(watching, root, index_dir, monkeypatch) -> None:
+    monkeypatch.setattr(loop, "RETRY_S", 0.1)
+    turns = watching(root, lock_timeout_s=0.1)
+    with ExitStack() as writing:
+        writing.enter_context(locks.writer(index_dir, 1.0))
+        assert "another process is writing" in next(turns).notices[0]
+        done = threading.Timer(0.8, writing.pop_all().close)
+        done.start()
+    turn = next(turns)
+    done.join()
+    assert (turn.report.counts["added"], turn.notices) == (1, ())
+
+
+def test_a_build_that_fails_later_is_said_once_and_tried_again(watching, root, write_skill, monkeypatch) -> None:
+    monkeypatch.setattr(loop, "RETRY_S", 0.1)
+    turns = watching(root)
+    next(turns)
+    failures = [OSError(errno.ENOSPC, "No space left on device")] * 3
+
+    def build_or_fail(*words):
+        if failures:
+            raise failures.pop()
+        return build(*words)
+
+    monkeypatch.setattr(loop, "build", build_or_fail)
+    write_skill(root, "beta")
+    turn = next(turns)
+    assert turn.report is None
+    assert "No space left on device" in turn.notices[0]
+    turn = next(turns)
+    assert (turn.report.counts["added"], turn.notices, failures) == (1, (), [])
+
+
+def test_a_build_that_fails_at_the_start_is_an_error(watching, hermetic) -> None:
+    (hermetic / "text.txt").write_text("no manifest")
+    with pytest.raises(InputError, match="not a capability file"):
+        next(watching(hermetic / "text.txt"))
+
+
+def test_nothing_is_left_behind(watching, root) -> None:
+    before, hook = threading.active_count(), threading.excepthook
+    turns = watching(root)
+    next(turns)
+    turns.close()
+    assert (threading.active_count(), threading.excepthook) == (before, hook)
+    assert logging.getLogger("watchdog").handlers == []
+
+
+def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
+    hints, index_dir = Hints(), root / ".index"
+    index_dir.mkdir()
+    listening = ears.Ears(hints, str(index_dir))
+    try:
+        listening.listen(place for place in locate([root]).values() if place)
+        for _ in range(2):
+            build([root], index_dir, BuildOptions())
+        hints.wait(1.0)
+        assert not hints.pending
+        write_skill(root, "beta")
+        hints.wait(10.0)
+        assert hints.pending
+    finally:
+        listening.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "expected"),
+    [
+        ("modified", "/r/a/SKILL.md", True),
+        ("modified", "/r/a/schema.json", True),
+        ("modified", "/r/build.log", False),
+        ("created", "/r/link", True),
+        ("deleted", "/r", True),
+        ("modified", "/r/.git/SKILL.md", False),
+        ("created", "/r/node_modules/x/SKILL.md", False),
+        ("created", "/r/index/gens/1", False),
+        ("created", "/r/index-of-skills", True),
+    ],
+)
+def test_only_what_a_scan_would_see_matters(kind, path, expected) -> None:
+    event = SimpleNamespace(src_path=path, dest_path="", event_type=kind, is_directory=False)
+    assert matters(event, "/r", "/r/index") is expected
