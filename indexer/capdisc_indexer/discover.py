@@ -14,6 +14,7 @@ from capdisc_indexer.expansion import Availability, expand
 from capdisc_indexer.index import Index
 from capdisc_indexer.judgement import JUDGED, confidence, is_answer, judge, says_nothing, unmatched
 from capdisc_indexer.records import UNCATEGORISED
+from capdisc_indexer.stuffing import held_back
 from capdisc_indexer.types import Hit, Query, Ranking
 from capdisc_indexer.wishes import wish
 
@@ -39,7 +40,7 @@ def discover(
     heads = {identifier: head for each in found for identifier, head in each.heads.items()}
     if available is not None and query.available:
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
-    hits = expand(index, query, {key: scores[key] for key in heads}, heads, wishes, available, mode != "no-graph")
+    hits = expand(index, query, held_back(scores, heads), heads, wishes, available, mode != "no-graph")
     hits = collapse(hits, heads)
     strange = reader is not None and not any(reader.recognises(text) for text in query.texts)
     telling = [] if says_nothing(query.texts) else found

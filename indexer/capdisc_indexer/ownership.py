@@ -27,6 +27,8 @@ def assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
 
 def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
     owner = owners.get(claim.id)
+    if owner is None and file.format == "capability":
+        owner = owners.get(_folded(claim.id))
     if owner is None:
         final = replace(claim, final=claim.id, status="indexed", other="")
     elif owner[0].root != state.root:
@@ -38,7 +40,13 @@ def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, t
     else:
         final = replace(claim, final=_qualified(claim.id, file.relative, owners), status="indexed", other=owner[0].path)
     owners[final.final] = (state, final)
+    owners.setdefault(_folded(claim.id), (state, final))
     return final
+
+
+def _folded(identifier: str) -> str:
+    """The id for comparing without case; no id itself begins so."""
+    return f"\0{identifier.casefold()}"
 
 
 def _qualified(identifier: str, relative: str, owners: Mapping[str, object]) -> str:

@@ -113,7 +113,8 @@ def _unfinished(path: str) -> Finding:
 
 def _stat(file: FoundFile) -> tuple[int, ...]:
     own = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
-    return own + tuple(n for each in file.companions for n in (each.size, each.mtime_ns, each.ctime_ns, each.inode))
+    beside = tuple(n for each in file.companions for n in (each.size, each.mtime_ns, each.ctime_ns, each.inode))
+    return own + beside + ((len(file.lost),) if file.lost else ())
 
 
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
@@ -126,6 +127,7 @@ def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
     beside = [read_bytes(each, max(source.limit_bytes for source in SOURCES.values())) for each in file.companions]
     stats = zip(file.companions, beside, strict=True)
     marks = [_mark(stat) if isinstance(each, Finding) else each for stat, each in stats]
+    marks += [f"{one.code}\0{one.path}".encode("utf-8", "replace") for one in file.lost]
     return content_hash(content, marks)
 
 

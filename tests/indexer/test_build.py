@@ -254,3 +254,19 @@ def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, i
     assert "tool:x@two" not in ids(index_dir)
     (taken,) = [each for each in report.findings if each.severity == "error"]
     assert taken.code == "duplicate-id" and "one/x" in taken.message and "two/x" in taken.path
+
+
+def test_a_manifest_whose_companion_becomes_a_link_to_the_outside_goes_and_comes_back(root, index_dir, tmp_path) -> None:
+    (tmp_path / "outside.md").write_text("CANARY")
+    folder = root / "linked"
+    folder.mkdir()
+    (folder / "CAPABILITY.yaml").write_text("name: linked\nkind: tool\ndescription: A tool with a text beside it.\n")
+    build([root], index_dir, BuildOptions())
+    assert "tool:linked" in ids(index_dir)
+    (folder / "SKILL.md").symlink_to(tmp_path / "outside.md")
+    report = build([root], index_dir, BuildOptions())
+    assert [each.code for each in report.findings if each.severity == "error"] == ["symlink"]
+    assert "tool:linked" not in ids(index_dir)
+    (folder / "SKILL.md").unlink()
+    build([root], index_dir, BuildOptions())
+    assert "tool:linked" in ids(index_dir)

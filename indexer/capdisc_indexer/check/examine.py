@@ -21,7 +21,7 @@ from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
 WARY = frozenset(
     """
     bidi-control control-character encoded-payload hard-coded-secret impersonation injection-phrase
-    invisible-character markup-breakout padding remote-execution suspicious-url
+    invisible-character keyword-stuffing markup-breakout padding remote-execution suspicious-url
     """.split()
 )
 LARGE_BYTES = 100_000  # what readers load without a second thought

@@ -12,12 +12,12 @@ from capdisc_indexer.text import STOP_WORDS, simple_words
 from capdisc_indexer.types import Finding, Severity
 
 REPEATED = 8
-SHARE = 0.2  # of the description's words that one of them makes up
+SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
 DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3
 DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
 SAMPLE = 20_000
 
-_DESCRIBING = frozenset({"description", "tags", "keywords", "phrases", "examples", "whentouse", "usagehint"})
+_DESCRIBING = frozenset({"description", "whentouse", "usagehint"})  # phrases may repeat a word: each is a request
 _RARE = re.compile("[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 

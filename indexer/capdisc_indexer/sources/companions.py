@@ -29,7 +29,7 @@ class Companions:
 
 def read_companions(file: FoundFile) -> Companions:
     """What lies beside the manifest. A companion that cannot be used is an error: the manifest says half without it."""
-    found = Companions()
+    found = Companions(findings=file.lost)
     for companion in file.companions:
         is_schema = companion.path.lower().endswith(".json")
         data = read_bytes(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)

@@ -33,7 +33,8 @@ class FileStat:
 class FoundFile(FileStat):
     """One file to load. `path` is absolute and keeps its links; `relative` is `path` below `root`, with slashes.
 
-    `companions` are files that count as part of this one: it has changed when one of them has. Files that a manifest
+    `companions` are files that count as part of this one: it has changed when one of them has; `lost` says of each that
+    has the name of one and cannot be it, such as a link out of the folder, why. Files that a manifest
     only names (`skillContent: docs/long.md`) are not among them, since a scan does not read manifests: a change there
     is seen when the manifest changes too, or when everything is read again (`index --verify`, `--rebuild`).
     """
@@ -43,6 +44,7 @@ class FoundFile(FileStat):
     root_order: int
     format: str
     companions: tuple[FileStat, ...] = ()
+    lost: tuple[Finding, ...] = ()
 
 
 def read_bytes(file: FileStat, limit_bytes: int) -> bytes | Finding:

@@ -80,6 +80,7 @@ def files_of(
     lost = twins(name for name in named if name.lower() not in owned)
     found: list[FoundFile] = []
     beside: list[FileStat] = []
+    lost_beside: list[Finding] = []
     findings = [twin_warning(printable(os.path.join(folder.path, name)), winner) for name, winner in lost.items()]
     wanted = [entry for entry in entries if (entry.name in named or entry.name.lower() in owned)]
     for entry in wanted:
@@ -87,17 +88,21 @@ def files_of(
             continue
         if entry.name in named:
             _noted_name(folder, entry.name, findings)
-        if status := _status(folder, entry, allowed, findings):
-            if entry.name.lower() in owned:
+        is_owned = entry.name.lower() in owned
+        if status := _status(folder, entry, allowed, lost_beside if is_owned else findings):
+            if is_owned:
                 beside.append(status)
             else:
                 found.append(_found(folder, entry.name, named[entry.name], status))
-    return [replace(file, companions=_owned_by(file, beside)) for file in found], findings
+    if not found:
+        findings += lost_beside
+    return [_with_companions(file, beside, lost_beside) for file in found], findings
 
 
-def _owned_by(file: FoundFile, beside: Sequence[FileStat]) -> tuple[FileStat, ...]:
+def _with_companions(file: FoundFile, beside: Sequence[FileStat], lost: Sequence[Finding]) -> FoundFile:
     names = SOURCES[file.format].companions
-    return tuple(status for status in beside if os.path.basename(status.path).lower() in names)
+    companions = tuple(status for status in beside if os.path.basename(status.path).lower() in names)
+    return replace(file, companions=companions, lost=tuple(lost) if names else ())
 
 
 def _found(folder: Folder, name: str, source: Source, status: FileStat) -> FoundFile:
