@@ -85,10 +85,10 @@ def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str 
     """The ranking, with whatever was degraded said on stderr."""
     check(asked, query)
     chosen = mode_of(asked, mode)
-    encoder = None if chosen == "lexical" else encoder_of(asked, encoder_name)
+    encoder, why = (None, "") if chosen == "lexical" else encoder_or_why(asked, encoder_name)
     found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
     for text in found.degraded:
-        output.notice(f"notice: {text}")
+        output.notice(f"notice: {text}{why and f' ({why})'}")
     return found
 
 
@@ -100,16 +100,15 @@ def mode_of(asked: Asked, mode: str | None) -> str:
     return chosen
 
 
-def encoder_of(asked: Asked, name: str | None) -> Encoder | None:
-    """The encoder by option, setting or index; None, with a notice, when it cannot be used."""
+def encoder_or_why(asked: Asked, name: str | None) -> tuple[Encoder | None, str]:
+    """The encoder by option, setting or index; None, and why, when it cannot be used."""
     chosen = asked.here.encoder_name(name or asked.config["encoder"]) or asked.index.generation.encoder
     if not chosen:
-        return None
+        return None, ""
     try:
-        return encoders.load(chosen)
+        return encoders.load(chosen), ""
     except EncoderError as error:
-        output.notice(f"notice: {error.message}; {error.hint}")
-        return None
+        return None, f"{error.message}; {error.hint}"
 
 
 def available(here: runtime.Runtime, head: Mapping[str, Any]) -> bool:

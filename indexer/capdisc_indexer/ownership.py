@@ -31,10 +31,10 @@ def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, t
         owner = owners.get(_folded(claim.id))
     if owner is None:
         final = replace(claim, final=claim.id, status="indexed", other="")
-    elif owner[0].root != state.root:
-        return replace(claim, final="", status="shadowed", other=owner[0].path)
     elif owner[0].content_hash == state.content_hash and owner[0].path != state.path:
         return replace(claim, final="", status="copy", other=owner[0].path)
+    elif owner[0].root != state.root:
+        return replace(claim, final="", status="shadowed", other=owner[0].path)
     elif file.format == "capability":
         return replace(claim, final="", status="duplicate", other=owner[0].path)
     else:

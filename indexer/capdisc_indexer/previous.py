@@ -54,7 +54,7 @@ def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) 
         return _opened(index_dir, found)
     except IndexStateError as error:
         return salvaged(index_dir, error.message)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return salvaged(index_dir, f"the last index cannot be read ({type(error).__name__})")
 
 
@@ -78,7 +78,7 @@ def salvaged(index_dir: Path, reason: str = "") -> Previous:
 def _read(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -15,7 +15,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u
 # Tab and line end are not among them, nor the two joiners, which are honest parts of Persian, Hindi and emoji.
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # Letters and symbols that are drawn as nothing: Hangul fillers, the empty Braille cell, joiners, variation selectors.
 _BLANK = re.compile("[\u115f\u1160\u3164\uffa0\u2800\u200c\u200d\u034f\u17b4\u17b5\ufe00-\ufe0f\U000e0100-\U000e01ef]")

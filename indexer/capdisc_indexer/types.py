@@ -64,8 +64,9 @@ class Parameter:
 class Descriptor:
     """One capability, the same shape for every source format.
 
-    `id` is `kind:name`, `warnings` the codes of what a reader should be wary of. `requires`, `composed_with` and `related` hold names or ids as written; they are resolved
-    against the index when a query is answered, so that a capability may appear after the one that needs it.
+    `id` is `kind:name`, `warnings` the codes of what a reader should be wary of. `requires`, `composed_with` and
+    `related` hold names or ids as written; they are resolved against the index when a query is answered, so that a
+    capability may appear after the one that needs it.
     """
 
     id: str

@@ -296,7 +296,7 @@ def test_a_comment_cannot_silence_a_rule_that_guards(capdisc, put) -> None:
     head = "---\nname: a\ndescription: Folds cranes when asked to.  # capdisc: ignore=bidi-control\n---\n"
     put("a/SKILL.md", f"{head}<!-- capdisc: ignore=bidi-control,body-long -->\nback \u202ewards\n")
     lines = capdisc("validate", "a", "--format", "concise").out.splitlines()
-    assert [line.split()[1] for line in lines] == ["ignore-refused", "ignore-refused", "bidi-control"]
+    assert [line.split()[1] for line in lines] == ["ignore-refused", "html-comment", "ignore-refused", "bidi-control"]
 
 
 def test_a_result_goes_to_a_file_and_never_over_what_is_checked(capdisc, broken) -> None:

@@ -256,7 +256,9 @@ def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, i
     assert taken.code == "duplicate-id" and "one/x" in taken.message and "two/x" in taken.path
 
 
-def test_a_manifest_whose_companion_becomes_a_link_to_the_outside_goes_and_comes_back(root, index_dir, tmp_path) -> None:
+def test_a_manifest_whose_companion_becomes_a_link_to_the_outside_goes_and_comes_back(
+    root, index_dir, tmp_path
+) -> None:
     (tmp_path / "outside.md").write_text("CANARY")
     folder = root / "linked"
     folder.mkdir()

@@ -97,7 +97,9 @@ def _targets(
 def _answers(
     asked: asking.Asked, given: Judged, modes: Sequence[str], name: str | None, limit: int, silent: bool
 ) -> list[Answers]:
-    encoder = asking.encoder_of(asked, name) if set(modes) != {"lexical"} else None
+    encoder, why = asking.encoder_or_why(asked, name) if set(modes) != {"lexical"} else (None, "")
+    if why:
+        output.notice(f"notice: {why}")
     with output.progress(asked.here.stderr_is_terminal and not silent) as progress:
         return [answers(asked.index, given.queries, encoder, mode, limit, progress) for mode in modes]
 

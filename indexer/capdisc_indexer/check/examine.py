@@ -20,7 +20,7 @@ from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
 # What a reader of a result should know before trusting it.
 WARY = frozenset(
     """
-    bidi-control control-character encoded-payload hard-coded-secret impersonation injection-phrase
+    bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation injection-phrase
     invisible-character keyword-stuffing markup-breakout padding remote-execution suspicious-url
     """.split()
 )
@@ -53,8 +53,9 @@ def content(part: Part, path: str) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for text in every:
         for finding in (*hidden(text), *markup(text), *payloads(text)):
-            if (finding.code, text.field) not in seen:
-                seen.add((finding.code, text.field))
+            place = (finding.code, text.field or f"{text.path}:{text.line}")
+            if place not in seen:
+                seen.add(place)
                 yield finding
     yield from phrases(every)
     yield from wording(every)

@@ -9,14 +9,16 @@ from capdisc_indexer.check.links import link_rules
 from capdisc_indexer.check.manifest import manifest_rules
 from capdisc_indexer.check.skill import skill_rules
 from capdisc_indexer.sources.files import FoundFile
-from capdisc_indexer.types import Finding, Loaded
+from capdisc_indexer.types import Finding, Loaded, Severity
 
 
 def form(file: FoundFile, loaded: Loaded) -> Iterator[Finding]:
-    """What the format of the file, its clients or a careful author would mend."""
+    """What the format of the file, its clients or a careful author would mend. A place where reading failed already is
+    not blamed again."""
+    failed = {(one.line, one.column) for one in loaded.findings if one.severity is Severity.ERROR}
     for part in loaded.parts:
         if file.format == "skill":
-            yield from skill_rules(part, file.path)
+            yield from (one for one in skill_rules(part, file.path) if (one.line, one.column) not in failed)
             yield from link_rules(part, file)
         elif file.format == "capability":
             yield from manifest_rules(part, file.path)

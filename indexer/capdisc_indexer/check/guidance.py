@@ -12,12 +12,13 @@ from capdisc_indexer.types import Finding, Severity
 def orphans(root: str, categories: Collection[str]) -> Iterator[Finding]:
     """A warning for each guidance file of this root whose category no capability has."""
     known = {category.casefold() for category in categories}
+    folder = Path(root, "guidance")
     try:
-        found = sorted(path for path in Path(root, "guidance").iterdir() if path.suffix == ".md")
+        found = [] if folder.is_symlink() else sorted(folder.iterdir())
     except OSError:  # a root without guidance, or a single file
         return
     for path in found:
-        if path.stem.casefold() not in known:
+        if path.suffix == ".md" and path.stem.casefold() not in known:
             message = f"no capability has the category {path.stem[:64]}"
             hint = f"name it after one of: {', '.join(sorted(categories)[:8])}"
             yield Finding(

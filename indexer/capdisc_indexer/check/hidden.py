@@ -12,20 +12,24 @@ from collections.abc import Iterator
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.types import Finding, Severity
 
+ZERO_WIDTHS = 16  # in one text, where none belong; copied web pages bring one or two
+SELECTORS = 4
 MARKS = 8  # on one letter; Vietnamese and Hebrew with all points have three
 
 # A flag of a region is a black flag, tag letters and the end tag; any other tag character is hidden text.
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
-# In a row; an emoji of several people has three.
-_ZERO = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff\u180e\u00ad]{16,}")
+# One selector chooses the form of an ideograph, a symbol or an emoji; there are never two, nor one after a letter.
+_SELECTORS = re.compile(
+    "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
+    "|(?<=[A-Za-z\u00c0-\u058f])[\ufe00-\ufe0f]"
+)
+# Scripts and emoji whose letters joiners and zero-width blanks stand between.
+_JOINING = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_STRAY = re.compile(f"(?<![{_JOINING}])[\u200b-\u200d\u2060-\u2064\ufeff\u180e]")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
-_JOINED = re.compile(
-    "(?<=[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff])[\u200c\u200d](?=[A-Za-z\u00c0-\u024f\u0370-\u04ff])"
-)
-_INVISIBLE = re.compile("[\u200b\u2060-\u2064\ufeff\u00ad\u180e\u115f\u1160\u3164\uffa0\u2800]")
+_BLANK = re.compile("[\u00ad\u115f\u1160\u3164\uffa0]|(?<![\u2801-\u28ff\u2800])\u2800(?![\u2800-\u28ff])")
 _UNASSIGNED = re.compile("[\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _END = re.compile("\n")
 _BREAKS = re.compile("[\u2028\u2029\x85]")
@@ -69,10 +73,14 @@ def _hidden_text(text: Text) -> Iterator[Finding]:
         )
         yield text.finding("hidden-text", Severity.ERROR, message, hint, found.start())
         return
-    for pattern, what in ((_SELECTORS, "variation selectors"), (_ZERO, "characters without width")):
-        if run := pattern.search(text.value):
-            message = f"{len(run[0])} {what} in a row, which can hold a text that nobody sees"
-            yield text.finding("hidden-text", Severity.ERROR, message, hint, run.start())
+    for pattern, limit, what in (
+        (_SELECTORS, SELECTORS, "variation selectors"),
+        (_STRAY, ZERO_WIDTHS, "characters without width"),
+    ):
+        stray = pattern.findall(text.value)
+        if len(stray) >= limit or (pattern is _SELECTORS and any(len(each) > 1 for each in stray)):
+            message = f"{len(stray)} {what} where none belong, which can hold a text that nobody sees"
+            yield text.finding("hidden-text", Severity.ERROR, message, hint, text.value.index(stray[0]))
             return
 
 
@@ -91,8 +99,9 @@ def _controls(text: Text) -> Iterator[Finding]:
 
 
 def _invisible(text: Text) -> Iterator[Finding]:
-    found = _INVISIBLE.search(text.value) or _JOINED.search(text.value) or _UNASSIGNED.search(text.value)
-    if found is not None and not (found[0] == "\ufeff" and found.start() == 0 and text.is_body):
+    patterns = (_BLANK, _STRAY, _UNASSIGNED, _SELECTORS)
+    found = min((each for one in patterns if (each := one.search(text.value))), key=re.Match.start, default=None)
+    if found is not None:
         message = f"the character U+{ord(found[0]):04X} shows nothing, or something else in every font"
         yield text.finding("invisible-character", Severity.WARNING, message, "remove it", found.start())
 

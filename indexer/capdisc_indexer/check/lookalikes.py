@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.check.members import Member, at
-from capdisc_indexer.sources.naming import LOOKALIKES, scripts
+from capdisc_indexer.sources.naming import LOOKALIKES, MAX_NAME, scripts
 from capdisc_indexer.types import Finding, Severity
 
 ALIKE = 8  # characters from which one letter more or less is a slip or a trick, and not another word
@@ -42,7 +42,7 @@ def lookalikes(members: Sequence[Member]) -> Iterator[Finding]:
 
 def _skeleton(name: str) -> str:
     plain = unicodedata.normalize("NFKC", name).translate(LOOKALIKES).translate(_DIGITS).lower()
-    return re.sub(r"[^\w]|_", "", plain.replace("rn", "m").replace("vv", "w"))
+    return re.sub(r"[^\w]|_", "", plain.replace("rn", "m").replace("vv", "w"))[:MAX_NAME]
 
 
 def _cuts(name: str) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from capdisc_indexer.check.guarded import OF_FORM
 from capdisc_indexer.check.texts import Text
+from capdisc_indexer.markdown.prose import prose
 from capdisc_indexer.types import Finding, Severity
 
 BLANKS = 400
@@ -24,7 +26,11 @@ _TOKENS = re.compile(
 )
 _FENCE = re.compile(rf"^ {{0,3}}(?:`{{{FENCE},}}|~{{{FENCE},}})", re.MULTILINE)
 _OUR_FRAME = re.compile(r"^(?:>>> \S+ \[[0-9a-f]{6,}\]|<<< end \[|--- Detailed Capability Reference ---)", re.MULTILINE)
-_COMMENT = re.compile(r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(]", re.MULTILINE)
+_COMMENT = re.compile(
+    r"<!--(?P<own>\s{0,8}capdisc:[^>]{0,400}-->)?|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(]", re.MULTILINE
+)
+_OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*-->")
+_SPAN = re.compile(r"`[^`\n]+`")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){200}")
 _BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{BLANKS}}}")
 _HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
@@ -51,9 +57,27 @@ def _breakout(text: Text) -> Iterator[Finding]:
 
 
 def _comment(text: Text) -> Iterator[Finding]:
-    if found := _COMMENT.search(text.value):
+    shown = _without_code(text.value) if text.is_body else text.value
+    found = next((one for one in _COMMENT.finditer(shown) if not _is_own(one["own"])), None)
+    if found:
         message = "a comment, which a model reads and a reader of the page does not see"
-        yield text.finding("html-comment", Severity.WARNING, message, "remove it, or say it openly", found.start())
+        line = text.value.split("\n")[shown.count("\n", 0, found.start())]
+        offset = text.value.index(line) if line else 0
+        yield text.finding("html-comment", Severity.WARNING, message, "remove it, or say it openly", offset)
+
+
+def _is_own(comment: str | None) -> bool:
+    """Whether a comment only says to capdisc which rules of form to leave out."""
+    own = _OWN.fullmatch(comment or "")
+    return own is not None and all(code.strip() in OF_FORM for code in own[1].split(","))
+
+
+def _without_code(value: str) -> str:
+    """The text, line for line, with blanks in the place of code, which a reader does see."""
+    lines = [""] * (value.count("\n") + 1)
+    for number, line in prose(value):
+        lines[number - 1] = _SPAN.sub(lambda span: " " * len(span[0]), line) if "`" in line else line
+    return "\n".join(lines)
 
 
 def _padding(text: Text) -> Iterator[Finding]:

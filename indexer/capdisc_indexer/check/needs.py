@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.check.members import Member, at
@@ -10,18 +9,19 @@ from capdisc_indexer.types import Finding, Severity
 
 
 def needs_met(members: Sequence[Member]) -> Iterator[Finding]:
-    """Names that nothing in this collection has, and capabilities that need themselves by way of others."""
+    """Names that nothing in this collection has, and the first of each ring of capabilities that need one another."""
     names: dict[str, str] = {}
     for each in members:
         for alias in (each.one.id, each.one.name, each.one.id.partition(":")[2]):
             names.setdefault(alias.casefold(), each.one.id)
-    needs = {each.one.id: [names.get(need.casefold(), "") for need in each.one.requires] for each in members}
-    rings = _rings(needs)
+    by_id = {each.one.id: each for each in members}
     for each in members:
         yield from _missing(each, names)
-        if each.one.id in rings:
-            hint = "break the ring; what merely goes together is composedWith"
-            yield at(each, "dependency-cycle", Severity.WARNING, "requires itself, by way of others", hint, "requires")
+    needs = {key: [names.get(need.casefold(), "") for need in each.one.requires] for key, each in by_id.items()}
+    for ring in rings(needs):
+        message = f"requires itself, by way of {', '.join(ring[1:4])}" if ring[1:] else "requires itself"
+        hint = "break the ring; what merely goes together is composedWith"
+        yield at(by_id[ring[0]], "dependency-cycle", Severity.WARNING, message, hint, "requires")
 
 
 def _missing(each: Member, names: Mapping[str, str]) -> Iterator[Finding]:
@@ -37,30 +37,49 @@ def _missing(each: Member, names: Mapping[str, str]) -> Iterator[Finding]:
                 yield at(each, "dependency-missing", Severity.WARNING, message, "correct the name", key)
 
 
-def _rings(needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """The capabilities that stand in a ring of needs: what is left when all that need nothing open are taken away."""
-    wanted = Counter(need for each in needs.values() for need in each if need in needs)
-    free = [each for each in needs if not wanted[each]]
-    left = set(needs)
-    while free:
-        done = free.pop()
-        left.discard(done)
-        for need in needs[done]:
-            if need in needs:
-                wanted[need] -= 1
-                if not wanted[need]:
-                    free.append(need)
-    return {each for each in left if _reaches(each, each, needs, left)}
+def rings(needs: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The groups in which each reaches each of the others, in time linear in the needs (Kosaraju's way).
+
+    >>> rings({"a": ["b"], "b": ["a", "c"], "c": [], "d": ["d"], "e": ["a"]})
+    [['a', 'b'], ['d']]
+    """
+    back: dict[str, list[str]] = {key: [] for key in needs}
+    for key, wanted in needs.items():
+        for need in wanted:
+            if need in back:
+                back[need].append(key)
+    found, done = [], set[str]()
+    for start in reversed(_finished(needs)):
+        if start not in done:
+            group = _reached(start, back, done)
+            if len(group) > 1 or start in needs[start]:
+                found.append(sorted(group))
+    return sorted(found)
 
 
-def _reaches(start: str, target: str, needs: Mapping[str, Sequence[str]], among: set[str]) -> bool:
-    seen: set[str] = set()
-    pending = [need for need in needs[start] if need in among]
+def _finished(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Every name after all that it needs, as far as rings allow; without recursion, as chains may be long."""
+    order, seen = [], set[str]()
+    for start in needs:
+        pending = [(start, iter(needs[start]))] if start not in seen else []
+        seen.add(start)
+        while pending:
+            need = next((each for each in pending[-1][1] if each in needs and each not in seen), None)
+            if need is None:
+                order.append(pending.pop()[0])
+            else:
+                seen.add(need)
+                pending.append((need, iter(needs[need])))
+    return order
+
+
+def _reached(start: str, edges: Mapping[str, Sequence[str]], done: set[str]) -> list[str]:
+    group, pending = [], [start]
+    done.add(start)
     while pending:
-        each = pending.pop()
-        if each == target:
-            return True
-        if each not in seen:
-            seen.add(each)
-            pending += [need for need in needs[each] if need in among]
-    return False
+        key = pending.pop()
+        group.append(key)
+        fresh = [each for each in edges[key] if each not in done]
+        done.update(fresh)
+        pending += fresh
+    return group

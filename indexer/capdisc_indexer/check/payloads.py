@@ -12,13 +12,13 @@ from capdisc_indexer.types import Finding, Severity
 _FETCH = r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n|;]{0,400}"
 _REMOTE_WORDS = ("curl", "wget", "iwr", "irm", "invoke-", "iex")
 _REMOTE = re.compile(
-    rf"{_FETCH}\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|iex)\b"
-    r"|\b(?:ba|z|da)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)\b|\beval\s+[\"']?\$\(\s*(?:curl|wget)\b"
-    r"|\biex\s*\(?\s*(?:\(?new-object|iwr|irm)\b"
+    _FETCH + r"\|\s{0,9}(?:sudo\s{1,9})?(?:-\S{1,20}\s{1,9}){0,5}(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|iex)\b"
+    r"|\b(?:ba|z|da)?sh\s{1,9}(?:-c\s{1,9})?[\"']?(?:<\(|\$\()\s{0,9}(?:curl|wget)\b"
+    r"|\beval\s{1,9}[\"']?\$\(\s{0,9}(?:curl|wget)\b|\biex\s{0,9}\(?\s{0,9}(?:\(?new-object|iwr|irm)\b"
 )
 _DECODE_WORDS = ("base64", "b64decode", "atob", "-enc", "xxd")
 _DECODED = re.compile(
-    r"base64\s+(?:-d|--decode)|b64decode|\batob\s*\(|frombase64string|-enc(?:odedcommand)?\s+[a-z0-9+/=]{16}|xxd\s+-r"
+    r"base64\s{1,9}(?:-d|--decode)|b64decode|\batob\s{0,9}\(|frombase64string|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}|xxd\s{1,9}-r"
 )
 _SHORT_CODE = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _LONG = 192
@@ -33,7 +33,7 @@ _HOSTS = re.compile(
     r"|(?P<user>[^\s/@:]+:[^\s/@]+@)|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?=[:/]|$)|\[[0-9a-f:.]+\])|(?P<puny>[\w.-]*xn--))"
 )
 _IMAGE = re.compile(
-    r"!\[[^\]\n]{0,200}\]\(\s*<?https?://[^\s)]*[?&][^\s)]*"
+    r"!\[[^\]\n]{0,200}\]\(\s{0,9}<?https?://[^\s)?&]{0,300}[?&][^\s)]{0,300}?"
     r"(?:\{|%7b|\$|<|\[|conversation|history|prompt|secret|token|data=)"
 )
 _LOCAL = re.compile(r"https?://(?:127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\])")
@@ -55,10 +55,10 @@ _SECRETS = {
     "rk_live_": r"[A-Za-z0-9]{20,}",
     "hf_": r"[A-Za-z]{34}\b",
     "npm_": r"[A-Za-z0-9]{36}\b",
-    "eyJ": r"[\w-]{16,}\.eyJ[\w-]{16,}\.[\w-]{16,}",
-    "-----BEGIN ": r"(?:[A-Z]+ )?PRIVATE KEY-----",
+    "eyJ": r"[\w-]{16,2000}\.eyJ[\w-]{16,2000}\.[\w-]{16}",
+    "-----BEGIN ": r"(?:[A-Z]{1,10} )?PRIVATE KEY-----\s{1,9}[A-Za-z0-9+/=]{16}",
 }
-_SECRET = {prefix: re.compile(re.escape(prefix) + rest) for prefix, rest in _SECRETS.items()}
+SECRET_SHAPES = {prefix: re.compile(rf"(?<![A-Za-z0-9]){re.escape(prefix)}{rest}") for prefix, rest in _SECRETS.items()}
 _PLACEHOLDER = re.compile(r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef")
 _KINDS = {
     "script": "a link that is a script, data or a local file",
@@ -121,10 +121,9 @@ def _address(lowered: str) -> tuple[int, str] | None:
 
 def _secret(value: str) -> int | None:
     """Where a key begins that is no placeholder."""
-    for prefix, pattern in _SECRET.items():
+    for prefix, pattern in SECRET_SHAPES.items():
         if prefix in value:
             for found in pattern.finditer(value):
-                is_start = not value[max(0, found.start() - 1) : found.start()].isalnum()
-                if is_start and not _PLACEHOLDER.search(found[0]):
+                if not _PLACEHOLDER.search(found[0]):
                     return found.start()
     return None

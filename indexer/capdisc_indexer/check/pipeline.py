@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from capdisc_indexer.check.comments import refused, without_own
+from capdisc_indexer.check.comments import refused
 from capdisc_indexer.check.examine import examine
 from capdisc_indexer.check.form import form
 from capdisc_indexer.check.order import ordered
@@ -57,7 +57,7 @@ def load(file: FoundFile) -> Loaded:
 
 def loaded_from(file: FoundFile, data: bytes) -> Loaded:
     """The same for a file with these bytes, which need not be on disk."""
-    loaded = examine(file, SOURCES[file.format].load(file, without_own(data)))
+    loaded = examine(file, SOURCES[file.format].load(file, data))
     noted = refused(readable(data), file.path) if b"capdisc:" in data else ()
     return replace(loaded, findings=(*loaded.findings, *form(file, loaded), *noted))
 

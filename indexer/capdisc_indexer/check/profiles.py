@@ -1,8 +1,8 @@
 """How bad each finding is to whom. A reader lets pass what it understands; a profile says who must understand it.
 
-`spec` is the Agent Skills specification, `strict` what its reference validator accepts, `claude` what claude.ai and the
-Skills API take, `codex` and `opencode` what those clients load. Codes that a profile does not name keep the severity
-that reading gave them.
+`spec` is the Agent Skills specification, `strict` the names and fields that its reference validator accepts, `claude`
+what claude.ai and the Skills API take, `codex` and `opencode` what those clients load. Codes that a profile does not
+name keep the severity that reading gave them.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
         },
         "claude": {
             **_SPEC,
-            "client-field": _W,
+            "client-field": _E,
             "description-xml": _E,
+            "misspelt-field": _E,
             "name-folder-mismatch": _I,
             "name-reserved-word": _E,
             "unknown-field": _E,

@@ -10,7 +10,7 @@ from capdisc_indexer.types import Finding, Severity
 
 MAX_NODES = 10_000  # of the schema with every reference written out
 MAX_VALUES = 1_000
-MAX_BYTES = 100_000
+LONG_PATTERN = 500  # characters; looking for the worst ones takes quadratic time itself
 
 # A repeated group that itself repeats: (a+)+, (\w*)*, (a|a)+ and the like take exponential time in most engines.
 _CATASTROPHIC = re.compile(r"\((?:[^()\\]|\\.)*(?:[+*]|\{\d+,\d*\}|\|)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\d*\})")
@@ -31,13 +31,17 @@ def _problems(schema: Mapping[str, Any]) -> Iterator[tuple[str, Severity, str, s
         if key in ("$ref", "$dynamicRef") and isinstance(value, str):
             references.append(value)
             yield from _reference(value)
-        elif key == "pattern" and isinstance(value, str) and _CATASTROPHIC.search(value):
-            message = "a pattern that takes exponential time on some inputs"
+        elif key == "pattern" and isinstance(value, str) and _is_catastrophic(value):
+            message = "a pattern that takes exponential time on some inputs, or is too long to tell"
             yield "schema-pattern", Severity.WARNING, message, "repeat no group that repeats inside"
         elif key == "enum" and isinstance(value, list) and len(value) > MAX_VALUES:
             yield "schema-too-large", Severity.WARNING, f"a choice of {len(value):,} values", "describe them instead"
     if any(reference.startswith("#") for reference in references):
         yield from _expansion(schema)
+
+
+def _is_catastrophic(pattern: str) -> bool:
+    return len(pattern) > LONG_PATTERN or bool(_CATASTROPHIC.search(pattern))
 
 
 def _reference(target: str) -> Iterator[tuple[str, Severity, str, str]]:

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from capdisc_indexer.sources.fields import squeezed
 from capdisc_indexer.sources.naming import MAX_NAME
 from capdisc_indexer.sources.nodes import MapNode, TextNode
-from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.sources.parts import LongText, Part
 from capdisc_indexer.types import Finding, Severity
 
 MAX_COMPATIBILITY = 500
@@ -93,7 +93,7 @@ class _Rules:
     def optional(self) -> Iterator[Finding]:
         """L1, C1, C2; what is of a wrong type altogether was found when it was read."""
         licence = self._node.entries.get("license")
-        if licence and (not isinstance(licence.value, TextNode) or len(licence.value.value) > 200):
+        if licence and isinstance(licence.value, TextNode) and len(licence.value.value) > 200:
             hint = "name the licence, or a file beside SKILL.md"
             yield self._at("license", "license-type", "license is not a name or a file's name", hint)
         entry = self._node.entries.get("compatibility")
@@ -110,7 +110,9 @@ class _Rules:
         for key in self._node.entries:
             if key in OF_THE_FORMAT:
                 continue
-            if meant := of_the_format.get(squeezed(key)):
+            if (meant := of_the_format.get(squeezed(key))) in self._node.entries:
+                continue  # said twice, which was found when it was read
+            if meant:
                 yield self._at(key, "misspelt-field", f"other readers do not know {key[:64]}", f"write {meant}")
             elif squeezed(key) in known:
                 message = f"{key[:64]} is a field of some clients, not of the format"
@@ -133,14 +135,15 @@ class _Rules:
 
 def body_rules(part: Part) -> Iterator[Finding]:
     """B1 to B3."""
-    lines = part.body.count("\n")
-    if not part.body.strip():
+    body = part.longs[0]
+    lines = body.value.count("\n") + (not body.value.endswith("\n"))
+    if not body.value.strip():
         message, hint = "there is nothing below the front matter", "say how the skill is done"
-        yield _at_body(part, "body-empty", message, hint)
-    elif lines > BODY_LINES or len(part.body) > BODY_CHARACTERS:
-        message = f"the body has {lines:,} lines and {len(part.body):,} characters"
-        yield _at_body(part, "body-long", message, "move parts that are seldom needed into files beside it")
+        yield _at_body(body, "body-empty", message, hint)
+    elif lines >= BODY_LINES or len(body.value) > BODY_CHARACTERS:
+        message = f"the body has {lines:,} lines and {len(body.value):,} characters"
+        yield _at_body(body, "body-long", message, "move parts that are seldom needed into files beside it")
 
 
-def _at_body(part: Part, code: str, message: str, hint: str) -> Finding:
-    return Finding(code=code, severity=_W, message=message, hint=hint, path=part.body_path, line=part.body_line)
+def _at_body(body: LongText, code: str, message: str, hint: str) -> Finding:
+    return Finding(code=code, severity=_W, message=message, hint=hint, path=body.path, line=body.line)

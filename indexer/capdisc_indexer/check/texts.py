@@ -41,17 +41,18 @@ class Text:
 
 
 def texts(part: Part, path: str) -> Iterator[Text]:
-    """Every key and value of the fields, in the order of the file, then the body."""
+    """Every key and value of the fields, in the order of the file, then the schema and the long texts."""
     for key, entry in part.node.entries.items():
         yield Text(value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True)
-        yield from _inside(entry.value, key, path)
+        if key not in part.long_keys:
+            yield from _inside(entry.value, key, path)
     if part.schema:
         yield from (
             Text(value=value, path=part.schema_path, line=1, field="schema", one_line=True)
             for value in _strings(dict(part.schema))
         )
-    if part.body:
-        yield Text(value=part.body, path=part.body_path or path, line=part.body_line)
+    for each in part.longs:
+        yield Text(value=each.value, path=each.path, line=each.line, one_line=each.in_place)
 
 
 def _strings(value: Json) -> Iterator[str]:

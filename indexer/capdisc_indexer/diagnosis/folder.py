@@ -53,20 +53,17 @@ def _permissions(index_dir: Path) -> Check:
 def _lock(index_dir: Path) -> Check:
     held, who = locks.held_by(index_dir)
     if held:
-        return _held(index_dir, who)
+        return _held(who)
     if who and who.is_elsewhere and mount_of(index_dir).shared:
         text = f"{who} is writing, or was ended while it did"
         return Check(name="lock", state=State.PROBLEM, text=text, fix=f"rm {quoted(index_dir / 'LOCK')}")
     return Check(name="lock", state=State.OK, text="nobody is writing")
 
 
-def _held(index_dir: Path, who: Holder | None) -> Check:
+def _held(who: Holder | None) -> Check:
     name, text = "lock", f"{who or 'another process'} is writing"
-    alone = index_dir / "LOCK.alone"
     if who and who.state == "stopped":
         return Check(name=name, state=State.PROBLEM, text=text, fix=f"kill -CONT {who.pid}")
-    if alone.exists() and who and who.state == "gone":
-        return Check(name=name, state=State.PROBLEM, text=text, fix=f"rm {quoted(alone)}")
     return Check(name=name, state=State.NOTICE, text=text)
 
 

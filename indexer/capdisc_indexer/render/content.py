@@ -43,7 +43,11 @@ def detail_text(descriptor: Descriptor) -> str:
     if d.schema:
         lines += ["", "## Input Schema", *_properties(d.schema, 1)]
     elif d.parameters:
-        lines += ["", "## Parameters", *(f"  {p.name} ({p.type}): {one_line(p.description)}" for p in d.parameters)]
+        lines += [
+            "",
+            "## Parameters",
+            *(f"  {one_line(p.name, 80)} ({one_line(p.type, 80)}): {one_line(p.description)}" for p in d.parameters),
+        ]
     if d.output_schema:
         lines += ["", "## Output Schema", *_properties(d.output_schema, 1)]
     for heading, text in (("Guidance", d.guidance), ("Instructions", d.instructions), ("Content", d.content)):

@@ -10,6 +10,7 @@ from capdisc_indexer.sources.companions import Companions, read_companions
 from capdisc_indexer.sources.decoding import decode, mark_finding
 from capdisc_indexer.sources.fields import Fields
 from capdisc_indexer.sources.files import FoundFile, content_hash, source_ref
+from capdisc_indexer.sources.long_texts import LONG_FIELDS, long_texts
 from capdisc_indexer.sources.manifest import descriptor
 from capdisc_indexer.sources.manifest_fields import FIELDS
 from capdisc_indexer.sources.nodes import ListNode, MapNode, Node
@@ -67,9 +68,8 @@ def _one(node: Node, file: FoundFile, source: SourceRef, companions: Companions)
     part = Part(
         node=node,
         descriptor=kept,
-        # What the manifest names as its content, or what lies beside it.
-        body=companions.body or ("" if fields.value("content") is None else capability.content),
-        body_path=companions.body_path or file.path,
+        longs=long_texts(fields, capability, file, companions),
+        long_keys=frozenset(fields.key(field) for field in LONG_FIELDS),
         schema=companions.schema,
         schema_path=companions.schema_path,
     )

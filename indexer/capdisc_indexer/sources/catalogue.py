@@ -17,7 +17,7 @@ from capdisc_indexer.sources.files import FoundFile, content_hash, source_ref
 from capdisc_indexer.sources.json_lines import Line, json_lines
 from capdisc_indexer.sources.manifest import descriptor
 from capdisc_indexer.sources.nodes import MapNode, from_json
-from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.sources.parts import LongText, Part
 from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
 
 # A file that is no catalogue at all has something wrong in every line; nobody reads more than this.
@@ -48,10 +48,13 @@ def load(file: FoundFile, data: bytes) -> Loaded:
 
 
 def _part(one: _Made, path: str, kept: Collection[int]) -> Part:
+    node = one.node or MapNode({}, one.line, 1)
+    text = one.descriptor.content if one.descriptor else ""
     return Part(
-        node=one.node or MapNode({}, one.line, 1),
+        node=node,
         descriptor=one.descriptor if id(one.descriptor) in kept else None,
-        body_path=path,
+        longs=(LongText(value=text, path=path, line=one.line, in_place=True),) if text else (),
+        long_keys=frozenset(key for key in ("content", "text", "skillContent") if key in node.entries),
     )
 
 

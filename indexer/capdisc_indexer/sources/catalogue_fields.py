@@ -64,6 +64,8 @@ def _titled(value: dict[str, Json]) -> dict[str, Json]:
     if not isinstance(name, str) or is_plain_name(clean_name(name)):
         return value
     plain = clean_name(_NO_NAME.sub(" ", clean_name(name))).lstrip("./ ")
+    if name.strip().lstrip("~./ ") == plain:
+        return value  # a path that climbs is refused, lest it take the place of the name that it ends in
     titled = value if value.keys() & {"title", "displayName", "display_name"} else {"title": name, **value}
     return {**titled, "name": plain} if plain else value
 

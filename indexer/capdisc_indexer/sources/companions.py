@@ -22,6 +22,7 @@ class Companions:
     schema: Mapping[str, Json] | None = None
     body: str = ""
     body_path: str = ""
+    body_line: int = 1
     schema_path: str = ""
     data: tuple[bytes, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -50,7 +51,10 @@ def _with_schema(found: Companions, companion: FileStat, data: bytes | Finding) 
 
 def _with_body(found: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
     body = data if isinstance(data, Finding) else body_of(data, companion.path)
-    return _noted(found, body) if isinstance(body, Finding) else replace(found, body=body, body_path=companion.path)
+    if isinstance(body, Finding) or isinstance(data, Finding):
+        return _noted(found, body) if isinstance(body, Finding) else found
+    above = data.count(b"\n") - body.count("\n")
+    return replace(found, body=body, body_path=companion.path, body_line=above + 1)
 
 
 def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:

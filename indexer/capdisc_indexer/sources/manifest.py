@@ -124,7 +124,8 @@ def _identity(fields: Fields, kind: str, name: str) -> str:
     if not identity:
         return f"{kind}:{name}"
     if not _ID.fullmatch(identity) or not identity.startswith(f"{kind}:"):
-        fields.error("id", "field-value", "the id is not of the form kind:name", f"leave it out, or write {kind}:...")
+        hint = f"leave it out, or write {kind or 'tool'}:..."
+        fields.error("id", "field-value", "the id is not of the form kind:name", hint)
     return identity
 
 

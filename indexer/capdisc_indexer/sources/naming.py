@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from types import MappingProxyType
 
+LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
 
 # What is drawn alike, beyond what Unicode's own normal forms fold: Cyrillic and Greek letters.
@@ -52,6 +53,8 @@ def name_problem(written: str) -> NameProblem | None:
     (None, 'confusable-name', 'field-value')
     """
     name = clean_name(written)
+    if len(name) > LONGEST_NAME:
+        return NameProblem("field-too-long", f"the name has {len(name):,} characters, more than {LONGEST_NAME}")
     if not is_plain_name(name):
         message = f"the name {name[:MAX_NAME]!r} holds other characters than letters, digits and - _ . /"
         return NameProblem("field-value", message, bool(_HARMFUL.search(name)))

@@ -10,17 +10,26 @@ from capdisc_indexer.types import Descriptor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """The fields with their places, and the long text with where it stands; `descriptor` is None when it was refused.
+class LongText:
+    """A text that may have many lines, the file that holds it, and its first line there; `in_place` says that the
+    places of its other lines are not known."""
 
-    `body_path` is the file that holds the text: the manifest itself, a SKILL.md beside it, or a file that it names;
-    `schema` is that of a schema.json beside it.
+    value: str
+    path: str
+    line: int = 1
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The fields with their places, and every long text that readers get; `descriptor` is None when it was refused.
+
+    `long_keys` are the keys that hold or name the long texts, `schema` is that of a schema.json beside the manifest.
     """
 
     node: MapNode
     descriptor: Descriptor | None
-    body: str = ""
-    body_path: str = ""
-    body_line: int = 1
+    longs: tuple[LongText, ...] = ()
+    long_keys: frozenset[str] = frozenset()
     schema: Mapping[str, Json] | None = None
     schema_path: str = ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from capdisc_indexer.sources.nodes import Node, TextNode
-from capdisc_indexer.sources.yaml_reader import read_yaml
+from capdisc_indexer.sources.yaml_reader import BREAKS, read_yaml
 from capdisc_indexer.types import Finding, Severity
 
 MAX_DEPTH = 8
@@ -50,15 +50,35 @@ def read_leniently(
     text: str, path: str, first_line: int, slips: frozenset[str]
 ) -> tuple[tuple[Node, ...], tuple[Finding, ...]]:
     """The documents of a text, with these slips put right if it is not YAML as it stands, and what was found."""
+    breaks = _line_breaks(text, path, first_line)
     result = read_yaml(text, path, first_line)
     if result.finding is None:
-        return result.documents, ()
+        return result.documents, breaks
     if result.finding.code == "yaml-syntax" and len(text) <= MAX_CHARACTERS:
         repaired, findings = repair(text, path, first_line, slips)
         again = read_yaml(repaired, path, first_line)
         if again.finding is None:
-            return again.documents, findings
-    return (), (result.finding,)
+            return again.documents, (*breaks, *findings)
+    return (), (*breaks, result.finding)
+
+
+def _line_breaks(text: str, path: str, first_line: int) -> tuple[Finding, ...]:
+    """A warning for a line separator that editors show as part of a line, and that YAML would take for its end."""
+    found = BREAKS.search(text)
+    if not found:
+        return ()
+    message = f"the character U+{ord(found[0]):04X}, at which some readers begin a new line; read as a blank"
+    return (
+        Finding(
+            code="line-break-in-field",
+            severity=Severity.WARNING,
+            message=message,
+            hint="remove it",
+            path=path,
+            line=first_line + text.count("\n", 0, found.start()),
+            column=found.start() - text.rfind("\n", 0, found.start()),
+        ),
+    )
 
 
 def repair(

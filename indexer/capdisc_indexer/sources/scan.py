@@ -63,8 +63,9 @@ class _Walk:
         self.roots = roots
         self.files: dict[str, FoundFile] = {}  # real path -> file
         self.findings: list[Finding] = []
-        # A single file as root opens its folder to the links beside it, as if the folder had been named.
-        self._allowed = [place for root in roots for place in (root.resolved, root.folder().resolved)]
+        # A single file as root opens its folder to the links beside it, as if the folder had been named; itself it may
+        # be no link to elsewhere: patterns of a shell name files that nobody chose.
+        self._allowed = [root.folder().resolved for root in roots]
         self._entered: set[str] = set()
         self._linked_files: list[FoundFile] = []
         self._linked_folders: list[Folder] = []

@@ -15,8 +15,8 @@ from capdisc_indexer.sources.fields import Fields
 from capdisc_indexer.sources.files import FoundFile, content_hash, printable, source_ref
 from capdisc_indexer.sources.frontmatter import Split, split
 from capdisc_indexer.sources.naming import clean_name, name_problem
-from capdisc_indexer.sources.nodes import MapNode, Node
-from capdisc_indexer.sources.parts import Part
+from capdisc_indexer.sources.nodes import MapNode, Node, TextNode
+from capdisc_indexer.sources.parts import LongText, Part
 from capdisc_indexer.sources.repair import ANY, read_leniently
 from capdisc_indexer.sources.skill_fields import FIELDS, SkillFields, read_fields
 from capdisc_indexer.text import title_of, visible
@@ -40,7 +40,8 @@ def load(file: FoundFile, data: bytes) -> Loaded:
     skill = _skill(fields, file, data, halves)
     noted += fields.findings
     kept = None if fields.has_error else skill
-    part = Part(node=node, descriptor=kept, body=halves.body, body_path=file.path, body_line=halves.body_line)
+    body = LongText(value=halves.body, path=file.path, line=halves.body_line)
+    part = Part(node=node, descriptor=kept, longs=(body,))
     return Loaded(descriptors=(kept,) if kept else (), findings=tuple(noted), parts=(part,))
 
 
@@ -87,15 +88,17 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: Split) -> Descr
 
 def _name(fields: Fields, folder: str) -> str:
     written = fields.text("name")
-    if not written:
+    is_missing = fields.value("name") is None or isinstance(fields.value("name"), TextNode)
+    if not written and is_missing:  # else it is of a wrong type, which is noted
         hint = f"add a line name: {folder}"
         fields.warn("name", "name-missing", f"the skill has no name; its folder's name {folder!r} is used", hint)
         if folder and (problem := name_problem(folder)) and problem.is_harmful:
             fields.error("name", "field-value", f"the folder's name {folder[:64]!r} cannot be one", hint)
+    if not written:
         return folder or "skill"
-    if problem := name_problem(written):
-        severity = Severity.ERROR if problem.is_harmful else Severity.WARNING
-        fields.note("name", severity, problem.code, problem.message, "use lower-case letters, digits and hyphens")
+    problem = name_problem(written)
+    if problem and problem.is_harmful:  # what is merely against the format, this reader can bear
+        fields.error("name", problem.code, problem.message, "use lower-case letters, digits and hyphens")
     return clean_name(written)
 
 

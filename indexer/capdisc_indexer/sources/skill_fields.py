@@ -97,7 +97,8 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
 def _inner(fields: Fields, field: str, names: Mapping[str, tuple[str, ...]], path: str) -> Fields:
     """The fields of a mapping inside; without any where there is no such mapping."""
     node = fields.value(field)
-    if node is not None and not isinstance(node, MapNode):
+    # Below metadata, a client's key may hold any text: the format wants just that.
+    if field == "metadata" and node is not None and not isinstance(node, MapNode):
         message = f"{fields.key(field)} is not a mapping"
         fields.warn(field, "metadata-shape", message, "write key: value lines below it")
     return Fields(node if isinstance(node, MapNode) else MapNode({}, 1, 1), path, names)
@@ -141,7 +142,11 @@ def _extra(fields: Fields) -> dict[str, Json]:
 def _allowed_tools(fields: Fields) -> list[Json]:
     node = fields.value("allowed-tools")
     if isinstance(node, TextNode):
-        return list(split_outside(node.value, ", \n\t"))
+        tools = split_outside(node.value, ", \n\t")
+        if len(split_outside(node.value, ",")) > 1:
+            message = "allowed-tools has commas between its tools"
+            fields.warn("allowed-tools", "allowed-tools-type", message, "write blanks: Read Edit Bash(git:*)")
+        return list(tools)
     if node is not None:
         fields.warn(
             "allowed-tools", "allowed-tools-type", "allowed-tools is a list", "write one text: Read Edit Bash(git:*)"

@@ -21,6 +21,8 @@ MAX_EVENTS = 20_000
 
 # A carriage return that is still there is no line end: it takes a terminal back to overwrite its line.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
+# Line ends to YAML and to no editor: what follows could be a field that looks like part of a comment.
+BREAKS = re.compile("[\u2028\u2029\x85]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HINTS = (
     ("mapping values are not allowed", "put a value that holds a colon and a blank in quotes"),
@@ -51,7 +53,7 @@ def read_yaml(text: str, path: str = "", first_line: int = 1) -> YamlResult:
     """The documents of a text whose first line is line `first_line` of the file, with every scalar kept as text."""
     try:
         _refuse_controls(text)
-        return YamlResult(documents=tuple(_Reader(text, first_line).documents()))
+        return YamlResult(documents=tuple(_Reader(BREAKS.sub(" ", text), first_line).documents()))
     except _RefusedError as error:
         refused = error
     except yaml.MarkedYAMLError as error:

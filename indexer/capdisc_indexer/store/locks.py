@@ -28,10 +28,8 @@ def writer(index_dir: Path, timeout_s: float) -> Iterator[None]:
     private_folder(index_dir)
     check_own(index_dir)
     handle = _opened(index_dir)
-    alone = index_dir / "LOCK.alone"
-    mine = False
     try:
-        mine = _wait_for(handle, alone, timeout_s)
+        _wait_for(handle, index_dir, timeout_s)
         _refuse_another_host(index_dir, handle)
         holder.sign(handle)
         try:
@@ -39,8 +37,6 @@ def writer(index_dir: Path, timeout_s: float) -> Iterator[None]:
         finally:
             holder.unsign(handle)
     finally:
-        if mine:
-            alone.unlink(missing_ok=True)
         os.close(handle)
 
 
@@ -54,32 +50,23 @@ def _opened(index_dir: Path) -> int:
         ) from error
 
 
-def _wait_for(handle: int, alone: Path, timeout_s: float) -> bool:
-    """Returns once the lock is ours; whether it is the file `alone`, for want of real locks."""
+def _wait_for(handle: int, index_dir: Path, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-        except BlockingIOError:
-            hint = _LONGER
+            return
+        except BlockingIOError as error:
+            if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
+                who = holder.read(handle) or "another process"
+                raise BusyError(f"{who} is writing this index", _LONGER) from error
         except OSError as error:
             if error.errno not in WITHOUT_LOCKS:
                 raise
-            if _made(alone):
-                return True
-            hint = f"this file system has no locks: if that process is gone, run: rm {alone}"
-        if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
-            raise BusyError(f"{holder.read(handle) or 'another process'} is writing this index", hint)
+            # The text engine could not write there either.
+            what = f"{index_dir} is on a file system without locks, where two writers would not see each other"
+            raise IndexStateError(what, "choose another with --index-dir DIR") from error
         time.sleep(_POLL_SECONDS)
-
-
-def _made(alone: Path) -> bool:
-    try:
-        os.close(os.open(alone, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return False
-    return True
 
 
 def _refuse_another_host(index_dir: Path, handle: int) -> None:
@@ -102,7 +89,7 @@ def held_by(index_dir: Path) -> tuple[bool, holder.Holder | None]:
     except BlockingIOError:
         held = True
     except OSError:
-        held = (index_dir / "LOCK.alone").exists()
+        held = False
     try:
         return held, holder.read(handle)
     finally:

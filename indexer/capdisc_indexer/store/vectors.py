@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from capdisc_indexer import engines
 from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.store import publication
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,8 +20,26 @@ if TYPE_CHECKING:
 TABLE = "capability_index"
 
 
+# What file systems without hard links answer; the vector store puts its manifest in place by one.
+_WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
+
+
 def write(target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequence[str], vectors: NDArray[Any]) -> None:
     """Write one table: row i is part `parts[i]` (0: description, then phrases) of capability `ids[i]`."""
+    try:
+        _write(target, ids, parts, hashes, vectors)
+    except OSError as error:
+        if error.errno not in _WITHOUT_LINKS:
+            raise
+        shutil.rmtree(target, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="capdisc-") as elsewhere:
+            _write(Path(elsewhere), ids, parts, hashes, vectors)
+            publication.clone(Path(elsewhere), target, lambda name: True)
+
+
+def _write(
+    target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequence[str], vectors: NDArray[Any]
+) -> None:
     pa = engines.pyarrow()
     with contained(
         "the vector store could not be written", "free some disk space, or choose --index-dir DIR", IndexStateError

@@ -50,7 +50,7 @@ def test_one_mistake_is_one_finding(codes: Codes, folder: str, text: str | bytes
     ("text", "loud"),
     [
         (head(name="claude-helper"), {"claude"}),
-        (head("homepage: https://example.com"), {"strict"}),
+        (head("homepage: https://example.com"), {"strict", "claude"}),
         (head("colour: red"), {"strict", "claude"}),
         (head(name="技能"), {"opencode"}),
         (head().replace("many.", "<b>many</b>."), {"claude"}),

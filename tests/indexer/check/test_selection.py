@@ -111,7 +111,7 @@ def test_a_comment_to_capdisc_is_no_hidden_text_and_hides_no_other(checks: Check
     both = checks("SKILL.md", SKILL.format(name="a", more="", body=ours + "Fold.\n<!-- and hush -->"))
     assert [(one.code, one.line) for one in both.chosen.findings] == [("html-comment", 7)]
     message = checks("SKILL.md", SKILL.format(name="a", more="", body="<!-- capdisc: ignore=send-all-keys -->\nFold."))
-    assert codes(message) == ["html-comment"]
+    assert sorted(codes(message)) == ["html-comment", "ignore-refused"]
 
 
 def test_a_catalogue_has_no_comments() -> None:

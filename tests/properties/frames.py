@@ -1,0 +1,78 @@
+"""How a careful agent reads a printed context: every line belongs to the frame or to a content, and to one only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+_OPEN = re.compile(r">>> (?P<id>[^\n]+) \[(?P<nonce>[0-9a-f]{8})\]")
+_FENCE = re.compile(r"(?P<fence>`{4,})markdown")
+_TEXT_LINES = ("Available capabilities:", "Relevant capabilities:", "--- Detailed Capability Reference ---", "More: ")
+_MARKDOWN_LINES = ("## Available capabilities", "## Relevant capabilities", "## Capability reference")
+
+
+class FrameError(Exception):
+    """A line that is neither frame nor content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One capability in full, as it was framed."""
+
+    id: str
+    content: str
+
+
+def frames(form: str, printed: str) -> list[Frame]:
+    """The framed contents in their order. Raises FrameError where anything stands outside a frame that the format
+    does not put there."""
+    return FRAMED[form](printed)
+
+
+def _text(printed: str) -> list[Frame]:
+    found, lines = [], iter(printed.removesuffix("\n").split("\n") if printed else [])
+    for line in lines:
+        if opened := _OPEN.fullmatch(line):
+            found.append(Frame(opened["id"], _until(f"<<< end [{opened['nonce']}]", lines)))
+        elif not line.startswith(("- ", *_TEXT_LINES)):
+            raise FrameError(f"outside of any frame: {line[:80]!r}")
+    return found
+
+
+def _markdown(printed: str) -> list[Frame]:
+    found, identifier, lines = [], "", iter(printed.removesuffix("\n").split("\n") if printed else [])
+    for line in lines:
+        if opened := _FENCE.fullmatch(line):
+            found.append(Frame(identifier, _until(opened["fence"], lines)))
+        elif line.startswith("### "):
+            identifier = line[4:]
+        elif line and line not in _MARKDOWN_LINES and not line.startswith("- "):
+            raise FrameError(f"outside of any frame: {line[:80]!r}")
+    return found
+
+
+def _until(closing: str, lines: object) -> str:
+    kept = []
+    for line in lines:
+        if line == closing:
+            return "".join(f"{each}\n" for each in kept)
+        kept.append(line)
+    raise FrameError("a frame is never closed")
+
+
+def _xml(printed: str) -> list[Frame]:
+    try:
+        root = ElementTree.fromstring(printed) if printed else ElementTree.Element("capabilities")
+    except ElementTree.ParseError as error:
+        raise FrameError(f"not XML: {error}") from error
+    strange = {each.tag for each in root.iter()} - {
+        "capabilities", "overview", "relevant", "reference", "category", "capability", "detail",
+    }  # fmt: skip
+    if strange:
+        raise FrameError(f"elements of no format: {', '.join(sorted(strange))}")
+    return [Frame(each.get("id", ""), (each.text or "").removeprefix("\n")) for each in root.iter("detail")]
+
+
+FRAMED: dict[str, Callable[[str], list[Frame]]] = {"text": _text, "markdown": _markdown, "xml": _xml}

@@ -1,0 +1,13 @@
+"""Files that become links while they are read, again and again, never bring in what lies outside."""
+
+import os
+
+from properties.swapping import leaks
+
+SWAPS = int(os.environ.get("CAPDISC_SWAPS", "2000"))
+
+
+def test_a_file_swapped_for_a_link_is_not_followed(hermetic) -> None:
+    swaps, _, found = leaks(hermetic, SWAPS)
+    assert swaps >= SWAPS
+    assert not found
