@@ -68,6 +68,10 @@ refusal *ARGS:
 abuse:
     {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills
 
+# the promises tried at length, as root with strace for all of them: just torture --only R1,R2 --scale 0.1
+torture *ARGS:
+    {{bin}}/python tests/torture/run.py {{ARGS}}
+
 # what each part of the ranking is worth, one off at a time
 ablation *ARGS:
     {{bin}}/python tests/bench/ablation.py ../shared/eval {{ARGS}}

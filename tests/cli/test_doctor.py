@@ -1,0 +1,180 @@
+"""capdisc doctor: everything that is made wrong is found, with the command that mends it, and nothing is written."""
+
+import fcntl
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.diagnosis import folder, surroundings
+from capdisc_indexer.store import generation
+from capdisc_indexer.store.filesystem import Mount
+
+
+@pytest.fixture
+def index_dir(capdisc, hermetic, write_skill, monkeypatch) -> Path:
+    """An index of two roots, of two generations."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    write_skill(hermetic / "more", "beta")
+    capdisc("index", "skills", "more")
+    write_skill(hermetic / "skills", "gamma")
+    capdisc("index", "skills", "more")
+    return hermetic / "index"
+
+
+@pytest.fixture
+def found(capdisc, index_dir):
+    """The checks of `capdisc doctor` that are not ok, by name, once the command has run."""
+
+    def run(*options: str) -> dict:
+        report = capdisc("doctor", "--json", *options).json
+        return {each["name"]: each for each in report["checks"] if each["state"] != "ok"}
+
+    return run
+
+
+def _everything(top: Path) -> dict:
+    return {str(path): (path.stat().st_mtime_ns, path.stat().st_ino) for path in [top, *top.rglob("*")]}
+
+
+@pytest.mark.parametrize("options", [(), ("--deep",)])
+def test_a_healthy_index_has_nothing_wrong_and_stays_as_it_was(capdisc, index_dir, options) -> None:
+    before = _everything(index_dir)
+    done = capdisc("doctor", *options)
+    assert (done.code, done.err) == (0, "")
+    assert "to mend" not in done.out
+    assert _everything(index_dir) == before
+
+
+def test_without_an_index_the_command_that_makes_one_is_named(capdisc, hermetic) -> None:
+    done = capdisc("doctor", "--index-dir", "none")
+    assert done.code == 4
+    assert f"capdisc index --index-dir {hermetic / 'none'}" in done.out
+
+
+def test_a_folder_of_other_things_is_no_index(capdisc, hermetic) -> None:
+    (hermetic / "other").mkdir()
+    (hermetic / "other" / "letter.txt").write_text("Dear")
+    assert "holds other files" in capdisc("doctor", "--index-dir", "other").out
+
+
+HARMS = {
+    "pointer": lambda top, gen: (top / "CURRENT").write_text("7"),
+    "no pointer": lambda top, gen: (top / "CURRENT").unlink(),
+    "manifest": lambda top, gen: (gen / "MANIFEST").write_text("{}"),
+    "size": lambda top, gen: (gen / "matrix" / "ids.json").write_text("[]"),
+    "missing": lambda top, gen: (gen / "meta" / "overview.json").unlink(),
+    "swapped": lambda top, gen: shutil.copy(gen.parent / "00000001" / "text" / "meta.json", gen / "text"),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_damage_makes_the_index_unusable_and_the_named_command_mends_it(capdisc, index_dir, harm) -> None:
+    HARMS[harm](index_dir, index_dir / "gens" / "00000002")
+    report = capdisc("doctor", "--json")
+    assert (report.code, report.json["state"]) == (4, "unusable")
+    fix = next(each["fix"] for each in report.json["checks"] if each["state"] == "unusable")
+    assert capdisc(*shlex.split(fix)[1:]).code == 0
+    assert capdisc("doctor", "--deep").code == 0
+    assert capdisc("list", "--ids").out.split() == ["skill:alpha", "skill:beta", "skill:gamma"]
+
+
+def test_only_a_deep_look_finds_a_changed_vector_and_a_file_nobody_published(found, index_dir) -> None:
+    gen = index_dir / "gens" / "00000002"
+    data = next(path for path in (gen / "vectors").rglob("*.lance") if path.is_file())
+    strange = data.with_name("strange.lance")
+    strange.write_bytes(b"x")
+    assert "files" not in found()
+    assert "strange.lance" in found("--deep")["files"]["text"]
+
+
+def test_an_index_that_others_may_write_to_is_a_problem(capdisc, found, index_dir) -> None:
+    index_dir.chmod(0o777)
+    assert found()["permissions"]["fix"] == f"chmod go-w {index_dir}"
+    assert capdisc("doctor").code == 1
+
+
+def test_a_stopped_writer_is_named_with_what_wakes_it(found, index_dir) -> None:
+    hold = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
+    hold += "with locks.writer(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", hold, str(index_dir)], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    assert found()["lock"]["text"] == f"process {child.pid} is writing"
+    child.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+    assert found()["lock"]["fix"] == f"kill -CONT {child.pid}"
+    child.kill()
+    child.communicate()
+    assert "lock" not in found()
+
+
+def test_what_a_killed_writer_left_is_a_notice_until_the_next_run(capdisc, found, index_dir) -> None:
+    (index_dir / "gens" / ".tmp-99").mkdir()
+    shutil.copytree(index_dir / "gens" / "00000001", index_dir / "gens" / "00000009")
+    assert found()["leftovers"]["text"] == "left by a writer: .tmp-99, generation 9"
+    assert capdisc("doctor").code == 0
+    capdisc("index", "skills", "more")
+    assert "leftovers" not in found()
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("nfs4", "other machines"), ("vfat", "no permissions"), ("overlay", "container")]
+)
+def test_odd_file_systems_are_a_notice(found, monkeypatch, kind, words) -> None:
+    monkeypatch.setattr(folder, "mount_of", lambda _: Mount(point="/mnt", kind=kind))
+    assert words in found()["file system"]["text"]
+
+
+def test_a_disk_without_room_is_a_problem(found, monkeypatch) -> None:
+    values = os.statvfs("/")
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((*values[:2], values[2], 10, 10, *values[5:])))
+    assert "0 MB free" in found()["space"]["text"]
+
+
+def test_a_root_that_is_gone_is_named(capdisc, found, hermetic, index_dir) -> None:
+    shutil.rmtree(hermetic / "more")
+    check = found()["roots"]
+    assert str(hermetic / "more") in check["text"]
+    assert capdisc(*shlex.split(check["fix"])[1:]).code == 0
+    assert "roots" not in found()
+
+
+def test_an_index_without_vectors_is_a_notice_and_its_fix_makes_them(capdisc, found, hermetic, monkeypatch) -> None:
+    capdisc("index", "skills", "more", "--rebuild")
+    monkeypatch.setenv("CAPDISC_ENCODER", str(hermetic / "no-model"))
+    capdisc("index", "skills", "more")
+    monkeypatch.delenv("CAPDISC_ENCODER")
+    check = found()["encoder"]
+    assert capdisc(*shlex.split(check["fix"])[1:]).code == 0
+    assert "encoder" not in found()
+
+
+def test_a_scan_from_the_future_is_a_problem_that_reading_everything_mends(capdisc, found, index_dir) -> None:
+    scan = json.loads((index_dir / "gens" / "00000002" / "meta" / "scan.json").read_bytes())
+    scan |= {"number": 2, "scanned_at_ns": scan["scanned_at_ns"] + 3_600 * 10**9}
+    (index_dir / "scan.json").write_text(json.dumps(scan))
+    check = found()["clock"]
+    assert "the clock was set back" in check["text"]
+    assert capdisc(*shlex.split(check["fix"])[1:]).code == 0
+    assert "clock" not in found()
+
+
+def test_more_folders_than_the_kernel_watches_is_a_notice(found, monkeypatch, tmp_path) -> None:
+    for name, value in (("max_user_watches", "2"), ("max_user_instances", "128")):
+        (tmp_path / name).write_text(value)
+    monkeypatch.setattr(surroundings, "_KERNEL", tmp_path)
+    assert found()["watching"]["fix"] == "sudo sysctl fs.inotify.max_user_watches=65536"
+
+
+def test_a_reader_and_a_lock_of_the_text_engine_do_not_disturb(found, index_dir) -> None:
+    gen = generation.folder(index_dir, 2)
+    with (gen / "text" / ".tantivy-meta.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert found() == {}

@@ -1,0 +1,110 @@
+"""R21: a signal ends a command at once, with a status of its own and without a word."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+WAITING = """
+import hashlib, threading
+from capdisc import signals
+stop = signals.Stop()
+try:
+    print("ready", flush=True)
+    {body}
+except BaseException:
+    pass
+"""
+# Stands in for a native call that takes long: no step of Python's own, but other threads may run.
+NATIVE = (
+    WAITING
+    + """
+while True:
+    try:
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+    except BaseException:
+        pass
+"""
+)
+
+
+def _started(*argv: str, **streams: int) -> subprocess.Popen[bytes]:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    return subprocess.Popen([sys.executable, *argv], **pipes)
+
+
+@pytest.mark.parametrize("sent", STATUS)
+def test_a_command_that_waits_for_its_input_ends_quietly(small, sent) -> None:
+    child = _started("-m", "capdisc", "render", "-")
+    while _state(child.pid) != "S" or b"tantivy" not in _maps(child.pid):
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.send_signal(sent)
+    out, err = child.communicate(timeout=20)
+    assert (child.returncode, out, err) == (STATUS[sent], b"", b"")
+
+
+def _state(pid: int) -> str:
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def _maps(pid: int) -> bytes:
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("sent", STATUS)
+def test_a_build_that_is_stopped_leaves_no_folder_and_the_last_index(hermetic, write_skill, process, sent) -> None:
+    for number in range(20):
+        write_skill(hermetic / "skills", f"skill-{number}")
+    process("index", "skills", "--index-dir", "index")
+    before = (hermetic / "index" / "CURRENT").read_bytes()
+    child = _started("-m", "capdisc", "index", "skills", "--index-dir", "index", "--rebuild")
+    while not list((hermetic / "index" / "gens").glob(".tmp-*/text/*.store")):
+        assert child.poll() is None
+        time.sleep(0.005)
+    child.send_signal(sent)
+    out, err = child.communicate(timeout=20)
+    assert (child.returncode, out, err) == (STATUS[sent], b"", b"")
+    assert not list((hermetic / "index" / "gens").glob(".*"))
+    assert (hermetic / "index" / "CURRENT").read_bytes() == before
+
+
+@pytest.mark.parametrize("body", ["pass", "threading.Event().wait()"], ids=["before", "swallowed"])
+@pytest.mark.parametrize("sent", STATUS)
+def test_native_code_that_does_not_come_back_is_ended_too(sent, body) -> None:
+    """Also when a library has kept what the signal raised to itself."""
+    child = _started("-c", NATIVE.format(body=body))
+    assert child.stdout.readline() == b"ready\n"
+    child.send_signal(sent)
+    child.communicate(timeout=20)
+    assert child.returncode == STATUS[sent]
+
+
+def test_a_second_signal_ends_it_at_once() -> None:
+    script = WAITING.format(body="threading.Event().wait()")
+    script += "print('once', flush=True)\nthreading.Event().wait()"
+    child = _started("-c", script)
+    child.stdout.readline()
+    child.send_signal(signal.SIGTERM)
+    assert child.stdout.readline() == b"once\n"
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=20)
+    assert child.returncode == 143
+
+
+def test_what_nohup_ignores_stays_ignored(small) -> None:
+    child = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "capdisc", "render", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while b"tantivy" not in _maps(child.pid):
+        time.sleep(0.01)
+    os.kill(child.pid, signal.SIGHUP)
+    out, _ = child.communicate(b"merge PDF files", timeout=20)
+    assert (child.returncode, b"merge-pdfs" in out) == (0, True)

@@ -1,0 +1,53 @@
+"""Which file system holds a folder, from tables as Linux writes them."""
+
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.store.filesystem import mount_of
+
+TABLE = """\
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+23 22 0:21 / /proc rw - proc proc rw
+40 22 0:50 / /mnt/share rw,relatime shared:1 - nfs4 server:/export rw,vers=4.2
+41 22 8:17 / /mnt/usb\\040stick rw - vfat /dev/sdb1 rw
+42 22 0:51 / /mnt/share/deep rw - fuse.sshfs me@host:/ rw
+43 22 0:52 / /mnt/c rw - 9p drvfs rw
+44 22 0:53 / /over rw - overlay overlay rw
+45 40 0:54 / /twice rw - nfs server:/a rw
+46 40 0:55 / /twice rw - tmpfs none rw
+half a line
+"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "mountinfo").write_text(TABLE)
+    return tmp_path / "mountinfo"
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "shared", "plain"),
+    [
+        ("/home/me", "ext4", False, False),
+        ("/mnt/share", "nfs4", True, False),
+        ("/mnt/shared", "ext4", False, False),
+        ("/mnt/share/deep/er", "fuse.sshfs", True, False),
+        ("/mnt/usb stick/x", "vfat", False, True),
+        ("/mnt/c/Users", "9p", True, False),
+        ("/over/x", "overlay", False, False),
+        ("/twice", "tmpfs", False, False),
+    ],
+)
+def test_the_innermost_and_latest_mount_counts(table, folder, kind, shared, plain) -> None:
+    found = mount_of(Path(folder), table)
+    assert (found.kind, found.shared, found.plain) == (kind, shared, plain)
+
+
+def test_where_the_system_does_not_tell_nothing_is_claimed(tmp_path) -> None:
+    found = mount_of(tmp_path, tmp_path / "no-such-table")
+    assert (found.kind, found.shared, found.plain) == ("", False, False)
+
+
+def test_the_real_table_names_what_holds_this_folder(tmp_path) -> None:
+    assert mount_of(tmp_path).point.startswith("/")
