@@ -12,6 +12,7 @@ from capdisc_indexer.errors import CapdiscError, DamagedIndexError
 
 # A file that should be there is not, or is something else, or holds what cannot be.
 _DAMAGE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL})
+_KILLED = "An index writer was killed"
 
 
 @contextmanager
@@ -28,8 +29,13 @@ def contained(what: str, hint: str, kind: type[CapdiscError] = DamagedIndexError
     except BaseException as error:
         if number := _refused_by_system(error):
             raise OSError(number, os.strerror(number)) from error
-        reason = str(error).strip().splitlines()
-        raise kind(f"{what}: {reason[0] if reason else type(error).__name__}", hint) from error
+        raise kind(f"{what}: {_reason(error)}", hint) from error
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what was said; tantivy says of a thread whose file was refused that it may have panicked."""
+    first, *_ = str(error).strip().splitlines() or [type(error).__name__]
+    return "one of its threads ended, most likely because the disk refused a call" if _KILLED in first else first
 
 
 def _refused_by_system(error: BaseException) -> int:

@@ -40,9 +40,10 @@ def folder_of(descriptor: Descriptor, roots: Sequence[str]) -> str:
 
 
 def file_in(folder: str, target: str) -> str:
-    """The path behind a relative link, there or not. Raises LinkRefusedError for anything that is not inside `folder`,
-    by its name or by the links on the way; the answer is the same whether or not such a file exists."""
-    name = unquote(target.partition("#")[0], errors="surrogateescape")
+    """The path behind a relative link, there or not; a query after it says nothing to a disk. Raises LinkRefusedError
+    for anything that is not inside `folder`, by its name or by the links on the way; the answer is the same whether or
+    not such a file exists."""
+    name = unquote(target.partition("#")[0].partition("?")[0], errors="surrogateescape")
     path = os.path.normpath(os.path.join(folder, name[:MAX_TARGET]))
     if not name or len(name) > MAX_TARGET or UNSAFE.search(name) or _ELSEWHERE.match(name):
         raise _outside(target)

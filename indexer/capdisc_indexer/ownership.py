@@ -61,37 +61,23 @@ def _qualified(identifier: str, relative: str, owners: Mapping[str, object]) -> 
 
 
 def collisions(files: Mapping[str, FileState]) -> list[Finding]:
-    """A finding for every capability whose id was taken: shadowed by an earlier root, or kept under a longer id."""
-    found = []
-    for state in files.values():
-        for claim in state.claims:
-            if claim.status == "shadowed":
-                found.append(
-                    _collision(
-                        "shadowed-id",
-                        state,
-                        claim,
-                        f"{claim.id} is already defined by {claim.other}",
-                        "rename one of them, or remove the one that is not wanted",
-                    )
-                )
-            elif claim.status == "duplicate":
-                message = f"{claim.id} is already defined by {claim.other}; this one is left out"
-                found.append(_collision("duplicate-id", state, claim, message, "rename one of them", Severity.ERROR))
-            elif claim.other and claim.status == "indexed":
-                found.append(
-                    _collision(
-                        "duplicate-id",
-                        state,
-                        claim,
-                        f"{claim.id} is also defined by {claim.other}",
-                        f"this one is indexed as {claim.final}",
-                    )
-                )
-    return found
+    """A finding for every capability whose id was taken: shadowed by an earlier root, left out, or kept under a longer
+    id."""
+    return [found for state in files.values() for claim in state.claims if (found := _collision(state, claim))]
 
 
-def _collision(
-    code: str, state: FileState, claim: Claim, message: str, hint: str, severity: Severity = Severity.WARNING
-) -> Finding:
+def _collision(state: FileState, claim: Claim) -> Finding | None:
+    already = f"{claim.id} is already defined by {claim.other}"
+    if claim.status == "shadowed":
+        return _finding("shadowed-id", state, already, "rename one of them, or remove the one that is not wanted")
+    if claim.status == "duplicate":
+        message = f"{already}; this one is left out"
+        return _finding("duplicate-id", state, message, "rename one of them", Severity.ERROR)
+    if claim.other and claim.status == "indexed":
+        message = f"{claim.id} is also defined by {claim.other}"
+        return _finding("duplicate-id", state, message, f"this one is indexed as {claim.final}")
+    return None
+
+
+def _finding(code: str, state: FileState, message: str, hint: str, severity: Severity = Severity.WARNING) -> Finding:
     return Finding(code=code, severity=severity, message=message, hint=hint, path=state.path)

@@ -116,6 +116,20 @@ def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None
     }  # fmt: skip
 
 
+def test_a_query_and_a_fragment_do_not_hide_a_file(capdisc, skill, hermetic, write_skill) -> None:
+    targets = ["api.md?plain=1", "api.md?plain=1#calls", "api.md#calls", "gone.md?plain=1"]
+    body = "".join(f"[x](references/{target})\n" for target in targets) + "\nRun:\n\n    [no](no.md)\n"
+    write_skill(hermetic / "skills", "guide", body=body)
+    capdisc("index", "skills")
+    assert {target: link["exists"] for target, link in _links(capdisc).items()} == {
+        f"references/{target}": "gone" not in target for target in targets
+    }
+    shown = capdisc("show", "guide", "--link", "references/api.md?plain=1#calls")
+    assert shown.out == "## Calls\n\nCall it.\n"
+    assert capdisc("show", "guide", "--link", "../outside.txt?x").code == 5
+    assert capdisc("show", "guide", "--link", "?x").code == 5
+
+
 def test_a_file_of_the_folder_needs_no_link_to_it(capdisc, skill) -> None:
     assert "name: guide" in capdisc("show", "guide", "--link", "./SKILL.md").out
 

@@ -115,3 +115,13 @@ def _roots(here: runtime.Runtime, config: Config, paths: Sequence[Path] | None) 
     if not found:
         raise InputError("there is nothing to check here", "name a folder or a file: capdisc validate PATH")
     return found
+
+
+def refuse(write: bool, fix: bool, piped: bool, for_programs: bool) -> None:
+    """Raises UsageError for options that make no sense together."""
+    if write and not fix:
+        raise UsageError("--write goes with --fix", "say: capdisc validate --fix --write PATH")
+    if write and piped:
+        raise UsageError("a text from stdin cannot be written back", "leave --write out: the change is printed")
+    if fix and not write and for_programs:
+        raise UsageError("--fix prints a diff, which has no other format", "leave the format out, or add --write")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unicodedata import combining, east_asian_width
 
 from capdisc import output
+from capdisc_indexer.check.unseen import unseen
 from capdisc_indexer.types import Finding
 
 COLUMNS = 120
@@ -21,7 +22,8 @@ def excerpt(one: Finding, line: str) -> list[str]:
         return []
     column = min(one.column - 1, len(line))
     start = max(0, column - COLUMNS)  # a line may have a megabyte
-    cells = [_cell(character) for character in line[start : column + COLUMNS]]
+    odd = unseen(line, start, column + COLUMNS)
+    cells = [_cell(character, start + at in odd) for at, character in enumerate(line[start : column + COLUMNS])]
     first, last = _window([width for _, width in cells], column - start, COLUMNS - len(_MARGIN) - 2 * len(_CUT))
     before = _CUT if start + first else ""
     after = _CUT if start + last < len(line) else ""
@@ -30,9 +32,9 @@ def excerpt(one: Finding, line: str) -> list[str]:
     return [f"{_MARGIN}{before}{text}{after}", f"{_MARGIN}{' ' * offset}^"]
 
 
-def _cell(character: str) -> tuple[str, int]:
-    """What stands for a character, and how many columns that takes."""
-    text = " " if character == "\t" else output.safe(character)
+def _cell(character: str, odd: bool) -> tuple[str, int]:
+    """What stands for a character, and how many columns that takes. An odd one would show nothing by itself."""
+    text = f"<U+{ord(character):04X}>" if odd else " " if character == "\t" else output.safe(character)
     if len(text) > 1:
         return text, len(text)
     return text, 0 if combining(text) else 2 if east_asian_width(text) in "WF" else 1

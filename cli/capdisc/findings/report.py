@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
+from capdisc_indexer.check.secret_keys import beginnings, may_quote_a_key, without_keys
 from capdisc_indexer.check.sourcetext import SourceText
+from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import Finding
 
 
@@ -24,12 +28,13 @@ class Report:
 def report(
     files: int, profile: str, findings: Iterable[Finding], silenced: int, source: SourceText, cwd: Path
 ) -> Report:
-    """The report with every path as it is shown here, those inside messages too."""
-    base = f"{str(cwd).rstrip('/')}/"
+    """The report with every path as it is shown here, those inside messages too, and without the keys that messages
+    quote. A path itself stays whole, since programs open it."""
+    told, base = _teller(source), _beginning(cwd)
     return Report(
         files=files,
         profile=profile,
-        findings=tuple(_shown(one, base) for one in findings),
+        findings=tuple(_shown(one, told, base) for one in findings),
         silenced=silenced,
         line=lambda one: source.line(one.path, one.line),
     )
@@ -37,9 +42,21 @@ def report(
 
 def shown(path: str, cwd: Path) -> str:
     """The path from the current folder on where it lies below it."""
-    return path.removeprefix(f"{str(cwd).rstrip('/')}/") or path
+    return _beginning(cwd).sub("", path, count=1)
 
 
-def _shown(one: Finding, base: str) -> Finding:
-    path = one.path.removeprefix(base) or one.path
-    return replace(one, path=path, message=one.message.replace(base, ""), hint=one.hint.replace(base, ""))
+def _beginning(cwd: Path) -> re.Pattern[str]:
+    """What paths below the folder begin with, where a path can begin. From `/`, paths are shown as they are."""
+    base = printable(str(cwd)).rstrip("/")
+    return re.compile(rf"(?:^|(?<=[\s\"'(\[<=,])){re.escape(base)}/(?=[^/])" if base else r"(?!)")
+
+
+def _shown(one: Finding, told: Callable[[str, str], str], base: re.Pattern[str]) -> Finding:
+    message, hint = (told(base.sub("", text), one.path) for text in (one.message, one.hint))
+    return replace(one, path=base.sub("", one.path, count=1), message=message, hint=hint)
+
+
+def _teller(source: SourceText) -> Callable[[str, str], str]:
+    """What takes the keys out of a text about a file, which is only read where there may be any."""
+    known = cache(lambda path: beginnings(source.text(path)))
+    return lambda text, path: without_keys(text, known(path)) if may_quote_a_key(text) else text

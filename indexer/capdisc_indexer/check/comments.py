@@ -16,7 +16,6 @@ _CODES = r"[ \t]{0,8}capdisc:[ \t]{0,8}ignore=([a-z0-9, -]+)"
 _YAML = re.compile(rf"(?:^|(?<=[ \t]))#{_CODES}")
 _MARKDOWN = re.compile(rf"<!--{_CODES}-->")
 _MAX_CODES = 20  # of one comment
-_IN_BYTES = re.compile(_MARKDOWN.pattern.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def comments(text: str, path: str) -> tuple[Comment, ...]:
         return ()
     lower = path.lower()
     if lower.endswith((".yaml", ".yml")):
-        return tuple(_in(text.split("\n"), 1, _YAML))
+        return tuple(_of_yaml(text, 1))
     return tuple(_of_skill(text)) if lower.endswith((".md", ".markdown")) else ()
 
 
@@ -51,22 +50,6 @@ def silences(comment: Comment, finding: Finding) -> bool:
 def refused(text: str, path: str) -> tuple[Finding, ...]:
     """A finding for each comment that names a rule which nothing inside a file can switch off."""
     return tuple(one for each in comments(text, path) if (one := _refusal(each, path)))
-
-
-def without_own(data: bytes) -> bytes:
-    """The bytes with blanks in the place of Markdown comments to capdisc, so that no rule takes one for a hidden text.
-
-    Only those go that name nothing but rules that there are: anything else could be a message after all.
-    """
-    if _MARK.encode() not in data:
-        return data
-    return _IN_BYTES.sub(lambda found: b" " * len(found[0]) if _names_rules(found[1].decode()) else found[0], data)
-
-
-def _names_rules(codes: str) -> bool:
-    from capdisc_indexer.check.explain import rules
-
-    return all(code.strip() in rules() for code in codes.split(","))
 
 
 def _refusal(comment: Comment, path: str) -> Finding | None:
@@ -84,11 +67,20 @@ def _refusal(comment: Comment, path: str) -> Finding | None:
 def _of_skill(text: str) -> Iterator[Comment]:
     halves = split(text)
     if halves.block is not None:
-        for comment in _in(halves.block.split("\n"), halves.block_line, _YAML):
+        for comment in _of_yaml(halves.block, halves.block_line):
             # The fence is a line that can hold no comment, so the one below it speaks for it.
             is_first = comment.line == halves.block_line and comment.line + 1 in comment.lines
             yield Comment(comment.codes, comment.lines | {1}, comment.line, comment.column) if is_first else comment
     yield from _in(halves.body.split("\n"), halves.body_line, _MARKDOWN)
+
+
+def _of_yaml(text: str, first: int) -> Iterator[Comment]:
+    found = {(each.line - first, each.column - 1): each for each in _in(text.split("\n"), first, _YAML)}
+    if found:
+        from capdisc_indexer.check.yaml_comments import outside_values
+
+        free = outside_values(text, found.keys())
+        yield from (comment for place, comment in found.items() if place in free)
 
 
 def _in(lines: Sequence[str], first: int, pattern: re.Pattern[str]) -> Iterator[Comment]:

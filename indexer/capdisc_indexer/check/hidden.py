@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from capdisc_indexer.check import unseen
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.types import Finding, Severity
 
@@ -19,17 +20,11 @@ MARKS = 8  # on one letter; Vietnamese and Hebrew with all points have three
 # A flag of a region is a black flag, tag letters and the end tag; any other tag character is hidden text.
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
-# One selector chooses the form of an ideograph, a symbol or an emoji; there are never two, nor one after a letter.
-_SELECTORS = re.compile(
-    "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
-    "|(?<=[A-Za-z\u00c0-\u058f])[\ufe00-\ufe0f]"
-)
-# Scripts and emoji whose letters joiners and zero-width blanks stand between.
-_JOINING = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
-_STRAY = re.compile(f"(?<![{_JOINING}])[\u200b-\u200d\u2060-\u2064\ufeff\u180e]")
+_SELECTORS = re.compile(unseen.SELECTORS)
+_STRAY = re.compile(unseen.STRAY)
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
-_BLANK = re.compile("[\u00ad\u115f\u1160\u3164\uffa0]|(?<![\u2801-\u28ff\u2800])\u2800(?![\u2800-\u28ff])")
+_BLANK = re.compile(unseen.BLANK)
 _UNASSIGNED = re.compile("[\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _END = re.compile("\n")
 _BREAKS = re.compile("[\u2028\u2029\x85]")

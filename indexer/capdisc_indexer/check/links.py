@@ -53,8 +53,13 @@ def _is_relative(target: str) -> bool:
     return bool(target) and target[0] not in "#$" and not _SCHEME.match(target) and not _PATTERN.search(target)
 
 
+def _name(target: str) -> str:
+    """The file's part of a target, without a fragment and a query."""
+    return target.partition("#")[0].partition("?")[0]
+
+
 def _place(target: str, folder: str) -> str:
-    name = target.partition("#")[0].partition("?")[0]
+    name = _name(target)
     if "%" in name:
         from urllib.parse import unquote  # 4 ms, and few links need it
 
@@ -69,7 +74,7 @@ def _leaves(target: str, folder: str) -> bool:
 
 
 def _names_nothing(target: str, folder: str) -> bool:
-    looks_like_file = "." in os.path.basename(target.partition("#")[0])
+    looks_like_file = "." in os.path.basename(_name(target))
     if not looks_like_file or _leaves(target, folder):
         return False
     place = os.path.realpath(_place(target, folder))
@@ -78,5 +83,7 @@ def _names_nothing(target: str, folder: str) -> bool:
 
 
 def _at(body: LongText, link: MarkdownLink, code: str, message: str, hint: str) -> Finding:
-    line = body.line if body.in_place else body.line + link.line - 1
-    return Finding(code=code, severity=Severity.WARNING, message=message, hint=hint, path=body.path, line=line)
+    line, column = (body.line, 1) if body.in_place else (body.line + link.line - 1, link.column)
+    return Finding(
+        code=code, severity=Severity.WARNING, message=message, hint=hint, path=body.path, line=line, column=column
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.check.members import Member, at
 from capdisc_indexer.sources.naming import LOOKALIKES, MAX_NAME, scripts
@@ -20,24 +20,29 @@ def lookalikes(members: Sequence[Member]) -> Iterator[Finding]:
     drawn: dict[str, Member] = {}
     near: dict[str, Member] = {}
     for each in members:
-        name, title = each.one.name, each.one.title
-        if len(scripts(title)) > 1:
-            yield at(
-                each,
-                "confusable-name",
-                Severity.WARNING,
-                "the title mixes letters of scripts that look alike",
-                "write it in one",
-            )
-        skeleton = _skeleton(name)
-        other = drawn.setdefault(skeleton, each)
-        if other.one.name == name and len(name) >= ALIKE:
-            other = next((near[cut] for cut in _cuts(skeleton) if cut in near and near[cut].one.name != name), each)
-        if other.one.name != name and other.one.name.casefold() != name.casefold() and _is_slip(other.one.name, name):
+        if len(scripts(each.one.title)) > 1:
+            message = "the title mixes letters of scripts that look alike"
+            yield _finding(each, message, "write it in one")
+        skeleton = _skeleton(each.one.name)
+        cuts = list(_cuts(skeleton)) if len(each.one.name) >= ALIKE else []
+        other = _other(each, drawn.setdefault(skeleton, each), cuts, near)
+        if other and _is_slip(other.one.name, each.one.name):
             message = f"the name is easily taken for {other.one.name} of {other.path}"
-            yield at(each, "confusable-name", Severity.WARNING, message, "choose a name that differs more")
-        for cut in _cuts(skeleton) if len(name) >= ALIKE else ():
+            yield _finding(each, message, "choose a name that differs more")
+        for cut in cuts:
             near.setdefault(cut, each)
+
+
+def _other(each: Member, twin: Member, cuts: Sequence[str], near: Mapping[str, Member]) -> Member | None:
+    """Who has another name that is drawn like this one, or is a letter away from it; capitals make no other name."""
+    name = each.one.name
+    if twin.one.name == name:
+        twin = next((near[cut] for cut in cuts if cut in near and near[cut].one.name != name), each)
+    return None if twin.one.name.casefold() == name.casefold() else twin
+
+
+def _finding(each: Member, message: str, hint: str) -> Finding:
+    return at(each, "confusable-name", Severity.WARNING, message, hint)
 
 
 def _skeleton(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from capdisc_indexer.check.fixes import FIXES, Fix, Places
-from capdisc_indexer.check.fixes.characters import visible_part
+from capdisc_indexer.check.fixes.invisible import visible_part
 from capdisc_indexer.check.order import ordered
 from capdisc_indexer.check.pipeline import loaded_from
 from capdisc_indexer.check.selection import Choice, chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from capdisc_indexer.check.secret_keys import keys
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.types import Finding, Severity
 
@@ -37,29 +38,6 @@ _IMAGE = re.compile(
     r"(?:\{|%7b|\$|<|\[|conversation|history|prompt|secret|token|data=)"
 )
 _LOCAL = re.compile(r"https?://(?:127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\])")
-# How keys of known services begin, and the rest of their shape. A plain prefix is found fast, which a choice is not.
-_SECRETS = {
-    "AKIA": r"[0-9A-Z]{16}\b",
-    "ASIA": r"[0-9A-Z]{16}\b",
-    "ghp_": r"[A-Za-z0-9]{36}\b",
-    "gho_": r"[A-Za-z0-9]{36}\b",
-    "ghu_": r"[A-Za-z0-9]{36}\b",
-    "ghs_": r"[A-Za-z0-9]{36}\b",
-    "ghr_": r"[A-Za-z0-9]{36}\b",
-    "github_pat_": r"[A-Za-z0-9_]{60,}",
-    "glpat-": r"[\w-]{20}\b",
-    "xox": r"[abprs]-[A-Za-z0-9-]{20,}",
-    "AIza": r"[\w-]{35}\b",
-    "sk-": r"(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
-    "sk_live_": r"[A-Za-z0-9]{20,}",
-    "rk_live_": r"[A-Za-z0-9]{20,}",
-    "hf_": r"[A-Za-z]{34}\b",
-    "npm_": r"[A-Za-z0-9]{36}\b",
-    "eyJ": r"[\w-]{16,2000}\.eyJ[\w-]{16,2000}\.[\w-]{16}",
-    "-----BEGIN ": r"(?:[A-Z]{1,10} )?PRIVATE KEY-----\s{1,9}[A-Za-z0-9+/=]{16}",
-}
-SECRET_SHAPES = {prefix: re.compile(rf"(?<![A-Za-z0-9]){re.escape(prefix)}{rest}") for prefix, rest in _SECRETS.items()}
-_PLACEHOLDER = re.compile(r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef")
 _KINDS = {
     "script": "a link that is a script, data or a local file",
     "short": "a shortened link, which hides where it leads",
@@ -84,10 +62,10 @@ def payloads(text: Text) -> Iterator[Finding]:
         yield text.finding("encoded-payload", Severity.WARNING, message, "write it in clear text", offset)
     if ":" in value and (place := _address(lowered)):
         yield text.finding("suspicious-url", Severity.WARNING, place[1], "link to a plain https address", place[0])
-    if (offset := _secret(value)) is not None:
+    if key := next(keys(value), None):
         message = "something of the shape of a secret key"  # which is not repeated: this text goes into logs
         yield text.finding(
-            "hard-coded-secret", Severity.WARNING, message, "remove it, and revoke it if it is real", offset
+            "hard-coded-secret", Severity.WARNING, message, "remove it, and revoke it if it is real", key[0]
         )
 
 
@@ -116,14 +94,4 @@ def _address(lowered: str) -> tuple[int, str] | None:
     for link in _URL.finditer(lowered):
         if (host := _HOSTS.match(link[0])) and not _LOCAL.match(link[0]):
             return link.start(), _KINDS[str(host.lastgroup)]
-    return None
-
-
-def _secret(value: str) -> int | None:
-    """Where a key begins that is no placeholder."""
-    for prefix, pattern in SECRET_SHAPES.items():
-        if prefix in value:
-            for found in pattern.finditer(value):
-                if not _PLACEHOLDER.search(found[0]):
-                    return found.start()
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import read_path
 from capdisc_indexer.sources.links import inside
@@ -32,9 +33,9 @@ class SourceText:
         return self._texts[path]
 
     def line(self, path: str, number: int) -> str:
-        """Line `number`, counted from 1; "" where there is none."""
+        """Line `number`, counted from 1, with its keys masked; "" where there is none."""
         if path not in self._lines:
-            self._lines[path] = self.text(path).split("\n")
+            self._lines[path] = masked(self.text(path)).split("\n")
         lines = self._lines[path]
         return lines[number - 1] if 1 <= number <= len(lines) else ""
 

@@ -1,105 +1,62 @@
-"""Where the comments of YAML begin. What looks like one inside a block or between quotes is text of a value.
-
-No parser, since a file that is no YAML has comments too: each line is walked through once, with what the lines before
-it left open.
-"""
+"""Which places of a YAML text are outside its values: a `#` inside a block or between quotes begins no comment."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Set
 
-_HASH = re.compile(r"(?:^|(?<=[ \t]))#")
-_BLOCK = re.compile(r"[|>][-+0-9]{0,2}(?=[ \t]+#|[ \t]*$)")
-_MARK = re.compile(r"[-?:](?=[ \t]|$)")
-_KEY_END = re.compile(r":(?=[ \t]|$)|(?<=[ \t])#")
-_FLOW_END = re.compile(r":(?=[ \t]|$)|(?<=[ \t])#|[\[\]{},]")
-_UNTIL_CLOSED = {'"': re.compile(r'(?:[^"\\]|\\.)*+"'), "'": re.compile(r"(?:[^']|'')*+'")}
+import yaml
+
+from capdisc_indexer.sources.repair import MAX_CHARACTERS, repair
+from capdisc_indexer.sources.yaml_reader import BREAKS, MAX_EVENTS
+
+Place = tuple[int, int]
 
 
-def comment_starts(lines: Iterable[str]) -> Iterator[int]:
-    """For each line the offset of the `#` that begins its comment, -1 where it has none.
+def outside_values(text: str, places: Set[Place]) -> Set[Place]:
+    """Those of the places (line and column, counted from 0) that stand in no key and no value, as the text is read.
 
-    >>> list(comment_starts(["a: b # c", "d: |  # e", "  # f", "g: 'h", "  # i' # j"]))
-    [5, 6, -1, -1, 7]
+    In doubt a place is inside: in a line that is read only once it is repaired, and in a text that is no YAML at all.
+
+    >>> sorted(outside_values("a: b # c\\nd: |  # e\\n  # f\\n", {(0, 5), (1, 6), (2, 2)}))
+    [(0, 5), (1, 6)]
     """
-    walk = _Walk()
-    return (walk.comment(line) for line in lines)
+    plain = BREAKS.sub(" ", text)
+    try:
+        return _free(plain, places)
+    except (yaml.YAMLError, UnicodeError):
+        pass
+    if len(text) > MAX_CHARACTERS:
+        return frozenset()
+    repaired = repair(plain)[0]
+    same = {n for n, (old, new) in enumerate(zip(plain.split("\n"), repaired.split("\n"), strict=True)) if old == new}
+    try:
+        return _free(repaired, {place for place in places if place[0] in same})
+    except (yaml.YAMLError, UnicodeError):
+        return frozenset()
 
 
-class _Walk:
-    """What is open at the end of a line: a quote, brackets, or a text that goes on in the lines indented deeper than
-    `_parent`, as a block, which holds no comment, or plain, which a comment ends."""
-
-    def __init__(self) -> None:
-        self._quote = self._text = ""
-        self._depth = self._parent = 0
-        self._key_seen = False  # in this line: what follows is a value up to its end
-
-    def comment(self, line: str) -> int:
-        """Where the comment of the next line begins."""
-        if self._quote:
-            return self._walked(line, self._closed(line, 0))
-        deeper = not line.strip() or _indent(line) > self._parent
-        if self._text and deeper:
-            return -1 if self._text == "block" else self._ended(line)
-        if not deeper:
-            self._depth = 0  # brackets that nobody closed end with their field
-        if not self._depth:
-            self._parent, self._key_seen = _indent(line), False
-        self._text = ""
-        return self._walked(line, 0)
-
-    def _ended(self, line: str) -> int:
-        found = _HASH.search(line)
-        self._text = "" if found else self._text
-        return found.start() if found else -1
-
-    def _walked(self, line: str, at: int) -> int:
-        while 0 <= at < len(line):
-            if _HASH.match(line, at):
-                self._text = "" if self._text == "plain" else self._text
-                return at
-            at = self._next(line, at)
-        return -1
-
-    def _next(self, line: str, at: int) -> int:
-        """The offset after what stands here; -1 where the next line goes on with it."""
-        character = line[at]
-        if mark := _MARK.match(line, at):
-            self._marked(character, at)
-            return mark.end()
-        if character in "[{" or (self._depth and character in ",]}"):
-            self._depth += (character in "[{") - (character in "]}")
-            return at + 1
-        if character in _UNTIL_CLOSED:
-            self._quote = character
-            return self._closed(line, at + 1)
-        return at + 1 if character in " \t" else self._words(line, at)
-
-    def _marked(self, character: str, at: int) -> None:
-        self._key_seen = self._key_seen or character == ":"
-        self._text = ""  # what was read was a key
-        if character == "-" and not self._key_seen and not self._depth:
-            self._parent = at
-
-    def _words(self, line: str, at: int) -> int:
-        if self._depth:
-            found = _FLOW_END.search(line, at)
-        elif block := _BLOCK.match(line, at):
-            self._text = "block"
-            return block.end()
-        else:
-            self._text = "plain"
-            found = (_HASH if self._key_seen else _KEY_END).search(line, at)
-        return found.start() if found else len(line)
-
-    def _closed(self, line: str, at: int) -> int:
-        """The offset after the quote that ends the open one."""
-        found = _UNTIL_CLOSED[self._quote].match(line, at)
-        self._quote = "" if found else self._quote
-        return found.end() if found else -1
+def _free(text: str, places: Set[Place]) -> Set[Place]:
+    ordered = sorted(places)
+    inside: set[Place] = set()
+    for start, end in _values(text):
+        inside.update(ordered[bisect_left(ordered, start) : bisect_left(ordered, end)])
+    return places - inside
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
+def _values(text: str) -> Iterator[tuple[Place, Place]]:
+    """Where each scalar begins and ends. The line of a block's mark can end with a comment."""
+    loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    parser = loader(text)
+    try:
+        for _ in range(MAX_EVENTS):
+            event: yaml.Event = parser.get_event()  # type: ignore[no-untyped-call]
+            if isinstance(event, yaml.StreamEndEvent):
+                return
+            if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
+                start, end = event.start_mark, event.end_mark
+                first = (start.line + 1, 0) if event.style in ("|", ">") else (start.line, start.column)
+                yield first, (end.line, end.column)
+    finally:
+        parser.dispose()
+    raise yaml.YAMLError("more values than are read")

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from capdisc_indexer.markdown.prose import prose
+from capdisc_indexer.markdown.prose import prose, without_indented
 
 # Of the words that carry a link; in nested brackets they repeat one another.
 _MAX_TEXT = 200
@@ -22,23 +22,25 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkdownLink:
-    """One link as it is written: the words that carry it, its target, and its line in the text, from 1."""
+    """One link as it is written: the words that carry it, its target, and where it begins, line and column from 1."""
 
     text: str
     target: str
     line: int
+    column: int = 1
 
 
 def links(text: str) -> Iterator[MarkdownLink]:
     """Every inline link, reference definition, autolink and bare URL outside code, in order. Images are left out, and
     so are footnotes."""
-    for number, line in prose(text):
+    for number, line in without_indented(prose(text)):
         definition = _DEFINITION.match(line)
         if definition and not definition[1].startswith("^"):
-            yield MarkdownLink(text=definition[1], target=definition[2] or definition[3] or "", line=number)
+            target, column = definition[2] or definition[3] or "", line.index("[") + 1
+            yield MarkdownLink(text=definition[1], target=target, line=number, column=column)
         else:
-            for words, target in _Line(line).links():
-                yield MarkdownLink(text=words, target=_ESCAPED.sub(r"\1", target), line=number)
+            for words, target, at in _Line(line).links():
+                yield MarkdownLink(text=words, target=_ESCAPED.sub(r"\1", target), line=number, column=at + 1)
 
 
 class _Line:
@@ -51,15 +53,15 @@ class _Line:
         for run in _TICKS.finditer(line):
             self._ticks.setdefault(len(run[0]), []).append(run.start())
 
-    def links(self) -> Iterator[tuple[str, str]]:
-        """Text and target of every link in the line."""
+    def links(self) -> Iterator[tuple[str, str, int]]:
+        """Text, target and offset of every link in the line."""
         while mark := _MARK.search(self._line, self._at):
             self._at = mark.end()
             found = self._found(mark[0], mark.start())
             if found:
                 yield found
 
-    def _found(self, mark: str, start: int) -> tuple[str, str] | None:
+    def _found(self, mark: str, start: int) -> tuple[str, str, int] | None:
         if mark[0] == "`":
             self._skip_code(len(mark))
         elif mark in ("[", "!["):
@@ -69,7 +71,7 @@ class _Line:
         elif mark == "<":
             match = _AUTOLINK.match(self._line, start)
             self._at = match.end() if match else self._at
-            return (match[1], match[1]) if match else None
+            return (match[1], match[1], start) if match else None
         elif mark[0] != "\\":
             return self._bare(start)
         return None
@@ -81,18 +83,20 @@ class _Line:
         if closing < len(runs):
             self._at = runs[closing] + length
 
-    def _closed(self, mark: str, end: int) -> tuple[str, str] | None:
+    def _closed(self, mark: str, end: int) -> tuple[str, str, int] | None:
         start, is_image = self._open.pop() if self._open else (-1, False)
         if mark == "]" or start < 0:
             return None
         target = self._destination()
-        return None if target is None or is_image else (self._line[start : min(end, start + _MAX_TEXT)], target)
+        if target is None or is_image:
+            return None
+        return self._line[start : min(end, start + _MAX_TEXT)], target, start - 1
 
-    def _bare(self, start: int) -> tuple[str, str] | None:
+    def _bare(self, start: int) -> tuple[str, str, int] | None:
         match = _BARE.match(self._line, start)
         url = match[0].rstrip(".,;:!?*_~") if match else ""
         self._at = start + max(len(url), 1)
-        return (url, url) if url.partition("://")[2] else None
+        return (url, url, start) if url.partition("://")[2] else None
 
     def _destination(self) -> str | None:
         """What stands in the round brackets, without a title; None where they never close. Whatever was looked at is

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+# What goes on in indented lines: an item of a list, a footnote.
+_ITEM = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]:)")
+_INDENTED = re.compile(r" {4}| {0,3}\t")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)(.*)")
 
 
@@ -20,3 +23,19 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
             fence = match[1]
         else:
             yield number, line
+
+
+def without_indented(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Those of the lines that are no indented code: four blanks deep below an empty line, and in no item of a list."""
+    before = 0  # the last line that was no code and not empty
+    in_item = False
+    for number, line in lines:
+        below_text = number == before + 1 and before > 0
+        if not line.strip():
+            continue
+        if _INDENTED.match(line) and not below_text and not in_item:
+            continue
+        is_lazy = below_text or line.startswith((" ", "\t"))
+        in_item = _ITEM.match(line) is not None or (in_item and is_lazy)
+        before = number
+        yield number, line

@@ -1,4 +1,4 @@
-"""The one place that parses YAML, in a way that no text can turn against the process.
+"""The one place that makes values of YAML, in a way that no text can turn against the process.
 
 Only parser events are used, and they are counted while they come: the composer that normally follows recurses on the
 machine stack and was ended by signal 11 by 30,000 nested brackets, and expands aliases without limit. Events alone,

@@ -41,7 +41,7 @@ CASES = (
     rejected("frontmatter-toml", "frontmatter-missing", files({SKILL_FILE: _TOML}), neighbour="skill"),
     rejected(
         "frontmatter-huge",
-        "frontmatter-too-large yaml-too-many-nodes file-too-large",
+        "yaml-too-many-nodes file-too-large",
         files({SKILL_FILE: _many}),
         neighbour="skill",
     ),

@@ -81,6 +81,66 @@ def test_a_comment_between_two_fields_never_becomes_a_value() -> None:
     assert mended(text).after == text
 
 
+@pytest.mark.parametrize(
+    ("code", "fields"),
+    [
+        ("yaml-unquoted-colon", "license: MIT: or so # why\n"),
+        ("yaml-unquoted-colon", "license: MIT: or\n  so # why\n"),
+        ("yaml-missing-blank", "license:MIT # why\n"),
+        ("yaml-unbalanced-quote", 'license: "MIT # why\n'),
+        ("yaml-reserved-start", "license: @mit # why\n"),
+        ("yaml-reserved-start", "license: @mit\t# why\n"),
+        ("yaml-block-mark", "license: > MIT # why\n  or so\n"),
+    ],
+)
+def test_only_the_author_knows_whether_a_sign_begins_a_comment(code: str, fields: str) -> None:
+    done = mended(skill(fields), wanted=Choice(select=(code,)))
+    assert (done.codes, done.after) == ((), skill(fields))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Use `a\u200bb` and ``c\u200bd``.\n",
+        "A span `that\ngoes on\u200b` here.\n",
+        "```\nx\u200by\n\nz\u200b\n```\n",
+        "- item\n\n      ~~~sh\n      x\u200by\n      ~~~\n",
+        "````\n```\nx\u200b\n```\ny\u200b\n````\n",
+        "See `a`\n```\ncode\n\nmore\u200b\n```\n",
+        "```inline``` and\n\n```\nx\u200b\n```\n",
+        "Run:\n\n    x\u200by\n",
+        "```\nnever closed\u200b\n",
+        "\u2813\u2811\u2800\u283a \u2800 \u2813\n",
+        "v1\u200b\u0e44\u0e17\u0e22 \u1780\u200b\u1781 2\u200b\u0ea5\u0eb2\u0ea7 3\u200b\u1019\n",
+        "\u26a0\ufe0f and 1\ufe0f\u20e3\n",
+        "An icon \ue0a0 of one font.\n",
+    ],
+)
+def test_what_may_need_its_unseen_characters_keeps_them(body: str) -> None:
+    text = skill("", f"Fo\u200bld.\n\n{body}")
+    assert mended(text).after == skill("", f"Fold.\n\n{body}")
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("Fold\u3164 it\u2800 no\ufe0fw \u2764\ufe0f.\n", "Fold it now \u2764\ufe0f.\n"),
+        ("`a`\n\nFo\u200bld `b`.\n\n```\nx\n```\nI\u200bt.\n", "`a`\n\nFold `b`.\n\n```\nx\n```\nIt.\n"),
+    ],
+)
+def test_what_shows_nothing_goes_from_around_the_code(body: str, after: str) -> None:
+    assert mended(skill("", body)).after == skill("", after)
+    windows = [skill("", each).replace("\n", "\r\n") for each in (body, after)]
+    assert mended(windows[0]).after == windows[1]
+
+
+def test_unseen_characters_go_only_where_they_were_found() -> None:
+    text = skill("# a com\u200bment\nlicense: MI\u200bT\ntitle: a\n  b\u200b # c\u200b\n")
+    hidden = text.replace("Fold it.", "Fold" + "\u200b" * 20)
+    expected = hidden.replace("MI\u200bT", "MIT").replace("b\u200b # c\u200b", "b # c")
+    assert mended(hidden).after == expected
+
+
 def test_a_manifest_is_put_right_too() -> None:
     before = "name: cranes\nkind: tool\ndescription: Cranes: folds them all.\r\nversion: 1.0\n"
     done = mended(before, "CAPABILITY.yaml")

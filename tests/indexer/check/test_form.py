@@ -72,6 +72,9 @@ def test_profiles_differ_in_what_is_an_error(codes: Codes, text: str, loud: set[
     [
         ("See [it](references/guide.md) and [that](#part).\n", []),
         ("See [it](references/gone.md).\n", ["warning link-missing"]),
+        ("See [a](references/guide.md?plain=1#top), [b](references/guide.md?v=1.2), [c](page?v=1.2).\n", []),
+        ("See [a](references/gone.md?plain=1) or [b](references/gone.md#top).\n", ["warning link-missing"] * 2),
+        ("Run:\n\n    [a](references/gone.md)\n", []),
         ("See [it](../b/secret.md).\n", ["warning path-escape"]),
         ("See [it](/etc/passwd) and [it](file:///etc/passwd).\n", ["warning path-escape", "warning suspicious-url"]),
         ("```\n[it](../b/secret.md)\n```\n", []),
@@ -81,6 +84,14 @@ def test_profiles_differ_in_what_is_an_error(codes: Codes, text: str, loud: set[
 def test_links_stay_in_the_folder_and_lead_to_something(codes: Codes, body: str, expected: list[str]) -> None:
     found = codes({"a/SKILL.md": skill(body=body), "a/references/guide.md": "Guide."})
     assert sorted(found) == expected
+
+
+def test_a_link_that_leads_nowhere_is_shown_where_it_stands(findings) -> None:
+    body = "One.\n\u6298\u308a see [it](gone.md), [that](lost.md), [out](../x.md).\n"
+    found = findings({"a/SKILL.md": skill(body=body)})
+    assert [(one.code, one.line, one.column) for one in found] == [
+        ("link-missing", 6, 8), ("link-missing", 6, 23), ("path-escape", 6, 40),
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_read_as_text_is_named(findings) -> None:

@@ -28,6 +28,13 @@ def _targets(text: str) -> list[str]:
         ("`[no](no.md)` ``[no](`no.md)`` ` [yes](yes.md)", ["yes.md"]),
         ("```\n[no](no.md)\n```\n[yes](yes.md)\n~~~~\n[no](no.md)\n~~~\n", ["yes.md"]),
         ("\\[no](no.md) \\\\[yes](yes.md)", ["yes.md"]),
+        ("Run:\n\n    [no](no.md)\n\n\t[no](no.md)\n\n[yes](yes.md)", ["yes.md"]),
+        ("Text\n    [yes](yes.md)", ["yes.md"]),
+        ("- item\n\n    [yes](yes.md)\n\nText\n\n    [no](no.md)", ["yes.md"]),
+        ("1. one\n\n   two\n\n    [yes](yes.md)", ["yes.md"]),
+        ("[^1]: note\n\n    [yes](yes.md)", ["yes.md"]),
+        ("    [no](no.md)", []),
+        ("```\nx\n```\n    [no](no.md)", []),
         ("[never](closed", []),
         ("[a](b.md", []),
         ("[a](javascript:alert(1)) <mailto:a@b.example>", ["javascript:alert(1)", "mailto:a@b.example"]),
@@ -39,12 +46,29 @@ def test_links_are_found_where_a_reader_would_see_them(text, targets) -> None:
 
 def test_a_link_says_its_words_and_its_line() -> None:
     (link,) = links("one\n\n[the guide](g.md)")
-    assert (link.text, link.target, link.line) == ("the guide", "g.md", 3)
+    assert (link.text, link.target, link.line, link.column) == ("the guide", "g.md", 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("\u6298\u308a \U0001f4c4 [a [b] c](x.md)", 6),
+        ("\\[ [a](x.md)", 4),
+        ("  [name]: x.md", 3),
+        ("see <https://a.example>", 5),
+        ("see https://a.example.", 5),
+        ("[![b](i.png)](x.md)", 1),
+    ],
+)
+def test_a_link_says_in_which_column_it_begins(line, column) -> None:
+    (link,) = links(line)
+    assert link.column == column
 
 
 @given(st.text(alphabet="[]()<>`\\!\"' a:/#.\nhtps~", max_size=400))
 def test_any_text_can_be_walked_through(text) -> None:
     for link in links(text):
+        assert 1 <= link.column <= len(text.split("\n")[link.line - 1])
         assert 1 <= link.line <= text.count("\n") + 1
         assert "\n" not in link.target
 

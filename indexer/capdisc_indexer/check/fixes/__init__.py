@@ -11,8 +11,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from capdisc_indexer.check.fixes.characters import line_ends, without_invisible, without_mark
+from capdisc_indexer.check.fixes.characters import line_ends, without_mark
 from capdisc_indexer.check.fixes.fence import at_the_top
+from capdisc_indexer.check.fixes.invisible import without_invisible
 from capdisc_indexer.check.fixes.keys import one_text, spelt
 from capdisc_indexer.check.fixes.quotes import quoted, quoted_metadata
 from capdisc_indexer.check.fixes.slips import mended

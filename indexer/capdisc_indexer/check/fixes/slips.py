@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 from capdisc_indexer.check.fixes.region import Region, region
 from capdisc_indexer.sources.repair import repair
 from capdisc_indexer.types import Finding
+
+_HASH = re.compile(r"(?:^|[ \t])#")
 
 
 def mended(text: str, places: frozenset[tuple[int, int]], slip: str) -> str:
@@ -31,8 +34,8 @@ def _written(fields: Region, repaired: list[str], finding: Finding) -> Region:
     if finding.code == "yaml-tab":
         return fields.replaced(first, first, [line])
     last = _last(fields, repaired, first)
-    if any(each.lstrip().startswith("#") for each in fields.lines[first + 1 : last + 1]):
-        return fields  # a comment was taken for a part of the value; only its author can say
+    if any(_HASH.search(each) for each in fields.lines[first : last + 1]):
+        return fields  # a comment, or a part of the value: only its author can say
     return fields.replaced(first, last, _pretty(line))
 
 

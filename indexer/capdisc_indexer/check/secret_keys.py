@@ -1,0 +1,100 @@
+"""Keys of known services by their shape, and texts without them: what is printed goes into logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Set
+
+# How keys begin, and the rest of their shape. A plain prefix is found fast, which a choice is not.
+_SECRETS = {
+    "AKIA": r"[0-9A-Z]{16}\b",
+    "ASIA": r"[0-9A-Z]{16}\b",
+    "ghp_": r"[A-Za-z0-9]{36}\b",
+    "gho_": r"[A-Za-z0-9]{36}\b",
+    "ghu_": r"[A-Za-z0-9]{36}\b",
+    "ghs_": r"[A-Za-z0-9]{36}\b",
+    "ghr_": r"[A-Za-z0-9]{36}\b",
+    "github_pat_": r"[A-Za-z0-9_]{60,}",
+    "glpat-": r"[\w-]{20}\b",
+    "xox": r"[abprs]-[A-Za-z0-9-]{20,}",
+    "AIza": r"[\w-]{35}\b",
+    "sk-": r"(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
+    "sk_live_": r"[A-Za-z0-9]{20,}",
+    "rk_live_": r"[A-Za-z0-9]{20,}",
+    "hf_": r"[A-Za-z]{34}\b",
+    "npm_": r"[A-Za-z0-9]{36}\b",
+    "eyJ": r"[\w-]{16,2000}+\.eyJ[\w-]{16,2000}+\.[\w-]{16}",
+    "-----BEGIN ": r"(?:[A-Z]{1,10} )?PRIVATE KEY-----\s{1,9}[A-Za-z0-9+/=]{16}",
+}
+# A token is looked at from its beginning only, since each of its parts can be as long as a page.
+_BEFORE = {"eyJ": r"(?<![\w-])"}
+SECRET_SHAPES = {
+    prefix: re.compile(rf"{_BEFORE.get(prefix, '(?<![A-Za-z0-9])')}{re.escape(prefix)}{rest}")
+    for prefix, rest in _SECRETS.items()
+}
+_SMALL = tuple(prefix.lower() for prefix in SECRET_SHAPES)
+_PLACEHOLDER = re.compile(r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef")
+# What belongs to a key beyond its shape: the other lines of a private one, the end of any other.
+_LINES = re.compile(r"[A-Za-z0-9+/=]*+(?:\s{1,9}[A-Za-z0-9+/=]{16,}+)*+(?:\s{1,9}[A-Za-z0-9+/=]++(?=\s{1,9}-----END))?")
+_END = re.compile(r"[\w-]*+")
+_LINE = re.compile(r"[^\n]+")
+_TOLD = 12  # letters of a key, its prefix among them, which somebody could know it by
+
+
+def keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where each key of a text begins and ends, by the kinds of keys; placeholders are none."""
+    for prefix, pattern in SECRET_SHAPES.items():
+        if prefix in text:
+            for found in pattern.finditer(text):
+                if not _PLACEHOLDER.search(found[0]):
+                    rest = (_LINES if prefix[0] == "-" else _END).match(text, found.end())
+                    yield found.start(), rest.end() if rest else found.end()
+
+
+def masked(text: str) -> str:
+    """The text with `[secret]` and stars in the place of keys: as long as before, so that no place in it moves.
+
+    >>> masked("Use AKIA" + "Q" * 16 + " here")
+    'Use [secret]************ here'
+    """
+    return _covered(text, keys(text))
+
+
+def beginnings(text: str) -> frozenset[str]:
+    """The first letters of each key of a text, small, by which a part of one is known again."""
+    return frozenset(text[start : start + _TOLD].lower() for start, _ in keys(text))
+
+
+def may_quote_a_key(text: str) -> bool:
+    """Whether it is worth the while to look closer."""
+    lowered = text.lower()
+    return any(prefix in lowered for prefix in _SMALL)
+
+
+def without_keys(text: str, known: Set[str]) -> str:
+    """The text without keys, and without those that begin as these do, even where they are cut short or written small.
+
+    >>> without_keys("write akiaqqqqqqqqqq", beginnings("AKIA" + "Q" * 16))
+    'write [secret]******'
+    """
+    shown = masked(text)
+    return _covered(shown, _known(shown, known))
+
+
+def _known(text: str, known: Set[str]) -> Iterator[tuple[int, int]]:
+    for start in range(len(text) - _TOLD + 1):
+        if text[start : start + _TOLD].lower() in known and (rest := _END.match(text, start + _TOLD)):
+            yield start, rest.end()
+
+
+def _covered(text: str, places: Iterable[tuple[int, int]]) -> str:
+    parts, at = [], 0
+    for start, end in sorted(places):
+        if end > at:
+            parts += [text[at:start], _LINE.sub(_stars, text[max(at, start) : end])]
+            at = end
+    return "".join((*parts, text[at:]))
+
+
+def _stars(line: re.Match[str]) -> str:
+    return "[secret]".ljust(len(line[0]), "*")[: len(line[0])]
