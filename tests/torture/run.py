@@ -7,6 +7,7 @@ import importlib
 import os
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -52,6 +53,7 @@ def main() -> int:
     options = parser.parse_args()
     only = {name.lower() for name in options.only.split(",") if name}
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which `nohup` ignores, and children would too
     print(f"seed {options.seed}, scale {options.scale:g}\n")
     print(f"{'':5}{'promise':46}{'done':>7}{'failed':>8}{'seconds':>9}  note", flush=True)
     failed = 0
