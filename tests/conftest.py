@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 from capdisc import app
+
+# Under `nohup` it is ignored, and children inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CATALOGS = REPOSITORY / "fixtures" / "catalogs"

@@ -31,6 +31,9 @@ _EXIT: dict[type[CapdiscError], ExitCode] = {
 }
 
 
+_LIBRARY = "install capdisc again; where memory is limited, raise the limit (ulimit -v)"
+
+
 def answered(error: BaseException, named: str | None) -> int:
     """The exit code of what went wrong, after saying it."""
     match error:
@@ -53,6 +56,9 @@ def answered(error: BaseException, named: str | None) -> int:
             return ExitCode.OK
         case OSError() | MemoryError():
             output.error(_refused(error))
+            return ExitCode.INDEX
+        case ImportError() if not (error.name or "").startswith("capdisc"):
+            output.error(IndexStateError(f"a library cannot be loaded: {error}", _LIBRARY))
             return ExitCode.INDEX
         case _:
             return _bug(error)

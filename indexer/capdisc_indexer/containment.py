@@ -19,12 +19,13 @@ _KILLED = "An index writer was killed"
 def contained(what: str, hint: str, kind: type[CapdiscError] = DamagedIndexError) -> Iterator[None]:
     """Turns whatever a native library throws, Rust panics included, into one typed error.
 
-    A panic arrives as a BaseException that is not an Exception; only the two that mean "stop" pass through. What the
-    operating system refused (a full disk) comes out as the OSError that it was.
+    A panic arrives as a BaseException that is not an Exception; only the two that mean "stop" pass through, and the one
+    of a library that does not load. What the operating system refused (a full disk) comes out as the OSError that it
+    was.
     """
     try:
         yield
-    except (CapdiscError, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (CapdiscError, ImportError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
         if number := _refused_by_system(error):

@@ -102,8 +102,11 @@ def token_count() -> Callable[[str], int]:
         from rs_bpe.bpe import openai
 
         exact: Callable[[str], int] = openai.o200k_base().count
-    except ImportError:
-        import toktok
+    except ImportError as error:
+        try:
+            import toktok
+        except ImportError:
+            raise error from None  # the one that belongs to this Python is there, and did not load
 
         def exact(text: str) -> int:
             return int(toktok.batch_count([text], "o200k_base", threads=1)[0])
