@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated
 
@@ -29,6 +30,8 @@ COMMANDS = {
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
 }
+
+_NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are no UTF-8
 
 
 def _version(wanted: bool) -> None:
@@ -81,7 +84,7 @@ def run(argv: list[str], stop: Stop | None = None) -> int:
     With `stop`, whatever a signal made of the command is answered by that signal's exit code alone.
     """
     if argv[:1] and argv[0] not in ("index", "watch", "validate", "eval"):  # which take paths of any bytes
-        argv = [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in argv]
+        argv = [_NO_TEXT.sub("\ufffd", word) for word in argv]
     named = argv[0] if argv[:1] and argv[0] in COMMANDS else None
     try:
         code = make(named)(args=argv or ["--help"], prog_name="capdisc", standalone_mode=False)
