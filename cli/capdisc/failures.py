@@ -54,17 +54,16 @@ def answered(error: BaseException, named: str | None) -> int:
             # What is still buffered must not be written at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.OK
-        case OSError() | MemoryError():
+        case OSError() | MemoryError() | ImportError() if "capdisc" not in str(getattr(error, "name", "")):
             output.error(_refused(error))
-            return ExitCode.INDEX
-        case ImportError() if not (error.name or "").startswith("capdisc"):
-            output.error(IndexStateError(f"a library cannot be loaded: {error}", _LIBRARY))
             return ExitCode.INDEX
         case _:
             return _bug(error)
 
 
-def _refused(error: OSError | MemoryError) -> IndexStateError:
+def _refused(error: OSError | MemoryError | ImportError) -> IndexStateError:
+    if isinstance(error, ImportError):
+        return IndexStateError(f"a library cannot be loaded: {error}", _LIBRARY)
     if isinstance(error, MemoryError):
         return IndexStateError("there is not enough memory", "raise the limit on it (ulimit -v)")
     where = f": {error.filename}" if error.filename else ""
