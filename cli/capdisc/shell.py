@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+from capdisc.signals import delayed
+
 
 def run(command: str, environ: Mapping[str, str], limit_s: float) -> str:
     """Run the command and wait for it; why it failed, or nothing. What it prints goes to stderr: results are ours."""
@@ -15,10 +17,13 @@ def run(command: str, environ: Mapping[str, str], limit_s: float) -> str:
 
     out = _stderr(subprocess.DEVNULL)
     try:
-        # A group of its own, so that what it starts can be ended with it.
-        with subprocess.Popen(
-            command, shell=True, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
-        ) as child:
+        with delayed():
+            # A group of its own, so that what it starts can be ended with it.
+            started = subprocess.Popen(
+                command, shell=True, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                start_new_session=True,
+            )  # fmt: skip
+        with started as child:
             try:
                 return _status(child.wait(limit_s))
             except BaseException:

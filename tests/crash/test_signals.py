@@ -108,3 +108,12 @@ def test_what_nohup_ignores_stays_ignored(small) -> None:
     os.kill(child.pid, signal.SIGHUP)
     out, _ = child.communicate(b"merge PDF files", timeout=20)
     assert (child.returncode, b"merge-pdfs" in out) == (0, True)
+
+
+def test_a_signal_waits_until_a_program_that_is_being_started_is_known() -> None:
+    script = "import os, signal\nfrom capdisc import signals\nstop = signals.Stop()\n"
+    script += "with signals.delayed():\n    os.kill(os.getpid(), signal.SIGTERM)\n    print('known', flush=True)\n"
+    script += "print('not ended', flush=True)"
+    child = _started("-c", script)
+    out, _ = child.communicate(timeout=20)
+    assert (out, child.returncode) == (b"known\n", 143)
