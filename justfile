@@ -44,6 +44,10 @@ golden:
 relevance:
     {{bin}}/python -m pytest -m relevance -s
 
+# which needs of the designs a test shows, and how the others are answered: just rows --verbose
+rows *ARGS:
+    {{bin}}/python tests/rows/report.py {{ARGS}}
+
 # cold commands as multiples of `python -c pass`
 bench:
     {{bin}}/python tests/bench/cold.py

@@ -108,6 +108,25 @@ def office(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -
     return indexed_catalogs["office"]
 
 
+@pytest.fixture(scope="session")
+def indexed_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index folder of a catalogue with tables, APIs, documents and more, built once."""
+    import data_catalogue
+    from capdisc_indexer.build import build
+    from capdisc_indexer.types import BuildOptions
+
+    folder = tmp_path_factory.mktemp("data")
+    build([data_catalogue.write(folder)], folder / "index", BuildOptions())
+    return folder / "index"
+
+
+@pytest.fixture
+def data(indexed_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data catalogue's index, made the one that commands use."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_data))
+    return indexed_data
+
+
 @pytest.fixture
 def write_skill() -> Callable[..., Path]:
     """Write a SKILL.md in a folder of its own: `write_skill(folder, "merge-pdfs", "Merges PDFs.")`."""

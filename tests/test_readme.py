@@ -98,6 +98,20 @@ def test_the_manifest_is_valid_and_found(capdisc, hermetic, monkeypatch) -> None
     assert capdisc("search", "book a room for Tuesday", "--ids").out == f"tool:{name}\n"
 
 
+def test_the_sources_of_the_configuration_are_read(capdisc, hermetic, monkeypatch) -> None:
+    (settings,) = [body for language, body in BLOCKS if language == "toml"]
+    (hermetic / "capdisc.toml").write_text(settings)
+    (hermetic / "handbook").mkdir()
+    (hermetic / "handbook" / "leave.md").write_text("# Leave\n\n## Sick days\n\nCall before nine o'clock.\n")
+    (hermetic / "exports").mkdir()
+    (hermetic / "exports" / "orders.csv").write_text("order,customer\n1,Ann\n2,Bo\n")
+    (hermetic / ".mcp.json").write_text('{"mcpServers": {}}')
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    assert capdisc("index").code == 0
+    kinds = {each["kind"] for each in capdisc("list", "--json").json["capabilities"]}
+    assert kinds >= {"document", "section", "table"}
+
+
 def test_there_are_exactly_two_set_up_commands(shell) -> None:
     commands = re.findall(r"```sh\n(.*?)```", SET_UP, re.S)
     assert len(commands) == 2
@@ -107,7 +121,7 @@ def test_there_are_exactly_two_set_up_commands(shell) -> None:
 
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
-    assert {language for language, _ in BLOCKS} <= {"sh", "console", "json", "yaml"}
+    assert {language for language, _ in BLOCKS} <= {"sh", "console", "json", "toml", "yaml"}
 
 
 def test_every_command_is_in_the_table() -> None:

@@ -113,9 +113,15 @@ def encoder_or_why(asked: Asked, name: str | None) -> tuple[Encoder | None, str]
 
 def available(here: runtime.Runtime, head: Mapping[str, Any]) -> bool:
     """Whether the capability can be used here: switched on, every secret set, every program on PATH."""
-    secrets = all(here.environ.get(name) for name in head.get("secrets", ()))
-    programs = all(shutil.which(name, path=here.environ.get("PATH")) for name in head.get("bins", ()))
-    return bool(head.get("available", True) and secrets and programs)
+    return bool(head.get("available", True)) and not missing(here, head)
+
+
+def missing(here: runtime.Runtime, head: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the secrets that are not set here, and of the programs that are not on PATH, each once."""
+    secrets = [name for name in head.get("secrets", ()) if not here.environ.get(name)]
+    path = here.environ.get("PATH")
+    programs = [name for name in head.get("bins", ()) if not shutil.which(name, path=path)]
+    return tuple(dict.fromkeys((*secrets, *programs)))
 
 
 def check(asked: Asked, query: Query) -> None:

@@ -16,4 +16,5 @@ class ExitCode(IntEnum):
     REFUSED = 5
     BUG = 70
     BUSY = 75
+    ENDED = 124
     INTERRUPTED = 130

@@ -18,6 +18,7 @@ from capdisc_indexer.errors import (
     IndexStateError,
     InputError,
     LinkRefusedError,
+    RefusedError,
     UsageError,
 )
 
@@ -28,6 +29,7 @@ _EXIT: dict[type[CapdiscError], ExitCode] = {
     IndexStateError: ExitCode.INDEX,
     BusyError: ExitCode.BUSY,
     LinkRefusedError: ExitCode.REFUSED,
+    RefusedError: ExitCode.REFUSED,
 }
 
 

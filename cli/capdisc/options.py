@@ -34,6 +34,10 @@ Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="ID", he
 MaxRisk = Annotated[str, typer.Option("--max-risk", metavar="RISK", help="low, medium, high or critical at most.")]
 Available = Annotated[bool, typer.Option("--available", help="Only what has its secrets and programs here.")]
 Mode = Annotated[str | None, typer.Option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
+SessionName = Annotated[
+    str | None,
+    typer.Option("--session", metavar="NAME", help="Remember in this session what fits; it is begun if new."),
+]
 EncoderName = Annotated[
     str | None,
     typer.Option(

@@ -82,6 +82,15 @@ def error(problem: CapdiscError) -> None:
         notice(f"hint: {problem.hint}")
 
 
+def passed_on(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
+    """Hand on what another program printed: as it came into a pipe or a file, made visible on a terminal."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if is_terminal or not hasattr(stream, "buffer"):
+        _write(stream, safe(data.decode("utf-8", "replace")))
+    else:
+        _write(stream, data)
+
+
 def finding_lines(one: Finding) -> list[str]:
     """A finding as a person reads it: where, how bad, what, and what to do. No path or text can add a line."""
     first = f"{one.path}:{one.line}:{one.column}: {one.severity}[{one.code}]: {one.message}"
@@ -95,14 +104,14 @@ def listed(names: Sequence[str], limit: int = 10) -> str:
     return ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit]) + more
 
 
-def _write(stream: Any, text: str) -> None:
+def _write(stream: Any, text: str | bytes) -> None:
     """Results are UTF-8 whatever the locale says: budgets were counted, and JSON is defined, in it."""
     if stream is None:  # closed before we began
         return
     try:
         if hasattr(stream, "buffer"):
             stream.flush()
-            stream.buffer.write(text.encode("utf-8", "replace"))
+            stream.buffer.write(text.encode("utf-8", "replace") if isinstance(text, str) else text)
             stream.buffer.flush()
         else:
             stream.write(text)

@@ -11,12 +11,13 @@ from capdisc_indexer.previous import load_previous
 
 
 def existing(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
-    """The configured and conventional folders that exist; those of the last run when there are none."""
+    """The configured and conventional folders that exist; those of the last run when nothing is configured."""
     for path in here.configured(config):
         if not path.exists():
             output.notice(f"notice: {path} does not exist (from {config.origins['roots']})")
-    found = [path for _, path in here.roots(config) if path.exists()] or _last(where)
-    if not found:
+    found = [path for _, path in here.roots(config) if path.exists()]
+    found = found or ([] if config.sources else _last(where))
+    if not found and not config.sources:
         raise InputError(
             "there is nothing to index here", "name a folder: capdisc index PATH, or start one: capdisc init"
         )
@@ -26,7 +27,7 @@ def existing(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
 def awaited(here: runtime.Runtime, config: Config, where: Path) -> list[Path]:
     """The same with those that do not exist yet, for who can wait for them."""
     named = [path for _, path in here.roots(config)]
-    found = named if any(path.exists() for path in named) else [*named, *_last(where)]
+    found = named if config.sources or any(path.exists() for path in named) else [*named, *_last(where)]
     return list(dict.fromkeys(found))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from capdisc_indexer.config import Config, load_config
 from capdisc_indexer.errors import InputError, UsageError
-from capdisc_indexer.paths import conventional_roots, default_index_dir, workspace_of
+from capdisc_indexer.folders import conventional_roots
+from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
+from capdisc_indexer.types import DeclaredSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,14 @@ class Runtime:
         cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
         return default_index_dir(self.workspace, cache)
 
+    def state_dir(self) -> Path:
+        """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the user's state folder. No
+        file of the workspace decides it: what is kept there goes into prompts."""
+        if named := self.environ.get("CAPDISC_STATE_DIR"):
+            return self.expand(Path(named))
+        state = Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
+        return default_state_dir(self.workspace, state)
+
     def expand(self, path: Path) -> Path:
         """The absolute path; `~` is the home folder, anything relative is meant from here."""
         text = str(path)
@@ -76,10 +87,32 @@ class Runtime:
         """The folders that settings name, existing or not."""
         return [self.expand(Path(text)) for text in config["roots"]]
 
+    def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
+        """The declared sources, with whole paths; where `paths` are named, only what lies in one of them."""
+        within = tuple(str(self.expand(path)) for path in paths)
+        return tuple(self._placed(replace(one, within=within)) for one in config.sources)
+
+    def _placed(self, source: DeclaredSource) -> DeclaredSource:
+        """The declaration with its whole path, and with the folder that what a program answers to it is kept in."""
+        path = str(self.expand(Path(source.path)))
+        if "url_secret" in source.options:
+            from capdisc_indexer.sources.tables.reflected import kept_name
+
+            path = str(self.state_dir() / "databases" / kept_name(source))
+        digits = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return replace(source, path=path, kept=str(self.state_dir() / "servers" / digits))
+
     def roots(self, config: Config) -> list[tuple[str, Path]]:
         """Configured roots, then the conventional ones, each with where it comes from; existing or not."""
         configured = [(config.origins["roots"], path) for path in self.configured(config)]
-        return configured + conventional_roots(self.workspace, self.home)
+        return configured + conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
+
+
+def today() -> str:
+    """The date here, as 2026-07-31."""
+    import time
+
+    return time.strftime("%Y-%m-%d")
 
 
 def stdin_text() -> str:

@@ -100,7 +100,7 @@ def _unchanged(last: Previous, changes: Changes, encoder: Encoder | None) -> boo
     now = {path: (one.content_hash, one.root, one.findings) for path, one in changes.files.items()}
     known = {path: (one.content_hash, one.root, one.findings) for path, one in last.files.items()}
     same_encoder = last.generation is not None and last.generation.fingerprint == fingerprint
-    return same_encoder and not changes.descriptors and now == known
+    return same_encoder and not changes.descriptors and now == known and changes.guidance == last.guidance
 
 
 def _findings(changes: Changes) -> tuple[Finding, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,15 @@ COUNT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """BM25 scores and cosines by id, the heads of all of them, and what each searched term says (its IDF)."""
+    """BM25 scores and cosines by id, the heads of all of them, and what each searched term says (its IDF); the vectors
+    took `vectors_s`."""
 
     information: dict[str, float]
     known: float
     lexical: dict[str, float]
     vector: dict[str, float]
     heads: dict[str, dict[str, Any]]
+    vectors_s: float = 0.0
 
 
 def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, mode: str) -> Candidates:
@@ -35,7 +38,9 @@ def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, m
     found = index.documents.search(terms, query, COUNT) if mode != "vector" or encoder is None else []
     lexical = {head["id"]: score for score, head in found}
     heads = {head["id"]: head for _, head in found}
+    started = time.perf_counter()
     vector = _nearest(index, wording.text, query, encoder) if encoder else {}
+    vectors_s = time.perf_counter() - started
     heads |= index.documents.passing([key for key in vector if key not in heads], query)
     # Skills that their author hides from the model are indexed and can be shown, but are never offered.
     heads = {key: head for key, head in heads.items() if not head.get("hidden")}
@@ -45,6 +50,7 @@ def candidates(index: Index, text: str, query: Query, encoder: Encoder | None, m
         lexical={key: score for key, score in lexical.items() if key in heads},
         heads=heads,
         vector={key: cosine for key, cosine in vector.items() if key in heads},
+        vectors_s=vectors_s,
     )
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer.declarations import declarations
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.types import DeclaredSource
 
 WORKSPACE_FILES = ("capdisc.toml", ".capdisc/config.toml", "pyproject.toml")
 
@@ -25,6 +27,7 @@ class Setting:
 
 SETTINGS: dict[str, Setting] = {
     "roots": Setting([], "CAPDISC_DIRS", "folders to scan beside the conventional ones"),
+    "folders": Setting("all", "CAPDISC_FOLDERS", "whose conventional folders: all, agents, claude, codex, gemini, …"),
     "index_dir": Setting("", "CAPDISC_INDEX_DIR", "where the index lies; empty: the user's cache folder"),
     "encoder": Setting("", "CAPDISC_ENCODER", "static, or a sentence-transformers model; empty: as the index was made"),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
@@ -33,14 +36,23 @@ SETTINGS: dict[str, Setting] = {
     "tier0_budget": Setting(200, "CAPDISC_TIER0_BUDGET", "tokens of the overview"),
     "tier1_budget": Setting(800, "CAPDISC_TIER1_BUDGET", "tokens of the summaries"),
     "tier2_budget": Setting(2000, "CAPDISC_TIER2_BUDGET", "tokens of the details"),
+    "memory_budget": Setting(200, "CAPDISC_MEMORY_BUDGET", "tokens of a session's memory in a rendered context"),
+    "tokenizer": Setting("o200k", "CAPDISC_TOKENIZER", "whose tokens a rendered context counts: o200k, claude, chars4"),
     "tier1_top_k": Setting(5, "CAPDISC_TIER1_TOP_K", "how many summaries"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
+    "pin": Setting([], "CAPDISC_PIN", "names of capabilities that every list of tools has"),
+    "progressive": Setting(
+        "on", "CAPDISC_PROGRESSIVE", "tools without a query: on (the few that find), off (all), auto"
+    ),
     "validate.profile": Setting("spec", "CAPDISC_VALIDATE_PROFILE", "whose rules: see capdisc validate --help"),
     "validate.select": Setting([], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them"),
     "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out"),
 }
 
+
+# Read where ours is not set: folders that were named for another program of the same format.
+_OTHER_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
 # Where a number may lie; the others start at 1 and have no end.
 LIMITS: dict[str, tuple[float, float]] = {
@@ -49,16 +61,18 @@ LIMITS: dict[str, tuple[float, float]] = {
     "tier0_budget": (0, math.inf),
     "tier1_budget": (0, math.inf),
     "tier2_budget": (0, math.inf),
+    "memory_budget": (0, math.inf),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Effective values, where each comes from, and keys that no setting has."""
+    """Effective values, where each comes from, keys that no setting has, and the declared sources."""
 
     values: Mapping[str, Any]
     origins: Mapping[str, str]
     unknown: tuple[str, ...] = ()
+    sources: tuple[DeclaredSource, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -69,6 +83,7 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
     values = {name: setting.default for name, setting in SETTINGS.items()}
     origins = dict.fromkeys(SETTINGS, "default")
     unknown: list[str] = []
+    sources: list[DeclaredSource] = []
     files = [path for path in (user_file, _workspace_file(workspace)) if path]
     for path in files:
         for key, value in _flat(_table(path)):
@@ -76,13 +91,16 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
             if name in SETTINGS:
                 values[name] = _anchored(name, _typed(name, value, str(path)), _base(path))
                 origins[name] = str(path)
-            elif name != "source":
+            elif name == "source":
+                sources += declarations(value, path, _base(path), path == user_file)
+            else:
                 unknown.append(f"{path}: {key}")
     for name, setting in SETTINGS.items():
-        if environ.get(setting.variable):
-            values[name] = _from_text(name, environ[setting.variable], setting.variable, path_separator)
-            origins[name] = setting.variable
-    return Config(values=values, origins=origins, unknown=tuple(unknown))
+        for variable in (setting.variable, *_OTHER_VARIABLES.get(name, ())):
+            if environ.get(variable) and origins[name] != setting.variable:
+                values[name] = _from_text(name, environ[variable], variable, path_separator)
+                origins[name] = variable
+    return Config(values=values, origins=origins, unknown=tuple(unknown), sources=tuple(sources))
 
 
 def _workspace_file(workspace: Path) -> Path | None:

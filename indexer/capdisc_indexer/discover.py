@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,13 +35,16 @@ def discover(
         raise UsageError("the query is empty", 'say what you need, for example: capdisc search "merge two PDF files"')
     used, degraded = _usable(index, encoder, mode)
     reader = _reader(index, used)
+    began = time.perf_counter()
     wishes = [wish(index, text, query, used, reader, mode) for text in query.texts if text.strip()]
     scores = ranking.combine([each.scores for each in wishes])
     found = [looked for each in wishes for looked in each.found]
     heads = {identifier: head for each in found for identifier, head in each.heads.items()}
     if available is not None and query.available:
         heads = {identifier: head for identifier, head in heads.items() if available(head)}
+    ranked = time.perf_counter()
     hits = expand(index, query, held_back(scores, heads), heads, wishes, available, mode != "no-graph")
+    expanded = time.perf_counter()
     hits = collapse(hits, heads)
     strange = reader is not None and not any(reader.recognises(text) for text in query.texts)
     telling = [] if says_nothing(query.texts) else found
@@ -54,6 +58,13 @@ def discover(
         confidence=confidence(judged) if fits else 0.0,
         unmatched=unmatched(index, query),
         categories=_categories(hits, heads),
+        candidates=len(heads),
+        timings={
+            "ranking": 1000 * (ranked - began),
+            "vectors": 1000 * sum(each.vectors_s for each in found),
+            "graph": 1000 * (expanded - ranked),
+            "judgement": 1000 * (time.perf_counter() - expanded),
+        },
     )
 
 

@@ -16,13 +16,12 @@ from capdisc_indexer.likeness import signature
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Progress
 from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
-from capdisc_indexer.render.counting import stored_counts
+from capdisc_indexer.render.counting import size_of
 from capdisc_indexer.state import FileState
 from capdisc_indexer.store import publication, writer
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.schema import alias_key
 from capdisc_indexer.store.writer import Document
-from capdisc_indexer.tokens import TokenCounter
 from capdisc_indexer.types import Descriptor
 
 # Deleted documents still count in BM25's statistics, and documents that came later lie behind the others: close scores
@@ -44,15 +43,16 @@ def write_documents(
     last: Previous,
     files: Mapping[str, FileState],
     fresh: Mapping[str, Descriptor],
-    counter: TokenCounter,
+    counts: Mapping[str, Mapping[str, Any]],
     bagged: Bagged,
     progress: Progress,
 ) -> int:
-    """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries."""
+    """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries.
+    `counts` are of the rendered pieces of each fresh capability."""
     before, now = finals(last.files), finals(files)
     removed = [key for key in before if key not in now or key in fresh]
     deleted = (last.generation.counts.get("deleted", 0) if last.generation else 0) + len(removed)
-    added = _made(fresh, counter, bagged, progress)
+    added = _made(fresh, counts, bagged, progress)
     if last.folder is None or len(now) <= SMALL or deleted > MAX_DELETED_SHARE * len(now):
         kept = _kept(last.folder, set(now) - set(fresh)) if last.folder else iter(())
         writer.write(target, (), merge(kept, added, key=lambda document: document.id))
@@ -76,11 +76,11 @@ def bagger() -> tuple[Bagged, str]:
 
 
 def _made(
-    fresh: Mapping[str, Descriptor], counter: TokenCounter, bagged: Bagged, progress: Progress
+    fresh: Mapping[str, Descriptor], counts: Mapping[str, Mapping[str, Any]], bagged: Bagged, progress: Progress
 ) -> Iterator[Document]:
     for done, key in enumerate(sorted(fresh)):
         progress("Writing", done, len(fresh))
-        yield make_document(fresh[key], counter, bagged)
+        yield make_document(fresh[key], counts[key], bagged)
 
 
 def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:
@@ -92,13 +92,13 @@ def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:
             yield _document(from_record(head, body), head, body, pieces)
 
 
-def make_document(descriptor: Descriptor, counter: TokenCounter, bagged: Bagged) -> Document:
+def make_document(descriptor: Descriptor, counts: Mapping[str, Any], bagged: Bagged) -> Document:
     """The document of a capability, with the token counts of its rendered pieces."""
     head, body = to_record(descriptor)
     parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
     likeness = " ".join(map(signature, parts))
-    counts = stored_counts(descriptor, counter)
-    return _document(descriptor, head | {"likeness": likeness}, body | {"counts": counts}, bagged(descriptor))
+    head |= {"likeness": likeness, "size": size_of(counts)}
+    return _document(descriptor, head, body | {"counts": counts}, bagged(descriptor))
 
 
 def _document(descriptor: Descriptor, head: dict[str, Any], body: dict[str, Any], pieces: bytes) -> Document:

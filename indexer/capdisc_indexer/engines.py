@@ -43,6 +43,24 @@ def pyarrow() -> Any:
     return pyarrow
 
 
+def parquet() -> Any:
+    """Reader of Parquet files."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise _unloadable("pyarrow", error) from error
+    return pyarrow.parquet
+
+
+def arrow_ipc() -> Any:
+    """Reader of Arrow files."""
+    try:
+        import pyarrow.ipc
+    except ImportError as error:
+        raise _unloadable("pyarrow", error) from error
+    return pyarrow.ipc
+
+
 def numpy() -> Any:
     """Arrays; without the setting, importing it spins up threads that cost 50 ms of CPU."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -88,6 +106,30 @@ def matplotlib() -> Any:
     return matplotlib
 
 
+def pypdf() -> Any:
+    """Reader of PDF; needs the extra `documents`."""
+    try:
+        import pypdf
+    except ImportError as error:
+        raise InputError(
+            "PDF needs the package pypdf, which is not installed",
+            "install capdisc with its extra: pip install 'capdisc[documents]'",
+        ) from error
+    return pypdf
+
+
+def sqlalchemy() -> Any:
+    """Databases by their address; needs the extra `sql`, and the driver of the database."""
+    try:
+        import sqlalchemy
+    except ImportError as error:
+        raise InputError(
+            "asking a database needs the package SQLAlchemy, which is not installed",
+            "install capdisc with its extra: pip install 'capdisc[sql]'",
+        ) from error
+    return sqlalchemy
+
+
 def watchdog() -> Any:
     """Events of the file system; only watching imports it."""
     import watchdog.events
@@ -112,6 +154,20 @@ def token_count() -> Callable[[str], int]:
             return int(toktok.batch_count([text], "o200k_base", threads=1)[0])
 
     return exact
+
+
+def claude_count() -> Callable[[str], int] | None:
+    """A counter of the newest known Claude tokenizer's tokens; None where the extra `claude` is not installed.
+
+    It is a reconstruction, which counts a message; the tokens of its frame are taken off again.
+    """
+    try:
+        from ctok import token_count as counted
+    except ImportError:
+        return None
+    family = "4.7"  # which counts most
+    frame = counted("", family)
+    return lambda text: int(counted(text, family)) - frame if text else 0
 
 
 def _unloadable(name: str, error: ImportError) -> IndexStateError:

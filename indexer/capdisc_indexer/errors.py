@@ -36,5 +36,9 @@ class EncoderError(CapdiscError):
     """The encoder is missing or damaged; lexical search still works."""
 
 
+class RefusedError(CapdiscError):
+    """What was asked needs somebody's yes, which was not given."""
+
+
 class LinkRefusedError(CapdiscError):
     """A link is not followed: it leads out of its folder, to a place that is not public, or needs leave to be."""

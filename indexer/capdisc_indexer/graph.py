@@ -47,12 +47,18 @@ def partners(heads: Mapping[str, Mapping[str, Any]], scores: Mapping[str, float]
     """What each hit gains from hits that are used together with it; computed from the scores before any gain."""
     gains: dict[str, float] = {}
     for identifier in scores:
-        for name in heads[identifier].get("composed_with", ()):
+        for name, weight in used_with(heads[identifier]).items():
             other = resolve(name)
             if other is not None and other["id"] in scores and other["id"] != identifier:
                 for one, two in ((identifier, other["id"]), (other["id"], identifier)):
-                    gains[one] = max(gains.get(one, 0.0), PARTNER_SHARE * scores[two])
+                    gains[one] = max(gains.get(one, 0.0), PARTNER_SHARE * weight * scores[two])
     return gains
+
+
+def used_with(head: Mapping[str, Any]) -> dict[str, float]:
+    """The names that a capability is used together with, by its list and by its typed edges, which have weights."""
+    edges = {e["target"]: e["weight"] for e in head.get("edges", ()) if e["kind"].upper() == "COMPOSED_WITH"}
+    return edges | dict.fromkeys(head.get("composed_with", ()), 1.0)
 
 
 def needs(head: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -63,6 +64,14 @@ class Index:
     def meta(self, name: str) -> Any:
         """One of the small JSON files that the build left beside the stores."""
         return json.loads((self.folder / "meta" / f"{name}.json").read_bytes())
+
+    def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
+        """What is to be known of these categories, as far as there is something: `category` and `text` of each, each
+        once, whatever the case of its letters. Its file is read only where one of them is in it."""
+        known = set(self.meta("overview")["guided"])
+        wanted = dict.fromkeys(name.casefold() for name in categories if name.casefold() in known)
+        stored = self.meta("guidance")["categories"] if wanted else {}
+        return {name: stored[name] for name in wanted}
 
     def resolve(self, name: str) -> dict[str, Any] | None:
         """The head of the capability with this id or name; an exact id wins, then tools, then the first by id."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from urllib.parse import unquote
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.decoding import decode
 from capdisc_indexer.sources.files import read_path
 from capdisc_indexer.sources.links import inside
@@ -28,7 +29,7 @@ def folder_of(descriptor: Descriptor, roots: Sequence[str]) -> str:
     """The capability's own folder, without links. Raises LinkRefusedError where it has none, or where the folder has
     become a link that leads out of the scanned `roots`."""
     source = descriptor.source
-    if source.format == "catalogue":
+    if not SOURCES[source.format].owns_folder:
         message = f"{one_line(descriptor.id)} is one of many in a file, so it has no folder of its own"
         raise LinkRefusedError(message, f"open the file yourself: {source.path}")
     folder = _real(os.path.dirname(source.path))

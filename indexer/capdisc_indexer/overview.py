@@ -9,6 +9,13 @@ from typing import Any
 from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.text import one_line
 
+_GROUPS = {
+    "skills": frozenset({"skill"}),
+    "tools": frozenset({"tool", "emergent-tool", "function", "command", "operation"}),
+    "extensions": frozenset({"extension", "channel", "voice", "productivity"}),
+}
+_OTHERS = "others"
+
 
 def overview(cards: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One entry a category, most capabilities first, ties by name; `lines` go from long to short.
@@ -34,6 +41,24 @@ def _lines(category: str, names: list[str]) -> list[str]:
 def _line(label: str, names: list[str], count: int) -> str:
     more = f" (+{len(names) - count} more)" if len(names) > count else ""
     return f"{label}: {', '.join(names[:count])}{more} ({len(names)})"
+
+
+def static(cards: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Tokens and characters of all capabilities in full, which is what an agent without an index is given."""
+    sizes = [card["size"] for card in cards]
+    return [sum(size[i] for size in sizes) for i in (0, 1)]
+
+
+def by_kind(cards: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same in blocks, one a group of kinds: skills, tools, extensions, and the others."""
+    groups: dict[str, list[Mapping[str, Any]]] = {name: [] for name in (*_GROUPS, _OTHERS)}
+    for card in cards:
+        groups[next((name for name, kinds in _GROUPS.items() if card["kind"] in kinds), _OTHERS)].append(card)
+    return [
+        {**each, "category": f"{name}/{each['category']}", "lines": [f"{name} / {line}" for line in each["lines"]]}
+        for name, group in groups.items()
+        for each in overview(group)
+    ]
 
 
 def kinds(cards: Iterable[Mapping[str, Any]]) -> dict[str, int]:

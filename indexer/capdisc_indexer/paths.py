@@ -1,35 +1,10 @@
-"""Where things lie by convention: the workspace, its index, and the folders that agents keep capabilities in."""
+"""Where things lie by convention: the workspace, its index, and what is kept of it."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
 
-# Earlier ones win over later ones. The first of each list is ours, the others belong to agents that share the format.
-WORKSPACE_FOLDERS = (
-    ".capdisc/capabilities",
-    ".agents/skills",
-    ".claude/skills",
-    ".codex/skills",
-    ".gemini/skills",
-    ".opencode/skills",
-    ".cursor/skills",
-    ".github/skills",
-    ".goose/skills",
-    ".wunderland/capabilities",
-)
-USER_FOLDERS = (
-    ".capdisc/capabilities",
-    ".agents/skills",
-    ".claude/skills",
-    ".codex/skills",
-    ".gemini/skills",
-    ".config/opencode/skills",
-    ".cursor/skills",
-    ".copilot/skills",
-    ".config/agents/skills",
-    ".wunderland/capabilities",
-)
 _MARKS = (".capdisc", "capdisc.toml", ".git")
 
 
@@ -44,11 +19,14 @@ def workspace_of(cwd: Path, home: Path) -> Path:
 
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:
     """The workspace's index below the user's cache folder; the digits keep equal folder names apart."""
+    return cache_home / "capdisc" / _label(workspace)
+
+
+def default_state_dir(workspace: Path, state_home: Path) -> Path:
+    """Where what cannot be made again is kept: sessions and facts of the workspace, below the user's state folder."""
+    return state_home / "capdisc" / _label(workspace)
+
+
+def _label(workspace: Path) -> str:
     digits = hashlib.sha256(str(workspace).encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return cache_home / "capdisc" / f"{workspace.name or 'root'}-{digits}"
-
-
-def conventional_roots(workspace: Path, home: Path) -> list[tuple[str, Path]]:
-    """Every conventional folder, strongest first, with the scope it belongs to ("workspace", "user")."""
-    scoped = [("workspace", workspace / name) for name in WORKSPACE_FOLDERS]
-    return scoped + [("user", home / name) for name in USER_FOLDERS if home / name not in {path for _, path in scoped}]
+    return f"{workspace.name or 'root'}-{digits}"

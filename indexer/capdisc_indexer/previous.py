@@ -35,6 +35,7 @@ class Previous:
     reason: str = ""
     notices: tuple[str, ...] = ()
     encoder: str = ""
+    guidance: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) -> Previous:
@@ -97,6 +98,7 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=found.encoder,
+        guidance=json.loads((folder / "meta" / "guidance.json").read_bytes())["categories"],
     )
 
 

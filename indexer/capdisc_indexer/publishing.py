@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from capdisc_indexer import __version__, engines, state
+from capdisc_indexer import __version__, engines
 from capdisc_indexer.documents import bagger, finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, text_hashes, write_vectors
-from capdisc_indexer.overview import kinds, overview
 from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import from_record
-from capdisc_indexer.render.counting import frame_counts
+from capdisc_indexer.render.counting import size_of, stored_counts
+from capdisc_indexer.small_files import write_small_files
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.tokens import TokenCounter
 from capdisc_indexer.types import Descriptor, Generation
+
+Counts: TypeAlias = Mapping[str, Any]
 
 
 def publish(
@@ -38,11 +39,12 @@ def publish(
     """The new generation, and how many texts were encoded for it."""
     counter = TokenCounter(engines.token_count)
     bagged, pieces = bagger()
-    files = _described(changes, last)
+    counted = _counted(changes, counter, progress)
+    files = _described(changes, last, counted)
     with publication.building(index_dir) as folder:
-        deleted = write_documents(folder / "text", last, files, changes.descriptors, counter, bagged, progress)
+        deleted = write_documents(folder / "text", last, files, changes.descriptors, counted, bagged, progress)
         encoded = _vectors(folder, last, changes, files, encoder, progress)
-        _write_meta(folder / "meta", files, scan_record(last.roots, now_ns), counter)
+        write_small_files(folder / "meta", files, scan_record(last.roots, now_ns), changes.guidance, counter)
         facts = {
             "made_by": __version__,
             "encoder": name,
@@ -62,19 +64,31 @@ def publish(
     return published, encoded.embedded
 
 
-def _described(changes: Changes, last: Previous) -> dict[str, FileState]:
+def _counted(changes: Changes, counter: TokenCounter, progress: Progress) -> dict[str, Counts]:
+    """The token counts of every changed capability's rendered pieces."""
+    counted: dict[str, Counts] = {}
+    for done, (key, descriptor) in enumerate(changes.descriptors.items()):
+        progress("Counting", done, len(changes.descriptors))
+        counted[key] = stored_counts(descriptor, counter)
+    return counted
+
+
+def _described(changes: Changes, last: Previous, counted: Mapping[str, Counts]) -> dict[str, FileState]:
     """The files' states with what the overview and the vectors need of each indexed capability."""
     known = {claim.final: claim for one in last.files.values() for claim in one.claims if claim.final}
     return {
-        path: one.with_claims(_described_claim(claim, changes, known) for claim in one.claims)
+        path: one.with_claims(_described_claim(claim, changes, known, counted) for claim in one.claims)
         for path, one in changes.files.items()
     }
 
 
-def _described_claim(claim: Claim, changes: Changes, known: Mapping[str, Claim]) -> Claim:
+def _described_claim(
+    claim: Claim, changes: Changes, known: Mapping[str, Claim], counted: Mapping[str, Counts]
+) -> Claim:
     if claim.final in changes.descriptors:
         descriptor, digest = changes.descriptors[claim.final], changes.digests[claim.final]
-        return replace(claim, texts=text_hashes(descriptor), digest=digest, card=_card(descriptor))
+        card = _card(descriptor, counted[claim.final])
+        return replace(claim, texts=text_hashes(descriptor), digest=digest, card=card)
     if claim.final in known:
         old = known[claim.final]
         return replace(claim, texts=old.texts, digest=old.digest, card=old.card)
@@ -95,9 +109,9 @@ def _vectors(
     return write_vectors(folder, last, wanted, _texts(folder, last, changes, encoder), encoder, progress)
 
 
-def _card(descriptor: Descriptor) -> dict[str, Any]:
+def _card(descriptor: Descriptor, counts: Counts) -> dict[str, Any]:
     d = descriptor
-    return {"kind": d.kind, "name": d.name, "category": d.category, "hidden": d.hidden}
+    return {"kind": d.kind, "name": d.name, "category": d.category, "hidden": d.hidden, "size": size_of(counts)}
 
 
 def _texts(folder: Path, last: Previous, changes: Changes, encoder: Encoder) -> dict[str, str]:
@@ -110,14 +124,3 @@ def _texts(folder: Path, last: Previous, changes: Changes, encoder: Encoder) -> 
         for descriptor in descriptors
         for text_hash, text in zip(text_hashes(descriptor), embedding_texts(descriptor), strict=True)
     }
-
-
-def _write_meta(target: Path, files: Mapping[str, FileState], scan: Mapping[str, Any], counter: TokenCounter) -> None:
-    target.mkdir()
-    state.save(target / "files.json", files)
-    cards = [claim.card for one in files.values() for claim in one.claims if claim.final and claim.card]
-    lines = overview(card for card in cards if not card["hidden"])
-    frames = frame_counts(counter, [line for each in lines for line in each["lines"]])
-    contents = {"scan": scan, "overview": {"categories": lines, "kinds": kinds(cards), "counts": frames}}
-    for name, value in contents.items():
-        (target / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")

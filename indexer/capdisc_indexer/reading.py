@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from capdisc_indexer.check.examine import examine
-from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FileStat, FoundFile, content_hash, printable, read_bytes
+from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
+from capdisc_indexer.sources.files import FileStat, FoundFile, printable, read_bytes
+from capdisc_indexer.sources.given import digest, given
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.types import Descriptor, Finding, Severity
 
@@ -49,7 +50,7 @@ class Reader:
     def state(self, file: FoundFile) -> FileState:
         """How the file is now, by as little work as is safe."""
         known, stat = self._old.get(file.path), _stat(file)
-        if self._verify or known is None or known.root != file.root or _unread(known):
+        if self._verify or known is None or _elsewhere(known, file) or _unread(known):
             return self._parse(file, stat)
         if known.stat == stat and self._settled(stat):
             return known
@@ -78,12 +79,11 @@ class Reader:
     def _parse(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
         self.parsed += 1
         self.hashed += 1
-        source = SOURCES[file.format]
-        data = read_bytes(file, source.limit_bytes)
+        data = given(file)
         if isinstance(data, Finding):
             self._loaded[file.path] = ()
             return FileState(path=file.path, root=file.root, stat=stat, content_hash=_UNREADABLE, findings=(data,))
-        loaded = examine(file, source.load(file, data))
+        loaded = examine(file, SOURCES[file.format].load(file, data))
         self._loaded[file.path] = loaded.descriptors
         claims = tuple(Claim(id=descriptor.id) for descriptor in loaded.descriptors)
         return FileState(
@@ -93,6 +93,7 @@ class Reader:
             content_hash=_content_hash(file, data),
             claims=claims,
             findings=loaded.findings,
+            read_as=_read_as(file),
         )
 
 
@@ -117,18 +118,24 @@ def _stat(file: FoundFile) -> tuple[int, ...]:
     return own + beside + ((len(file.lost),) if file.lost else ())
 
 
+def _elsewhere(known: FileState, file: FoundFile) -> bool:
+    return (known.root, known.read_as) != (file.root, _read_as(file))
+
+
+def _read_as(file: FoundFile) -> str:
+    """What a declaration says of the file, "" for one that is told by itself."""
+    return f"{file.format}:{file.name}:{dict(file.options)}" if file.name or file.options else ""
+
+
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:
     """One digest over the file and its companions; a word that is no digest when it cannot be read itself."""
-    limit = SOURCES[file.format].limit_bytes
-    content = read_bytes(file, limit) if data is None else data
-    if isinstance(content, Finding):
-        return _UNREADABLE
     # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
-    beside = [read_bytes(each, max(source.limit_bytes for source in SOURCES.values())) for each in file.companions]
+    beside = [read_bytes(each, MAX_READ_BYTES) for each in file.companions]
     stats = zip(file.companions, beside, strict=True)
     marks = [_mark(stat) if isinstance(each, Finding) else each for stat, each in stats]
     marks += [f"{one.code}\0{one.path}".encode("utf-8", "replace") for one in file.lost]
-    return content_hash(content, marks)
+    found = digest(file, marks, data)
+    return _UNREADABLE if isinstance(found, Finding) else found
 
 
 def _mark(companion: FileStat) -> bytes:

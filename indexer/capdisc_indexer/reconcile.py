@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from capdisc_indexer.check.guiding import guided
 from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
@@ -18,7 +19,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """The files as they are now, and the descriptors that differ from the last build's, with their digests."""
+    """The files as they are now, and the descriptors that differ from the last build's, with their digests; `guidance`
+    is by category, as `check.guiding` gives it."""
 
     files: dict[str, FileState]
     descriptors: dict[str, Descriptor]
@@ -26,6 +28,7 @@ class Changes:
     findings: tuple[Finding, ...]
     parsed: int
     hashed: int
+    guidance: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def reconcile(
@@ -36,7 +39,7 @@ def reconcile(
     progress: Progress,
 ) -> Changes:
     """Every file's state now; `descriptors` holds, by final id, those whose document must be written again."""
-    found = scan(roots)
+    found = scan(roots, options.sources)
     reader = Reader(old, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
     for done, file in enumerate(found.files, 1):
@@ -54,13 +57,15 @@ def reconcile(
     known = {claim.final: claim.digest for state in old.values() for claim in state.claims if claim.final}
     digests = {key: record_digest(each) for key, each in descriptors.items()}
     changed = [key for key, digest in digests.items() if known.get(key) != digest]
+    guidance, wrong = guided(found.guidance)
     return Changes(
         files=files,
         descriptors={key: descriptors[key] for key in changed},
         digests={key: digests[key] for key in changed},
-        findings=(*found.findings, *reader.unfinished),
+        findings=(*found.findings, *reader.unfinished, *wrong),
         parsed=reader.parsed,
         hashed=reader.hashed,
+        guidance=guidance,
     )
 
 

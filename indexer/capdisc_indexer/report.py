@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from capdisc_indexer.documents import finals
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes
+from capdisc_indexer.types import Finding, Severity
 
 
 def counts(last: Previous, changes: Changes) -> dict[str, int]:
@@ -12,7 +15,7 @@ def counts(last: Previous, changes: Changes) -> dict[str, int]:
     claims = [claim for one in changes.files.values() for claim in one.claims]
     before, now = finals(last.files), finals(changes.files)
     status = {name: sum(claim.status == name for claim in claims) for name in ("copy", "shadowed")}
-    failed = sum(1 for one in changes.files.values() if not one.claims)
+    failed = sum(1 for one in changes.files.values() if not one.claims and _has_error(one.findings))
     return {
         "files": len(changes.files),
         "parsed": changes.parsed,
@@ -26,3 +29,8 @@ def counts(last: Previous, changes: Changes) -> dict[str, int]:
         "copies": status["copy"],
         "shadowed": status["shadowed"],
     }
+
+
+def _has_error(findings: Iterable[Finding]) -> bool:
+    """A list that is empty has not failed."""
+    return any(finding.severity is Severity.ERROR for finding in findings)

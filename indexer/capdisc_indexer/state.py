@@ -28,7 +28,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """One scanned file: how it looked, what it held, what was wrong with it."""
+    """One scanned file: how it looked, what it held, what was wrong with it; `read_as` is what a declaration said of
+    it."""
 
     path: str
     root: str
@@ -36,6 +37,7 @@ class FileState:
     content_hash: str
     claims: tuple[Claim, ...] = ()
     findings: tuple[Finding, ...] = ()
+    read_as: str = ""
 
     def with_claims(self, claims: Iterable[Claim]) -> FileState:
         """The same file with other claims."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 TOKENIZER = "o200k_base"
 
@@ -12,18 +13,40 @@ TOKENIZER = "o200k_base"
 _CHUNK = re.compile(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokenizer:
+    """Whose tokens are counted. `factor` makes tokens of the counts that an index keeps (0: they say nothing about
+    it), `additive` says that the counts of pieces are that of the whole, `about` is for whoever chose an estimate."""
+
+    name: str
+    load: Callable[[], Callable[[str], int]]
+    factor: int = 1
+    additive: bool = True
+    about: str = ""
+
+
 class TokenCounter:
     """Counts tokens; texts whose count is known need no tokenizer, so a render of stored pieces loads none."""
 
-    def __init__(self, load: Callable[[], Callable[[str], int]], name: str = TOKENIZER) -> None:
-        self.name = name
-        self._load = load
+    def __init__(
+        self,
+        load: Callable[[], Callable[[str], int]],
+        name: str = TOKENIZER,
+        *,
+        factor: int = 1,
+        additive: bool = True,
+    ) -> None:
+        self.name, self.additive = name, additive
+        self._load, self._factor = load, factor
         self._exact: Callable[[str], int] | None = None
         self._known: dict[str, int] = {"": 0}
 
     def learn(self, counts: Mapping[str, int]) -> None:
-        """Take over counts that were made earlier by the same tokenizer."""
-        self._known.update(counts)
+        """Take over counts of o200k_base tokens that were made earlier, where they say something here."""
+        if self._factor == 1:
+            self._known.update(counts)
+        elif self._factor:
+            self._known.update({text: self._factor * count for text, count in counts.items()})
 
     def count(self, text: str) -> int:
         """The number of tokens of the text."""
@@ -37,6 +60,11 @@ class TokenCounter:
         if self._exact is None:
             self._exact = self._load()
         return self._exact(text)
+
+
+def counter_of(tokenizer: Tokenizer) -> TokenCounter:
+    """A counter of this tokenizer's tokens."""
+    return TokenCounter(tokenizer.load, tokenizer.name, factor=tokenizer.factor, additive=tokenizer.additive)
 
 
 def chunks(text: str) -> list[str]:

@@ -144,6 +144,7 @@ class Ranking:
     """The answer to a query: hits best first, and everything that the reader should know about how it came to be.
 
     `unmatched` are the query's words that no capability uses, `categories` those nearest to the query, hits or not.
+    `candidates` counts what was looked at, and `timings` are milliseconds by stage, which no answer depends on.
     """
 
     query: Query
@@ -153,6 +154,8 @@ class Ranking:
     unmatched: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    candidates: int = 0
+    timings: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +179,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """One level of detail: 0 overview, 1 summaries, 2 full detail."""
+    """One level of detail: 0 overview, 1 summaries, 2 full detail. Beside them: 3, what a session remembers, and 4,
+    what the caller adds."""
 
     level: int
     blocks: tuple[Block, ...]
@@ -184,25 +188,54 @@ class Tier:
     dropped: tuple[Dropped, ...] = ()
 
 
+# The total of a budget that nobody set.
+UNLIMITED = 1_000_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
-    """Hard limits in tokens of printed text, for each tier and for all of it."""
+    """Hard limits in tokens of printed text, for each tier, for what a session remembers, and for all of it."""
 
     tier0: int = 200
     tier1: int = 800
     tier2: int = 2_000
+    memory: int = 200
     total: int = 3_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Of a layout: some text, or the name of the part that stands there. What is not `stable` may differ from turn to
+    turn."""
+
+    text: str = ""
+    part: str = ""
+    stable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printing:
+    """How a context is printed: in the order of `layout` (none: the usual one), split into "prefix", "suffix" or "both"
+    ("": in one). `facts` are what formats for programs say beside it, `request` what a user is to be heard saying."""
+
+    layout: tuple[Piece, ...] = ()
+    split: str = ""
+    request: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What `render` prints: tiers of blocks, already within their budgets."""
+    """What `render` prints: tiers of blocks, already within their budgets. `tokens` counts what is printed,
+    `text_tokens` the prompt in it where a format wraps it up."""
 
     ranking: Ranking
     tiers: tuple[Tier, ...]
     tokens: int
     budgets: Budgets
     tokenizer: str
+    text_tokens: int = 0
+    printing: Printing = field(default_factory=Printing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +256,25 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSource:
+    """A `[[source]]` of the configuration: files at an absolute `path` (a file, a folder or a pattern), to be read as
+    `format`, with a name for what they describe.
+
+    `origin` is the file that declares it, `trusted` says that this is the user's own. `within` keeps to what lies in
+    these places (none: everywhere), `kept` is the folder that answers of programs are kept in.
+    """
+
+    format: str
+    path: str
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    trusted: bool = False
+    within: tuple[str, ...] = ()
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
     """How to build: which encoder (None: the last build's), and how much of the last build to trust.
 
@@ -230,6 +282,7 @@ class BuildOptions:
 
     An encoder that cannot be loaded is an error when it is required; else searching goes by words alone. A file that
     was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it may be half written.
+    `sources` are read beside the roots.
     """
 
     encoder: str | None = None
@@ -239,6 +292,7 @@ class BuildOptions:
     verify: bool = False
     lock_timeout_s: float = 10.0
     grace_s: float = 0.0
+    sources: tuple[DeclaredSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

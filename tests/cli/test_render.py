@@ -21,6 +21,7 @@ def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, bu
 
 
 def test_three_tiers_in_order(capdisc, small) -> None:
+    """S142."""
     out = capdisc("render", QUERY).out
     headings = ("Available capabilities:", "Relevant capabilities:", "--- Detailed Capability Reference ---")
     positions = [out.index(heading) for heading in headings]
@@ -41,6 +42,7 @@ def test_the_same_query_gives_the_same_bytes(process, small) -> None:
 
 
 def test_tiers_can_be_chosen(capdisc, small) -> None:
+    """S128."""
     out = capdisc("render", QUERY, "--tier", "1").out
     assert "Relevant capabilities:" in out
     assert "Available capabilities:" not in out

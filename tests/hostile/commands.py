@@ -76,6 +76,8 @@ class Run:
             yield "validate", ["validate", *self._roots, *options.split()]
         yield "list", ["list", "--cost", *self._index]
         yield "doctor", ["doctor", *self._index]
+        yield "tools", ["tools", "--static", "--format", "gemini", *self._index]
+        yield "call", ["call", "search_tool", json.dumps({"query": OWN_WORDS}), *self._index]
         yield from (self._rendering(form) for form in _FORMATS[1:])
 
     def _rendering(self, form: str) -> tuple[str, list[str]]:

@@ -32,6 +32,7 @@ def ids(index_dir) -> list[str]:
 
 
 def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
+    """S175: the last index is the cache of vectors; `--rebuild` trusts none of it."""
     first = build([root], index_dir, BuildOptions())
     second = build([root], index_dir, BuildOptions())
     assert (first.counts["parsed"], first.counts["embedded"]) == (3, 3)
@@ -39,6 +40,7 @@ def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
 
 
 def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_skill) -> None:
+    """S213."""
     build([root], index_dir, BuildOptions())
     write_skill(root, "beta", "Something else entirely. Use when asked.")
     report = build([root], index_dir, BuildOptions())
@@ -48,6 +50,7 @@ def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_sk
 
 
 def test_a_changed_body_alone_embeds_nothing(root, index_dir, write_skill) -> None:
+    """S172, S175."""
     build([root], index_dir, BuildOptions())
     write_skill(root, "beta", body="Another body, the same description.")
     report = build([root], index_dir, BuildOptions())
@@ -71,6 +74,7 @@ def test_a_change_of_equal_size_with_the_old_time_stamp_is_found(root, index_dir
 
 
 def test_deleted_files_disappear(root, index_dir) -> None:
+    """S206."""
     build([root], index_dir, BuildOptions())
     (root / "beta" / "SKILL.md").unlink()
     report = build([root], index_dir, BuildOptions())
@@ -79,6 +83,7 @@ def test_deleted_files_disappear(root, index_dir) -> None:
 
 
 def test_the_first_root_wins_and_the_shadowed_one_is_reported(hermetic, root, index_dir, write_skill) -> None:
+    """S152."""
     other = hermetic / "other"
     shadowed = write_skill(other, "beta", "The other one. Use when asked.")
     report = build([root, other], index_dir, BuildOptions())
@@ -168,13 +173,13 @@ def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, ind
 
 
 def test_a_file_that_could_not_be_read_once_is_tried_again(root, index_dir, monkeypatch) -> None:
-    from capdisc_indexer import reading
+    from capdisc_indexer.sources import given
     from capdisc_indexer.sources.files import read_bytes, unreadable
 
     broken = str(root / "beta" / "SKILL.md")
     problem = OSError(24, "Too many open files")
     failing = lambda file, limit: unreadable(file.path, problem) if file.path == broken else read_bytes(file, limit)  # noqa: E731
-    monkeypatch.setattr(reading, "read_bytes", failing)
+    monkeypatch.setattr(given, "read_bytes", failing)
     assert build([root], index_dir, BuildOptions()).counts["failed"] == 1
     monkeypatch.undo()
     assert build([root], index_dir, BuildOptions()).counts["failed"] == 0
@@ -243,6 +248,7 @@ def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_aga
 
 
 def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, index_dir) -> None:
+    """S152."""
     for name in ("one", "two"):
         folder = root / name / "x"
         folder.mkdir(parents=True)

@@ -38,6 +38,7 @@ def catalogue(hermetic, write_skill):
     ],
 )
 def test_another_ending_finds_the_word_by_words_alone(catalogue, query, found) -> None:
+    """S260."""
     with Index(catalogue) as index:
         assert discover(index, Query(texts=(query,)), None, "lexical").hits[0].id == f"skill:{found}"
 

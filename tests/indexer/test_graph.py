@@ -32,6 +32,7 @@ def test_a_name_that_is_not_indexed_is_passed_over() -> None:
 
 
 def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
+    """S187: the share is fixed, and `--mode no-graph` goes without."""
     scores = {"tool:send": 0.8, "tool:other": 0.4}
     gains = graph.partners({key: HEADS[key] for key in scores}, scores, resolve)
     assert gains["tool:other"] == graph.PARTNER_SHARE * 0.8
@@ -41,3 +42,10 @@ def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
 def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
     head = {"id": "tool:x", "edges": [{"kind": "DEPENDS_ON", "target": "a"}, {"kind": "RELATED", "target": "b"}]}
     assert graph.needs(head) == ["a"]
+
+
+def test_an_edge_of_use_together_counts_by_its_weight() -> None:
+    edge = {"kind": "COMPOSED_WITH", "target": "tool:send", "weight": 0.5}
+    heads = {"tool:send": HEADS["tool:send"], "tool:join": {"id": "tool:join", "edges": [edge]}}
+    gains = graph.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
+    assert gains["tool:join"] == graph.PARTNER_SHARE * 0.5 * 0.8

@@ -72,6 +72,7 @@ def test_clauses(text, parts) -> None:
 
 
 def test_each_of_two_wishes_finds_its_own(catalogue) -> None:
+    """S271: at every size."""
     with Index(catalogue) as index:
         wish = "put the papers into one file, and also tell me whether I need an umbrella because of rain"
         found = discover(index, Query(texts=(wish,)), encoders.load())

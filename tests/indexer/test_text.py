@@ -23,5 +23,6 @@ def test_one_line_drops_what_steers_a_terminal_or_hides() -> None:
 
 
 def test_a_query_of_stop_words_alone_keeps_them() -> None:
+    """S261."""
     assert text.without_stop_words(["how", "are", "you"]) == ["how", "are", "you"]
     assert text.without_stop_words(["how", "merge"]) == ["merge"]

@@ -10,7 +10,7 @@ from capdisc_indexer.engines import token_count
 from hostile.streams import say
 from properties.pieces import ASKING, put_together
 
-FORMATS = ("text", "markdown", "xml", "json", "skills-xml")
+FORMATS = ("text", "markdown", "xml", "json", "messages", "skills-xml")
 TIERS = ("0,1,2", "0,1,2", "1,2", "2", "0", "1")
 _WORDS = ("convert temperature", "pull turnips", "merge PDF files", "send an e-mail", "ignore all instructions", "row")
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED, nonce
+from capdisc_indexer.render.format import CLIPPED
+from capdisc_indexer.render.format import nonce as nonce_of
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tiers import Material, assemble
 from capdisc_indexer.tokens import TokenCounter
@@ -54,7 +55,12 @@ def fault(found: list[Descriptor], form: str, characters: int = 10**6) -> str:
 
 def _is_part(frame: Frame, whole: str) -> bool:
     kept = frame.content.removesuffix(CLIPPED.format(id=frame.id))
-    return frame.content == whole or (kept != frame.content and whole.startswith(kept))
+    return frame.content == whole or (kept != frame.content and whole.startswith((kept, kept.removesuffix("…\n"))))
+
+
+def nonce(one: Descriptor) -> str:
+    """The number of the capability's frame."""
+    return nonce_of(detail_text(one))
 
 
 def knowing(one: Descriptor, following: str) -> Descriptor:

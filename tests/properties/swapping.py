@@ -111,7 +111,8 @@ def leaks(work: Path, swaps: int) -> tuple[int, int, list[str]]:
             for argv in _commands(root, index):
                 said = say(argv[0], argv)
                 met += (said.out + said.err).count("became a link after the scan")
-                if FILE_CANARY in said.out + said.err or said.status not in (0, 1, 2):
+                # 4 where every capability was a link at the moment of the build, so that there is nothing to render.
+                if FILE_CANARY in said.out + said.err or said.status not in (0, 1, 2, 4):
                     found.append(f"{' '.join(argv)}: status {said.status}: {said.err[:300]}")
             found += [
                 str(path) for path in index.rglob("*") if path.is_file() and FILE_CANARY.encode() in path.read_bytes()

@@ -35,6 +35,7 @@ def descriptors(draw):
     st.integers(40, 900),
 )
 def test_no_printed_context_is_over_its_budget(found, name, budget) -> None:
+    """S129."""
     form = FORMATS[name]
     cards = [{"category": d.category, "name": d.name, "kind": d.kind} for d in found]
     material = Material(overview=overview(cards), descriptors=found)
@@ -72,11 +73,20 @@ def test_a_detail_that_is_too_long_is_cut_and_marked_never_left_out() -> None:
     assert details.dropped[0].tokens > 2000
 
 
-def test_a_summary_that_does_not_fit_does_not_hide_the_next_one() -> None:
+def test_a_summary_that_is_too_long_is_shortened_and_does_not_hide_the_next_one() -> None:
+    """S134: shortened, then skipped, never a stop."""
     budgets = Budgets(tier1=60)
+    long = f"skill:{'a' * 64}"
     context = made([capability("a" * 64, description="word " * 47), capability("b")], budgets)
+    assert [block.id for block in context.tiers[1].blocks] == [long, "skill:b"]
+    assert "…" in context.tiers[1].blocks[0].text
+    assert [(one.id, one.clipped) for one in context.tiers[1].dropped] == [(long, True)]
+
+
+def test_a_summary_whose_very_name_has_no_room_is_skipped() -> None:
+    context = made([capability("zq" * 32), capability("b")], Budgets(tier1=20))
     assert [block.id for block in context.tiers[1].blocks] == ["skill:b"]
-    assert [one.id for one in context.tiers[1].dropped] == [f"skill:{'a' * 64}"]
+    assert [(one.id, one.clipped) for one in context.tiers[1].dropped] == [(f"skill:{'zq' * 32}", False)]
 
 
 def test_a_budget_below_the_overview_is_an_error_that_names_the_least() -> None:
@@ -107,7 +117,7 @@ def test_content_cannot_close_its_frame() -> None:
 def test_instructions_cannot_hold_the_number_of_their_own_frame() -> None:
     from dataclasses import replace
 
-    from capdisc_indexer.render.format import nonce
+    from properties.framing import nonce
 
     evil = capability("evil")
     for _ in range(3):

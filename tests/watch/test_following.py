@@ -32,6 +32,7 @@ def test_a_start_without_a_change_is_told_as_well(watching, root, index_dir) -> 
 
 
 def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(watching, root, write_skill, described) -> None:
+    """S211, S315."""
     turns = watching(root)
     next(turns)
     write_skill(root, "alpha", "Folds paper. Use when asked.")
@@ -60,6 +61,7 @@ def test_a_burst_leaves_what_a_build_from_scratch_gives(watching, root, hermetic
 
 
 def test_every_way_of_saving_is_one_reindex_with_the_right_content(watching, root, described) -> None:
+    """S211."""
     turns = watching(root)
     number = next(turns).report.generation.number
     path = root / "alpha" / "SKILL.md"
@@ -73,6 +75,7 @@ def test_every_way_of_saving_is_one_reindex_with_the_right_content(watching, roo
 
 
 def test_an_edit_behind_a_link_is_followed(watching, root, hermetic, write_skill, described) -> None:
+    """S211."""
     write_skill(hermetic / "store", "beta")
     (root / "linked").symlink_to(hermetic / "store" / "beta")
     turns = watching(root, hermetic / "store")
@@ -116,6 +119,7 @@ def test_who_never_stops_writing_holds_nothing_back(watching, root, write_skill)
 
 
 def test_without_the_kernels_events_it_is_found_by_looking(watching, root, write_skill) -> None:
+    """S210."""
     turns = watching(root, poll=True, interval_s=0.2)
     next(turns)
     write_skill(root, "beta")
@@ -184,3 +188,18 @@ def test_a_broken_file_gets_no_grace_for_a_stamp_from_elsewhere(root, index_dir,
     now_ns = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now_ns + hours * 3600 * 10**9)
     assert build([root], index_dir, BuildOptions(grace_s=2.0)).counts["removed"] == 1
+
+
+def test_changed_guidance_is_followed(watching, root, index_dir) -> None:
+    """S292: by the kernel's events, as manifests are."""
+    turns = watching(root, interval_s=30)
+    next(turns)
+    (root / "guidance").mkdir()
+    (root / "guidance" / "general.md").write_text("Fold first.\n")
+    assert next(turns).report.published
+    with Index(index_dir) as index:
+        assert index.guidance(["General"])["general"]["text"] == "Fold first.\n"
+    (root / "guidance" / "general.md").write_text("Cut first.\n")
+    assert next(turns).report.published
+    with Index(index_dir) as index:
+        assert index.guidance(["general"])["general"]["text"] == "Cut first.\n"

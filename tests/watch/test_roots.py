@@ -7,6 +7,7 @@ from capdisc_indexer.types import BuildOptions
 
 
 def test_a_root_that_is_missing_at_the_start_is_waited_for(watching, root, hermetic, write_skill, described) -> None:
+    """S210, S315."""
     later = hermetic / "not" / "yet"
     turns = watching(root, later)
     assert next(turns).notices == (f"{later} is not there; waiting for it",)

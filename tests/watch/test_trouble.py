@@ -169,6 +169,9 @@ def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
     [
         ("modified", "/r/a/SKILL.md", True),
         ("modified", "/r/a/schema.json", True),
+        ("modified", "/r/near.tools.json", True),
+        ("modified", "/r/a/shop.sqlite", True),
+        ("modified", "/r/api.json", True),
         ("modified", "/r/build.log", False),
         ("created", "/r/link", True),
         ("deleted", "/r", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from capdisc import options, output, runtime
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.config import SETTINGS
+from capdisc_indexer.types import DeclaredSource
 
 
 def config(json: options.Json = False) -> int:
@@ -25,11 +26,20 @@ def config(json: options.Json = False) -> int:
         }
         for name, setting in SETTINGS.items()
     ]
+    sources = [_source(each) for each in here.sources(effective)]
     for key in effective.unknown:
         output.notice(f"notice: unknown setting {key}")
     if json:
         where = str(here.index_dir(None, effective))
-        output.document({"workspace": str(here.workspace), "index_dir": where, "settings": settings, "roots": roots})
+        output.document(
+            {
+                "workspace": str(here.workspace),
+                "index_dir": where,
+                "settings": settings,
+                "roots": roots,
+                "sources": sources,
+            }
+        )
         return ExitCode.OK
     rows = [(each["name"], _shown(each["value"]), each["from"], each["about"]) for each in settings]
     output.lines(output.table(("setting", "value", "from", "about"), rows))
@@ -42,7 +52,15 @@ def config(json: options.Json = False) -> int:
         ]
     )
     output.lines(f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots)
+    if sources:
+        output.lines(["", "sources:"])
+    output.lines(f"  {each['format']} {each['path']}  ({each['from']})" for each in sources)
     return ExitCode.OK
+
+
+def _source(one: DeclaredSource) -> dict[str, object]:
+    facts = {"format": one.format, "path": one.path, "name": one.name, "options": dict(one.options)}
+    return {**facts, "from": one.origin}
 
 
 def _shown(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from capdisc import options, output, runtime, streams
+from capdisc import asked_databases, asked_servers, options, output, runtime, streams
 from capdisc.exit_codes import ExitCode
 from capdisc.roots import existing
 from capdisc_indexer.build import build
@@ -27,6 +27,12 @@ def index(
         ),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Read every file, whatever its time stamp says.")] = False,
+    ask_servers: Annotated[
+        bool,
+        typer.Option(
+            "--ask-servers", help="Start the MCP servers of the configuration and ask each for its tools (extra mcp)."
+        ),
+    ] = False,
     encoder: options.EncoderName = None,
     lock_timeout: options.LockTimeout = None,
     quiet: Annotated[
@@ -36,14 +42,17 @@ def index(
 ) -> int:
     """Scan folders of capabilities and bring the index up to date.
 
-    Without PATH: the configured folders, CAPDISC_DIRS, and the conventional ones of the workspace and the user. Only
-    what changed is read again. Exit status 1 says that some files had errors; the others are indexed.
+    Without PATH: the configured folders and sources, CAPDISC_DIRS, and the conventional ones of the workspace and the
+    user. Only what changed is read again. Exit status 1 says that some files had errors; the others are indexed.
 
     Example: capdisc index fixtures/catalogs/small
     """
     here = runtime.current()
     config = here.config()
     where = here.index_dir(index_dir, config)
+    sources = here.sources(config, paths or ())
+    asked_servers.ask(here, sources, ask_servers)
+    asked_databases.ask(here, sources, ask_servers)
     roots = [here.expand(path) for path in paths] if paths else existing(here, config, where)
     settings = BuildOptions(
         encoder=here.encoder_name(encoder or config["encoder"]) or None,
@@ -52,6 +61,7 @@ def index(
         may_rebuild=rebuild is not False,
         verify=verify,
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
+        sources=sources,
     )
     with streams.native_hushed(), output.progress(here.stderr_is_terminal and not json) as progress:
         report = build(roots, where, settings, progress)

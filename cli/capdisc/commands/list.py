@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +12,10 @@ from capdisc import asking, options, output
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import state
 from capdisc_indexer.engines import token_count
+from capdisc_indexer.errors import UsageError
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.records import UNCATEGORISED
+from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tokens import TOKENIZER
 from capdisc_indexer.types import Query
@@ -21,6 +25,10 @@ def list_(
     kind: options.Kind = None,
     category: options.Category = None,
     tag: options.Tag = None,
+    risk: Annotated[list[str] | None, typer.Option("--risk", help="Only of this risk (repeatable).")] = None,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Only what asks before it acts.")] = False,
+    invocable: Annotated[bool, typer.Option("--invocable", help="Only what agents are told about.")] = False,
+    categories: Annotated[bool, typer.Option("--categories", help="The categories with their counts.")] = False,
     ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
     cost: Annotated[
         bool, typer.Option("--cost", help="Tokens of each in full, most first, and of all together.")
@@ -38,7 +46,9 @@ def list_(
             return _shadowed(asked, json)
         query = Query(texts=(), kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()))
         asking.check(asked, query)
-        heads = list(asked.index.documents.everything(query))
+        heads = _wanted(list(asked.index.documents.everything(query)), risk or (), confirm, invocable)
+        if categories:
+            return _categories(heads, json)
         if cost:
             return _cost(asked, heads, json)
         if json:
@@ -52,8 +62,30 @@ def list_(
     return ExitCode.OK if heads else ExitCode.FINDINGS
 
 
+def _wanted(heads: list[dict[str, Any]], risks: Sequence[str], confirm: bool, invocable: bool) -> list[dict[str, Any]]:
+    if wrong := [each for each in risks if each not in RISKS]:
+        raise UsageError(f"unknown risk {wrong[0]!r}", f"one of: {', '.join(RISKS)}")
+    return [
+        head
+        for head in heads
+        if (not risks or (head.get("risk") or RISKS[0]) in risks)
+        and (head.get("confirm") or not confirm)
+        and not (invocable and head.get("hidden"))
+    ]
+
+
+def _categories(heads: list[dict[str, Any]], json: bool) -> int:
+    counted = Counter(head.get("category") or UNCATEGORISED for head in heads)
+    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    if json:
+        output.document({"categories": [{"category": name, "count": number} for name, number in rows]})
+    elif rows:
+        output.lines(output.table(("count", "category"), ((number, one_line(name)) for name, number in rows)))
+    return ExitCode.OK if rows else ExitCode.FINDINGS
+
+
 def _row(head: dict[str, Any]) -> dict[str, Any]:
-    keys = ("id", "kind", "name", "title", "category", "tags", "description", "hidden")
+    keys = ("id", "kind", "name", "title", "category", "tags", "description", "hidden", "risk", "confirm")
     return {key: head[key] for key in keys if key in head} | {"path": head["source"]["path"]}
 
 

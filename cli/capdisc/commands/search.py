@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from capdisc import asking, options, output
+from capdisc import asking, options, output, sessions
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.text import one_line
@@ -30,6 +31,10 @@ def search(
     encoder: options.EncoderName = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every signal of every hit.")] = False,
     ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
+    expand: Annotated[
+        int, typer.Option("--expand", min=0, max=20, help="Add so many that the hits declare to be related.")
+    ] = 0,
+    session: options.SessionName = None,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:
@@ -44,7 +49,10 @@ def search(
         filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
         query = filters.query(texts, limit or asked.config["limit"])
         found = asking.ranking_for(asked, query, mode, encoder)
+        found = _expanded(asked, found, expand) if expand else found
         heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
+        worth = _worth_showing(found.hits)
+        sessions.remembered(asked.here, session, [hit.id for hit in found.hits if hit.id in worth])
         if json:
             output.document(_document(asked, found, heads))
         elif ids:
@@ -54,6 +62,13 @@ def search(
         if not found.hits:
             _nothing(asked, found)
     return ExitCode.OK if found.hits else ExitCode.FINDINGS
+
+
+def _expanded(asked: asking.Asked, found: Ranking, wanted: int) -> Ranking:
+    from capdisc_indexer.relations.expanding import expanded
+
+    hits = expanded(asked.index, found, wanted, lambda head: asking.available(asked.here, head))
+    return replace(found, hits=hits)
 
 
 def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]], explain: bool) -> None:
@@ -66,7 +81,8 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
         label = output.bold(output.safe(hit.id.ljust(width)), asked.here.colour)
         printed.append(f"{rank:2}  {label}  {output.safe(description)}")
         if hit.via:
-            printed.append(output.dim(f"    required by {output.safe(hit.via)}", asked.here.colour))
+            how = "related to" if "related" in hit.signals else "required by"
+            printed.append(output.dim(f"    {how} {output.safe(hit.via)}", asked.here.colour))
         if wary := heads[hit.id].get("warnings"):
             printed.append(output.dim(f"    look at it before use: {', '.join(wary)}", asked.here.colour))
         if hit.copies:

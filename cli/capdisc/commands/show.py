@@ -28,6 +28,9 @@ def show(
     network: Annotated[bool, typer.Option("--network", help="Let --link fetch a URL, by https.")] = False,
     allow_http: Annotated[bool, typer.Option("--allow-http", help="With --network: plain http too.")] = False,
     allow_html: Annotated[bool, typer.Option("--allow-html", help="With --network: pages in HTML too.")] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most.")
+    ] = None,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:
@@ -40,6 +43,8 @@ def show(
     if not wanted:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")
     _check(links, link, network, allow_http or allow_html)
+    if max_tokens and (json or links or link is not None):
+        raise UsageError("--max-tokens goes with the text of a capability alone", "leave it out, or the other option")
     with asking.opened(index_dir) as asked:
         found = [asked.index.descriptor(identifier) for identifier in wanted]
         if links or link is not None:
@@ -51,8 +56,25 @@ def show(
             capabilities = [_document(asked, each) for each in found]
             output.document({"capabilities": capabilities})
         else:
-            output.lines(_text(each, embedding_text) for each in found)
+            _print([_text(each, embedding_text) for each in found], max_tokens)
     return ExitCode.OK
+
+
+def _print(texts: list[str], max_tokens: int | None) -> None:
+    """Raises UsageError where not even the mark of a cut fits."""
+    if max_tokens is None:
+        output.lines(texts)
+        return
+    from capdisc_indexer.engines import token_count
+    from capdisc_indexer.tiers.fitting import shortened
+
+    text = "".join(f"{output.safe(each)}\n" for each in texts)
+    kept = shortened(text, max_tokens, token_count())
+    if not kept:
+        raise UsageError(f"{max_tokens} tokens are too few for any of it", "give a larger --max-tokens")
+    output.result(kept)
+    if kept != text:
+        output.notice(f"notice: cut to {max_tokens:,} tokens")
 
 
 def _check(links: bool, link: str | None, network: bool, more: bool) -> None:

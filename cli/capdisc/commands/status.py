@@ -35,7 +35,7 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
         "index_dir": str(index.index_dir),
         "generation": index.generation.number,
         "built_at": index.generation.built_at,
-        "schema_version": generation.SCHEMA_VERSION,
+        "index_version": generation.SCHEMA_VERSION,
         "roots": index.meta("scan")["roots"],
         "files": len(files),
         "capabilities": len(index.documents),

@@ -66,6 +66,7 @@ def watch(
         encoder=here.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
+        sources=here.sources(config, named),
     )
     expected = {*named, *here.configured(config)}
     pace = _pace(interval, debounce, poll, frozenset(root for root in roots if root not in expected))

@@ -14,6 +14,7 @@ from capdisc_indexer.check.selection import Choice, choice
 from capdisc_indexer.config import Config
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.sources.files import printable
+from capdisc_indexer.types import DeclaredSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Asked:
     here: runtime.Runtime
     roots: tuple[Path, ...]
     named: bool
+    sources: tuple[DeclaredSource, ...]
     piped: tuple[bytes, str] | None
     profile: str
     choice: Choice
@@ -51,6 +53,7 @@ def asked(
         here=here,
         roots=() if piped else _roots(here, config, paths),
         named=bool(paths),
+        sources=() if piped else here.sources(config, paths or ()),
         piped=piped,
         profile=_profile(profile or config["validate.profile"]),
         choice=choice(texts["select"], texts["ignore"]),
@@ -61,7 +64,7 @@ def asked(
 def checked(want: Asked) -> Checked:
     """What was found. A folder that was named and holds nothing to check is a problem, since nobody names one so."""
     if want.piped is None:
-        found = check(want.roots, want.profile, want.choice)
+        found = check(want.roots, want.profile, want.choice, want.sources)
         empty = [_nothing(path) for path in want.roots if want.named and path.is_dir() and not _holds(found, path)]
         return replace(found, problems=(*found.problems, *empty))
     from capdisc_indexer.check.standalone import check_text
@@ -112,7 +115,7 @@ def _roots(here: runtime.Runtime, config: Config, paths: Sequence[Path] | None) 
         if not path.exists():
             output.notice(f"notice: {path} does not exist (from {config.origins['roots']})")
     found = tuple(dict.fromkeys(path for _, path in here.roots(config) if path.exists()))
-    if not found:
+    if not found and not config.sources:
         raise InputError("there is nothing to check here", "name a folder or a file: capdisc validate PATH")
     return found
 

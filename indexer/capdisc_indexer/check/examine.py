@@ -10,9 +10,11 @@ from capdisc_indexer.check.hidden import hidden
 from capdisc_indexer.check.markup import markup
 from capdisc_indexer.check.payloads import payloads
 from capdisc_indexer.check.phrases import phrases
+from capdisc_indexer.check.samples import without_keys
 from capdisc_indexer.check.schema_rules import schema_rules
 from capdisc_indexer.check.texts import texts
 from capdisc_indexer.check.wording import wording
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.parts import Part
 from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
@@ -44,6 +46,7 @@ def _marked(descriptor: Descriptor | None, findings: Sequence[Finding]) -> Descr
     if descriptor is None or any(one.severity is Severity.ERROR for one in findings):
         return None
     codes = {one.code for one in findings} & WARY
+    descriptor = without_keys(descriptor)
     return replace(descriptor, warnings=tuple(sorted(codes))) if codes else descriptor
 
 
@@ -73,7 +76,7 @@ def _schema(part: Part, path: str) -> Iterator[Finding]:
 def _large(file: FoundFile) -> Iterator[Finding]:
     sizes = [(file.path, file.size), *((each.path, each.size) for each in file.companions)]
     for path, size in sizes:
-        if size > LARGE_BYTES and file.format != "catalogue":
+        if size > LARGE_BYTES and SOURCES[file.format].owns_folder:
             message = f"{os.path.basename(path)} has {size // 1000:,} kB"
             hint = "move long parts into files that it points to"
             yield Finding(code="file-large", severity=Severity.WARNING, message=message, hint=hint, path=path)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources import manifest_for
 from capdisc_indexer.sources.files import FoundFile, printable
 from capdisc_indexer.sources.scan import SKIPPED
 from capdisc_indexer.types import Finding, Severity
@@ -70,7 +70,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _is_capability(folder: str) -> bool:
-    return any(source_for(entry.name) for entry in _entries(folder) if entry.is_file(follow_symlinks=False))
+    return any(manifest_for(entry.name) for entry in _entries(folder) if entry.is_file(follow_symlinks=False))
 
 
 def _finding(file: FoundFile, code: str, message: str, hint: str) -> Finding:

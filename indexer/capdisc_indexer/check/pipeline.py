@@ -16,9 +16,11 @@ from capdisc_indexer.check.sourcetext import SourceText, readable
 from capdisc_indexer.check.together import together
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FoundFile, read_bytes
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.given import given
+from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.sources.scan import ScanResult, scan
-from capdisc_indexer.types import Finding, Loaded
+from capdisc_indexer.types import DeclaredSource, Finding, Loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +34,24 @@ class Checked:
     problems: tuple[InputError, ...] = ()
 
 
-def check(roots: Sequence[Path], profile: str = "spec", wanted: Choice = EVERYTHING) -> Checked:
-    """Everything that is wrong below these folders and files, as bad as it is to the profile.
+def check(
+    roots: Sequence[Path],
+    profile: str = "spec",
+    wanted: Choice = EVERYTHING,
+    declared: Sequence[DeclaredSource] = (),
+) -> Checked:
+    """Everything that is wrong below these folders and files and with declared sources, as bad as it is to the profile.
 
     The findings of one root come before those of the next, so that checking two roots finds what checking one after
     the other does, in the same order.
     """
-    found, problems = _scanned(roots)
+    found, problems = _scanned(roots, declared)
     loaded = {file.path: load(file) for file in found.files}
     findings = [*found.findings, *(finding for one in loaded.values() for finding in one.findings)]
     if any(root.is_dir() for root in roots):  # of single files nobody knows what else there is
         findings += together([(file, loaded[file.path]) for file in found.files])
-    places = [os.path.abspath(root) for root in roots]  # noqa: PTH100
+    named = (*map(str, roots), *(fixed_part(one.path)[0] for one in declared if not one.within))
+    places = [os.path.abspath(root) for root in named]  # noqa: PTH100
     source = SourceText(places)
     kept = chosen(ordered(findings, profile, places), wanted, source)
     return Checked(files=found.files, chosen=kept, source=source, problems=problems)
@@ -51,7 +59,7 @@ def check(roots: Sequence[Path], profile: str = "spec", wanted: Choice = EVERYTH
 
 def load(file: FoundFile) -> Loaded:
     """The file with everything that is wrong with it alone."""
-    data = read_bytes(file, SOURCES[file.format].limit_bytes)
+    data = given(file)
     return Loaded(findings=(data,)) if isinstance(data, Finding) else loaded_from(file, data)
 
 
@@ -62,13 +70,13 @@ def loaded_from(file: FoundFile, data: bytes) -> Loaded:
     return replace(loaded, findings=(*loaded.findings, *form(file, loaded), *noted))
 
 
-def _scanned(roots: Sequence[Path]) -> tuple[ScanResult, tuple[InputError, ...]]:
+def _scanned(roots: Sequence[Path], declared: Sequence[DeclaredSource]) -> tuple[ScanResult, tuple[InputError, ...]]:
     """What the roots hold. One that is gone, as a hook may name it, costs no other."""
     try:
-        return scan(roots), ()
+        return scan(roots, declared), ()
     except InputError:
         problems = {root: problem for root in roots if (problem := _problem(root))}
-        return scan([root for root in roots if root not in problems]), tuple(problems.values())
+        return scan([root for root in roots if root not in problems], declared), tuple(problems.values())
 
 
 def _problem(root: Path) -> InputError | None:

@@ -9,11 +9,9 @@ import os
 from collections.abc import Mapping, Sequence
 
 from capdisc_indexer.check.secret_keys import masked
-from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.files import read_path
 from capdisc_indexer.sources.links import inside
-
-MAX_BYTES = max(source.limit_bytes for source in SOURCES.values())
 
 
 class SourceText:
@@ -41,7 +39,7 @@ class SourceText:
 
     def _read(self, path: str) -> bytes:
         resolved = os.path.realpath(path)
-        data = read_path(path, resolved, MAX_BYTES) if inside(resolved, self._roots) else b""
+        data = read_path(path, resolved, MAX_READ_BYTES) if inside(resolved, self._roots) else b""
         return data if isinstance(data, bytes) else b""
 
 

@@ -26,7 +26,7 @@ def check_text(data: bytes, name: str, profile: str = "spec", wanted: Choice = E
     Raises UsageError for a name that no capability file has.
     """
     source = source_for(os.path.basename(name))
-    if source is None:
+    if source is None or not source.reads:
         names = ", ".join(each for one in SOURCES.values() for each in one.filenames)
         raise UsageError(f"{name} is no name of a capability file", f"one of: {names}")
     file = _file(data, name, source)

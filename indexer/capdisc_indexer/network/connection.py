@@ -43,10 +43,11 @@ class Network:
     secure: Callable[[socket.socket, str], socket.socket] = secured
 
 
-def opened(target: Target, network: Network, deadline: Deadline) -> socket.socket:
-    """A connection to the target. Its name is looked up once, every address of it must be public, and the connection
-    goes to one of these addresses: a second answer of the name server is never asked for. Raises OSError as well."""
-    addresses = _addresses(target, network, deadline)
+def opened(target: Target, network: Network, deadline: Deadline, allow_private: bool = False) -> socket.socket:
+    """A connection to the target. Its name is looked up once, every address of it must be public unless private ones
+    are allowed, and the connection goes to one of these addresses: a second answer of the name server is never asked
+    for. Raises OSError as well."""
+    addresses = _addresses(target, network, deadline, allow_private)
     connection = _first(addresses[:MAX_TRIED], target, network, deadline)
     try:
         connection.settimeout(deadline.remaining())
@@ -56,11 +57,11 @@ def opened(target: Target, network: Network, deadline: Deadline) -> socket.socke
         raise
 
 
-def _addresses(target: Target, network: Network, deadline: Deadline) -> Sequence[str]:
+def _addresses(target: Target, network: Network, deadline: Deadline, allow_private: bool) -> Sequence[str]:
     if is_public(target.host):
         return [target.host]
     addresses = _resolved(target, network, deadline)
-    if not addresses or not all(map(is_public, addresses)):
+    if not addresses or not (allow_private or all(map(is_public, addresses))):
         raise refused(target.url, "has a host whose addresses are not all public")
     return addresses
 

@@ -39,12 +39,16 @@ def content_type(response: HTTPResponse, url: str, allow_html: bool) -> str:
 def text_of(response: HTTPResponse, wire: Wire, url: str, max_bytes: int) -> str:
     """The text. Raises LinkRefusedError for more than `max_bytes`, sent or
     unpacked, for a length that is not the declared one, and for what is not UTF-8."""
-    packing = (response.getheader("content-encoding") or "identity").lower().strip()
-    data = _unpacked(_body(response, wire, url, max_bytes), packing, url, max_bytes)
-    text = decode(data, url)
+    text = decode(data_of(response, wire, url, max_bytes), url)
     if isinstance(text, Finding):
         raise refused(url, f"cannot be read: {text.message}")
     return text
+
+
+def data_of(response: HTTPResponse, wire: Wire, url: str, max_bytes: int) -> bytes:
+    """The bytes, unpacked. Raises LinkRefusedError and zlib.error as `text_of`, but for what they are."""
+    packing = (response.getheader("content-encoding") or "identity").lower().strip()
+    return _unpacked(_body(response, wire, url, max_bytes), packing, url, max_bytes)
 
 
 def _body(response: HTTPResponse, wire: Wire, url: str, max_bytes: int) -> bytes:

@@ -11,6 +11,7 @@ from capdisc_indexer.network.addresses import is_public
 from capdisc_indexer.text import UNSAFE, one_line
 
 MAX_URL = 2_048
+UNTRUSTED = "open it yourself if you trust it"
 PORTS = {"https": 443, "http": 80}
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]*):(?://([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?)?", re.IGNORECASE)
@@ -45,10 +46,10 @@ class Target:
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
-def parse(url: str, base: Target | None = None) -> Target:
+def parse(url: str, base: Target | None = None, allow_private: bool = False) -> Target:
     """The target of an https or http URL, or of a reference as a server at `base` gives it. Raises LinkRefusedError
     for any other scheme, a host that is or may be read as this machine or its network, another port than 80 and 443,
-    and whatever readers disagree about."""
+    and whatever readers disagree about. With `allow_private`, any host and port will do."""
     # Before anything is joined: that drops some control characters without a word.
     if len(url) > MAX_URL:
         raise refused(url, f"is longer than {MAX_URL:,} characters")
@@ -58,11 +59,11 @@ def parse(url: str, base: Target | None = None) -> Target:
     scheme = match[1].lower() if match else ""
     if scheme not in PORTS or match is None:
         raise refused(url, "is not an https URL")
-    host, port = _host_and_port(url, match[2] or "")
+    host, port = _host_and_port(url, match[2] or "", allow_private)
     return Target(scheme=scheme, host=host, port=port or PORTS[scheme], path=_path(match[3], match[4]))
 
 
-def refused(url: str, reason: str, hint: str = "open it yourself if you trust it") -> LinkRefusedError:
+def refused(url: str, reason: str, hint: str = UNTRUSTED) -> LinkRefusedError:
     """The error for a URL that is not fetched; the URL is shown on one line and cut."""
     return LinkRefusedError(f"the link {one_line(url, 200)} {reason}; not fetched", hint)
 
@@ -76,30 +77,30 @@ def _joined(base: Target, reference: str) -> str:
         raise refused(reference, "cannot be read") from None
 
 
-def _host_and_port(url: str, authority: str) -> tuple[str, int]:
+def _host_and_port(url: str, authority: str, allow_private: bool) -> tuple[str, int]:
     if "@" in authority:
         raise refused(url, "has a user name before its host")
     match = _AUTHORITY.fullmatch(authority)
     if match is None or not match[1]:
         raise refused(url, "has no host, or one that cannot be read")
     port = int(match[2] or 0)
-    if match[2] and port not in PORTS.values():
+    if match[2] and port not in PORTS.values() and not (allow_private and 0 < port < 65_536):
         raise refused(url, "names another port than 80 and 443")
-    return _host(url, match[1].lower()), port
+    return _host(url, match[1].lower(), allow_private), port
 
 
-def _host(url: str, host: str) -> str:
+def _host(url: str, host: str, allow_private: bool) -> str:
     if not host.isascii():
         raise refused(url, "has letters outside ASCII in its host", "write the host in its xn-- form")
     address = _address(url, host)
     if address:
-        if not is_public(address):
+        if not allow_private and not is_public(address):
             raise refused(url, "leads to an address that is not public")
         return address
     labels = host.split(".")
     if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
         raise refused(url, "has a host name that is not well formed")
-    if len(labels) < 2 or labels[-1] in _RESERVED:
+    if not allow_private and (len(labels) < 2 or labels[-1] in _RESERVED):
         raise refused(url, "has a host name that is reserved for this machine or its network")
     return host
 

@@ -14,11 +14,20 @@ LATER = "try again, or open it yourself"
 _BESIDE_BYTES = 256 * 1024
 
 
+class TooLargeError(LinkRefusedError):
+    """More came, or would have come, than was allowed."""
+
+
 class Deadline:
     """The moment at which everything has to be over."""
 
     def __init__(self, ends: float, refusal: LinkRefusedError) -> None:
         self._ends, self._refusal = ends, refusal
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return time.monotonic() >= self._ends
 
     def remaining(self) -> float:
         """The seconds that are left, more than none. Raises LinkRefusedError when it is over."""
@@ -78,6 +87,7 @@ class _Reader(io.BufferedReader):
         """Stays open: a response closes it with its last byte, and what follows that byte is of interest."""
 
 
-def too_large(url: str, max_bytes: int) -> LinkRefusedError:
+def too_large(url: str, max_bytes: int) -> TooLargeError:
     """The refusal of a document that is larger, as sent or unpacked."""
-    return refused(url, f"is larger than {max_bytes // 1024:,} KiB")
+    refusal = refused(url, f"is larger than {max_bytes // 1024:,} KiB")
+    return TooLargeError(refusal.message, refusal.hint)

@@ -1,4 +1,4 @@
-"""The words about a capability that all formats share: one line, or everything."""
+"""Everything about a capability, in the words that all formats share."""
 
 from __future__ import annotations
 
@@ -9,30 +9,7 @@ from typing import Any
 from capdisc_indexer.text import one_line, plain
 from capdisc_indexer.types import Descriptor
 
-DESCRIPTION_CHARACTERS = 240
-SHOWN_PARAMETERS = 3
 MAX_SCHEMA_DEPTH = 6
-
-
-def summary_line(descriptor: Descriptor) -> str:
-    """The capability in one sentence or two: id, description, first parameters, what it requires.
-
-    No field can break the line, and none is longer than its share.
-    """
-    d = descriptor
-    parts = [f"{one_line(d.id, 100)}: {_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
-    if d.parameters:
-        names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
-        parts.append(f"Params: {', '.join(names)}{', …' if len(d.parameters) > SHOWN_PARAMETERS else ''}.")
-    if d.requires:
-        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
-    if d.confirm:
-        parts.append("Ask before use.")
-    return " ".join(parts)
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
 
 
 def detail_text(descriptor: Descriptor) -> str:
@@ -45,15 +22,29 @@ def detail_text(descriptor: Descriptor) -> str:
     elif d.parameters:
         lines += [
             "",
-            "## Parameters",
+            "## Columns" if d.kind == "table" else "## Parameters",
             *(f"  {one_line(p.name, 80)} ({one_line(p.type, 80)}): {one_line(p.description)}" for p in d.parameters),
         ]
     if d.output_schema:
         lines += ["", "## Output Schema", *_properties(d.output_schema, 1)]
     for heading, text in (("Guidance", d.guidance), ("Instructions", d.instructions), ("Content", d.content)):
         if text.strip():
-            lines += ["", f"## {'Skill Instructions' if heading == 'Content' else heading}", plain(text).strip()]
+            lines += ["", f"## {_content_heading(d) if heading == 'Content' else heading}", plain(text).strip()]
     return "\n".join(lines).strip() + "\n"
+
+
+def _content_heading(d: Descriptor) -> str:
+    return "Text" if d.kind in {"document", "section"} else "Skill Instructions"
+
+
+def guidance_id(category: str) -> str:
+    """What the guidance of a category is called; no capability is of that kind."""
+    return f"guidance:{category}"
+
+
+def guidance_text(text: str) -> str:
+    """The guidance of a category as it stands in its frame."""
+    return plain(text).strip() + "\n"
 
 
 def _kind_line(d: Descriptor) -> str:

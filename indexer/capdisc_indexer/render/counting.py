@@ -2,47 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from capdisc_indexer.render import FORMATS
-from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED, MORE_CATEGORIES, Format
+from capdisc_indexer.render.content import detail_text, guidance_id, guidance_text
+from capdisc_indexer.render.format import CLIPPED, MORE_CATEGORIES, SHORTENED, Format
+from capdisc_indexer.render.hints import HINTS, hinted
+from capdisc_indexer.render.lines import missing_note, shorter_lines, summary_line
+from capdisc_indexer.text import one_line
 from capdisc_indexer.tokens import TokenCounter, chunks
 from capdisc_indexer.types import Descriptor
 
 # The formats whose pieces are counted ahead; the others escape their content and are counted when printed.
 COUNTED = ("text", "markdown")
+# Of so many secrets and programs, every choice that may be missing is counted ahead.
+_COUNTED_NEEDS = 3
 
 
 def stored_counts(descriptor: Descriptor, counter: TokenCounter) -> dict[str, Any]:
     """What the index keeps: counts of each counted format's pieces, and of the detail's chunks that they share."""
-    pieces = {
-        f"{name}.{index}": counter.exact(piece)
-        for name in COUNTED
-        for index, piece in enumerate(_pieces(FORMATS[name], descriptor))
-    }
-    return {"pieces": pieces, "detail": [counter.exact(chunk) for chunk in chunks(detail_text(descriptor))]}
+    text = detail_text(descriptor)
+    pieces = {name: list(map(counter.exact, _pieces(FORMATS[name], descriptor, text))) for name in COUNTED}
+    return {"pieces": pieces, "detail": [counter.exact(chunk) for chunk in chunks(text)], "characters": len(text)}
+
+
+def size_of(stored: Mapping[str, Any]) -> list[int]:
+    """Tokens and characters of the capability in full."""
+    return [sum(stored["detail"]), stored["characters"]]
+
+
+def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str, int]:
+    """Counts of the pieces of what is to be known of each category."""
+    made: list[str] = []
+    for category, given in texts.items():
+        text, label = guidance_text(given), one_line(guidance_id(category), 100)
+        frames = [(FORMATS[name].frame_open(label, text), FORMATS[name].frame_close(label, text)) for name in COUNTED]
+        made += [*chunks(text), *(each for pair in frames for each in pair)]
+    return {text: counter.exact(text) for text in made}
 
 
 def learn(counter: TokenCounter, form: Format, descriptor: Descriptor, stored: Mapping[str, Any]) -> None:
     """Give the counter what the index kept about this capability, for this format."""
     if form.name not in COUNTED or not stored:
         return
-    pieces = _pieces(form, descriptor)
-    counter.learn({piece: stored["pieces"][f"{form.name}.{index}"] for index, piece in enumerate(pieces)})
-    counter.learn(dict(zip(chunks(detail_text(descriptor)), stored["detail"], strict=True)))
+    text = detail_text(descriptor)
+    counter.learn(dict(zip(_pieces(form, descriptor, text), stored["pieces"][form.name], strict=True)))
+    counter.learn(dict(zip(chunks(text), stored["detail"], strict=True)))
 
 
-def _pieces(form: Format, descriptor: Descriptor) -> Sequence[str]:
-    mark = form.detail_chunk(CLIPPED.format(id=descriptor.id))
-    return (form.summary(descriptor), form.detail_open(descriptor), form.detail_close(descriptor), mark)
+def _pieces(form: Format, descriptor: Descriptor, text: str) -> list[str]:
+    label = one_line(descriptor.id, 100)
+    lines = [summary_line(descriptor), *shorter_lines(descriptor)]
+    notes = [missing_note(names) for names in _needs(descriptor)]
+    return [
+        *(form.summary(descriptor, line) for line in lines),
+        *(form.summary(descriptor, summary_line(descriptor, note)) for note in notes),
+        *(form.chunk(f"{note}\n") for note in notes),
+        form.frame_open(label, text),
+        form.frame_close(label, text),
+        form.chunk(CLIPPED.format(id=descriptor.id)),
+    ]
+
+
+def _needs(descriptor: Descriptor) -> Iterator[Sequence[str]]:
+    """Every choice of the secrets and programs that may be missing, where there are few."""
+    names = needed(descriptor)
+    if len(names) <= _COUNTED_NEEDS:
+        for size in range(1, len(names) + 1):
+            yield from combinations(names, size)
+
+
+def needed(descriptor: Descriptor) -> list[str]:
+    """The secrets and programs that the capability cannot be used without, each once."""
+    return list(dict.fromkeys((*descriptor.secrets, *descriptor.bins)))
 
 
 def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[str, int]:
     """Counts of everything that does not belong to one capability: headings, endings, overview lines, remainders."""
-    texts: list[str] = []
+    texts: list[str] = [SHORTENED]
     lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]
     for form in (FORMATS[name] for name in COUNTED):
-        texts += [form.opening, form.closing, *form.headings, *form.endings, *(form.category(line) for line in lines)]
+        hints = [hinted(form, name).endings[0] for name in HINTS]
+        texts += [form.opening, form.closing, *form.headings, *form.endings, *hints, *map(form.category, lines)]
     return {text: counter.exact(text) for text in texts}

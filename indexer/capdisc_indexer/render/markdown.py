@@ -1,24 +1,18 @@
-"""Markdown: headings, lists, and each capability's text inside a fence that its content cannot close."""
+"""Markdown: headings, lists, and what others wrote inside a fence that it cannot close."""
 
 from __future__ import annotations
 
 import re
 
-from capdisc_indexer.render.content import detail_text, summary_line
-from capdisc_indexer.render.format import Format, concatenated
-from capdisc_indexer.text import one_line
-from capdisc_indexer.types import Descriptor
+from capdisc_indexer.render.format import Format
+from capdisc_indexer.render.layout import concatenated
 
 _RUN = re.compile(r"`{3,}")
 
 
-def _fence(descriptor: Descriptor) -> str:
-    longest = max((len(run) for run in _RUN.findall(detail_text(descriptor))), default=3)
+def _fence(text: str) -> str:
+    longest = max((len(run) for run in _RUN.findall(text)), default=3)
     return "`" * (longest + 1)
-
-
-def _open(descriptor: Descriptor) -> str:
-    return f"### {one_line(descriptor.id, 100)}\n\n{_fence(descriptor)}markdown\n"
 
 
 FORMAT = Format(
@@ -26,12 +20,19 @@ FORMAT = Format(
     levels=(0, 1, 2),
     opening="",
     closing="",
-    headings=("## Available capabilities\n\n", "## Relevant capabilities\n\n", "## Capability reference\n\n"),
-    endings=('- More: `capdisc search "what you need"`, `capdisc show ID`\n', "", ""),
+    headings=(
+        "## Available capabilities\n\n",
+        "## Relevant capabilities\n\n",
+        "## Capability reference\n\n",
+        "## Session memory\n\n",
+        "## Additional Context\n\n",
+    ),
+    endings=('- More: `capdisc search "what you need"`, `capdisc show ID`\n', "", "", "", ""),
     category=lambda line: f"- {line}\n",
-    summary=lambda descriptor: f"- {summary_line(descriptor)}\n",
-    detail_open=_open,
-    detail_chunk=lambda chunk: chunk,
-    detail_close=lambda descriptor: f"{_fence(descriptor)}\n",
+    summary=lambda _, line: f"- {line}\n",
+    frame_open=lambda label, text: f"### {label}\n\n{_fence(text)}markdown\n",
+    chunk=lambda chunk: chunk,
+    frame_close=lambda _, text: f"{_fence(text)}\n",
     printed=concatenated,
+    hint=lambda line: f"- {line}\n",
 )

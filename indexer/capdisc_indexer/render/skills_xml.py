@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from html import escape
 
-from capdisc_indexer.render.format import Format, concatenated
+from capdisc_indexer.render.format import Format
+from capdisc_indexer.render.layout import concatenated
 from capdisc_indexer.types import Descriptor
 
 
-def _skill(descriptor: Descriptor) -> str:
+def _skill(descriptor: Descriptor, _: str) -> str:
     fields = (
         "<skill>",
         "<name>",
@@ -31,7 +32,7 @@ def _location(path: str) -> str:
     return escape(" ".join(path.splitlines())) if set(path) & set("<>&\n\r") else path
 
 
-def _nothing(_: object) -> str:
+def _nothing(*_: object) -> str:
     return ""
 
 
@@ -40,14 +41,15 @@ FORMAT = Format(
     levels=(1,),
     opening="<available_skills>\n",
     closing="</available_skills>\n",
-    headings=("", "", ""),
-    endings=("", "", ""),
+    headings=("", "", "", "", ""),
+    endings=("", "", "", "", ""),
     category=_nothing,
     summary=_skill,
-    detail_open=_nothing,
-    detail_chunk=_nothing,
-    detail_close=_nothing,
+    frame_open=_nothing,
+    chunk=_nothing,
+    frame_close=_nothing,
     printed=concatenated,
+    hint=_nothing,
     additive=False,
     suits=lambda descriptor: descriptor.kind == "skill",
 )

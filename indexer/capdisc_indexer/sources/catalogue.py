@@ -42,7 +42,7 @@ def load(file: FoundFile, data: bytes) -> Loaded:
     kept = {id(each) for each in descriptors}
     return Loaded(
         descriptors=descriptors,
-        findings=(*mark_finding(data, file.path), *misnamed(file), *_most(findings)),
+        findings=(*mark_finding(data, file.path), *misnamed(file), *most(findings)),
         parts=tuple(_part(one, file.path, kept) for one in made if one.node is not None),
     )
 
@@ -105,7 +105,7 @@ def _twice(path: str, line: int, identifier: str, first: int) -> Finding:
     return _finding(path, line, "duplicate-id", message, "give it an id of its own, or remove one of the two")
 
 
-def _most(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def most(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The first findings, errors before others, in the order of the lines, and how many more there are."""
     if len(findings) <= MAX_FINDINGS:
         return tuple(findings)

@@ -6,15 +6,12 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from capdisc_indexer.sources.opening import open_without_links
 from capdisc_indexer.types import Finding, Severity, SourceRef
-
-# Opening a folder as a mere handle needs no read permission on it, as is usual for the folders above a home.
-_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
-# O_NONBLOCK: opening a pipe without a writer would wait for ever, before its type can be looked at.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +34,8 @@ class FoundFile(FileStat):
     has the name of one and cannot be it, such as a link out of the folder, why. Files that a manifest
     only names (`skillContent: docs/long.md`) are not among them, since a scan does not read manifests: a change there
     is seen when the manifest changes too, or when everything is read again (`index --verify`, `--rebuild`).
+    `name` and `options` are what a declaration says of the file beyond its format; `is_alone` that it means this very
+    file, not a folder with it.
     """
 
     relative: str
@@ -45,6 +44,9 @@ class FoundFile(FileStat):
     format: str
     companions: tuple[FileStat, ...] = ()
     lost: tuple[Finding, ...] = ()
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    is_alone: bool = False
 
 
 def read_bytes(file: FileStat, limit_bytes: int) -> bytes | Finding:
@@ -55,13 +57,29 @@ def read_bytes(file: FileStat, limit_bytes: int) -> bytes | Finding:
 def read_path(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
     """The same for a file that no scan has seen; `resolved` is where `path` leads once links are followed."""
     try:
-        handle = _open_without_links(resolved)
+        handle = open_without_links(resolved)
     except OSError as error:
         return _open_problem(path, error)
     try:
         return _read(path, handle, limit_bytes)
     except OSError as error:
         return unreadable(path, error)
+    finally:
+        os.close(handle)
+
+
+def digest_of(file: FileStat, limit_bytes: int) -> str | Finding:
+    """SHA-256 of a file that may be too large to hold, or the reason why there is none."""
+    try:
+        handle = open_without_links(file.resolved)
+    except OSError as error:
+        return _open_problem(file.path, error)
+    try:
+        wrong = _unfit(file.path, handle, limit_bytes)
+        with open(handle, "rb", closefd=False) as stream:
+            return wrong or hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return unreadable(file.path, error)
     finally:
         os.close(handle)
 
@@ -105,21 +123,6 @@ def _finding(code: str, severity: Severity, path: str, message: str, hint: str) 
     return Finding(code=code, severity=severity, message=f"{name} {message}", hint=hint, path=printable(path))
 
 
-def _open_without_links(resolved: str) -> int:
-    """An open handle. Part by part, each refused if it is a link: a check of the path followed by an ordinary open was
-    beaten 458 times in 100,000 tries by a process that swapped a folder for a link; this was not."""
-    *folders, name = resolved.strip("/").split("/")
-    folder = os.open("/", _FOLDER)
-    try:
-        for part in folders:
-            inner = os.open(part, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        return os.open(name, _FILE, dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
 def _open_problem(path: str, error: OSError) -> Finding:
     if error.errno == errno.ELOOP:
         hint = "run the command again once the folder is at rest"
@@ -129,13 +132,20 @@ def _open_problem(path: str, error: OSError) -> Finding:
 
 
 def _read(path: str, handle: int, limit_bytes: int) -> bytes | Finding:
+    if wrong := _unfit(path, handle, limit_bytes):
+        return wrong
+    with open(handle, "rb", buffering=0, closefd=False) as stream:
+        data = stream.read(limit_bytes + 1) or b""
+    return data if len(data) <= limit_bytes else _too_large(path, limit_bytes)
+
+
+def _unfit(path: str, handle: int, limit_bytes: int) -> Finding | None:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         return not_a_file(path)
-    if status.st_size <= limit_bytes:
-        with open(handle, "rb", buffering=0, closefd=False) as stream:
-            data = stream.read(limit_bytes + 1) or b""
-        if len(data) <= limit_bytes:
-            return data
+    return _too_large(path, limit_bytes) if status.st_size > limit_bytes else None
+
+
+def _too_large(path: str, limit_bytes: int) -> Finding:
     message = f"is larger than {limit_bytes // 1024} KiB"
     return _finding("file-too-large", Severity.ERROR, path, message, "move long parts into files beside it")

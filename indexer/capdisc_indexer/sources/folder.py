@@ -1,64 +1,23 @@
 """The capability files directly in one folder, each with the files that belong to it."""
 
 # Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000 folders takes long.
-# ruff: noqa: PTH112, PTH116, PTH118, PTH120
+# ruff: noqa: PTH116, PTH118
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from capdisc_indexer.sources import SOURCES, Source, source_for
 from capdisc_indexer.sources.casing import twin_warning, twins
 from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
 from capdisc_indexer.sources.links import target
-from capdisc_indexer.text import UNSAFE
-from capdisc_indexer.types import Finding, Severity
-
-# Part by part: what shells, Windows and options are made of, blanks at the ends, names of devices.
-_ODD = re.compile(
-    r"[\x00-\x1f\x7f<>:\"|?*\\$`;&%!{}]|(?:^|/)[-~ ]|[ .](?:/|$)|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """A folder or single file to scan, as it was named and with its links followed."""
-
-    order: int
-    path: str
-    resolved: str
-
-    def folder(self) -> Folder:
-        """The folder to start in: the root itself, or the one around a single file."""
-        if os.path.isdir(self.resolved):
-            return Folder(self, self.path, self.resolved)
-        path = os.path.dirname(self.path)
-        return Folder(Root(self.order, path, os.path.realpath(path)), path, os.path.realpath(path))
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A folder on the way down; `relative` is its place below the root, "" or ending with a slash."""
-
-    root: Root
-    path: str
-    resolved: str
-    relative: str = ""
-    depth: int = 0
-
-    def inner(self, name: str) -> Folder:
-        """A folder of that name inside."""
-        path, resolved = os.path.join(self.path, name), os.path.join(self.resolved, name)
-        return Folder(self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1)
-
-    def at(self, resolved: str) -> Folder:
-        """The same folder, as a link that leads to `resolved`."""
-        return replace(self, resolved=resolved)
+from capdisc_indexer.sources.odd_names import odd_name
+from capdisc_indexer.sources.recognition import by_head
+from capdisc_indexer.sources.tree import Folder, is_folder
+from capdisc_indexer.types import Finding
 
 
 def is_companion(filename: str) -> bool:
@@ -73,30 +32,41 @@ def files_of(
 
     Links are accepted that lead below one of the real paths `allowed`.
     """
-    named = {entry.name: source for entry in entries if (source := source_for(entry.name)) and not _is_folder(entry)}
+    named = {entry.name: source for entry in entries if (source := _recognised(folder, entry))}
     if not named:
         return [], []
     owned = {name for source in named.values() for name in source.companions}
-    lost = twins(name for name in named if name.lower() not in owned)
+    lost = twins(name for name, source in named.items() if source.everywhere and name.lower() not in owned)
     found: list[FoundFile] = []
     beside: list[FileStat] = []
     lost_beside: list[Finding] = []
     findings = [twin_warning(printable(os.path.join(folder.path, name)), winner) for name, winner in lost.items()]
     wanted = [entry for entry in entries if (entry.name in named or entry.name.lower() in owned)]
     for entry in wanted:
-        if entry.name in lost or _is_folder(entry):
+        if entry.name in lost or is_folder(entry):
             continue
         if entry.name in named:
-            _noted_name(folder, entry.name, findings)
+            findings += odd_name(folder.relative + entry.name, os.path.join(folder.path, entry.name))
         is_owned = entry.name.lower() in owned
         if status := _status(folder, entry, allowed, lost_beside if is_owned else findings):
             if is_owned:
                 beside.append(status)
             else:
-                found.append(_found(folder, entry.name, named[entry.name], status))
+                found.append(found_file(folder, entry.name, named[entry.name], status))
     if not found:
         findings += lost_beside
     return [_with_companions(file, beside, lost_beside) for file in found], findings
+
+
+def _recognised(folder: Folder, entry: os.DirEntry[str]) -> Source | None:
+    """The format of an entry by its name or, where many programs use the ending, by its first bytes."""
+    if is_folder(entry):
+        return None
+    if source := source_for(entry.name):
+        return source if source.everywhere or not folder.owned else None
+    if folder.owned or entry.is_symlink():
+        return None
+    return by_head(entry.name, os.path.join(folder.resolved, entry.name))
 
 
 def _with_companions(file: FoundFile, beside: Sequence[FileStat], lost: Sequence[Finding]) -> FoundFile:
@@ -105,7 +75,8 @@ def _with_companions(file: FoundFile, beside: Sequence[FileStat], lost: Sequence
     return replace(file, companions=companions, lost=tuple(lost) if names else ())
 
 
-def _found(folder: Folder, name: str, source: Source, status: FileStat) -> FoundFile:
+def found_file(folder: Folder, name: str, source: Source, status: FileStat) -> FoundFile:
+    """A file directly in the folder that is to be read as of this format."""
     return FoundFile(
         path=status.path,
         resolved=status.resolved,
@@ -131,14 +102,21 @@ def _status(
             findings.append(replace(followed, path=printable(path)))
             return None
         resolved = followed
+    status = stat_of(path, resolved)
+    if isinstance(status, Finding):
+        findings.append(status)
+        return None
+    return status
+
+
+def stat_of(path: str, resolved: str) -> FileStat | Finding:
+    """What tells a change of a regular file, or why there is none at `resolved`."""
     try:
         status = os.stat(resolved, follow_symlinks=False)
     except OSError as error:
-        findings.append(unreadable(path, error))
-        return None
+        return unreadable(path, error)
     if not stat.S_ISREG(status.st_mode):
-        findings.append(not_a_file(path))
-        return None
+        return not_a_file(path)
     return FileStat(
         path=path,
         resolved=resolved,
@@ -147,34 +125,3 @@ def _status(
         ctime_ns=status.st_ctime_ns,
         inode=status.st_ino,
     )
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
-
-
-def _noted_name(folder: Folder, name: str, findings: list[Finding]) -> None:
-    """Notes a path that other systems, shells or readers of a list take for something else."""
-    relative = folder.relative + name
-    if relative.isascii() and not _ODD.search(relative):
-        return
-    shown = printable(relative)
-    what = _oddity(relative, shown)
-    if what:
-        findings.append(
-            Finding(
-                code="path-character",
-                severity=Severity.WARNING,
-                message=f"the path {shown[:200]!r} {what}",
-                hint="rename the folder",
-                path=printable(os.path.join(folder.path, name)),
-            )
-        )
-
-
-def _oddity(relative: str, shown: str) -> str:
-    if shown != relative:
-        return "is not UTF-8"
-    if UNSAFE.search(relative) or "\n" in relative or "\t" in relative:
-        return "holds control or hidden characters"
-    return "holds what means something to shells or to other systems" if _ODD.search(relative) else ""

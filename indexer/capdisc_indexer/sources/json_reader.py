@@ -14,6 +14,8 @@ MAX_DEPTH = 32
 
 # The closing quote is optional, so that one pass is enough for a text whose last string never ends.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_ESCAPE = re.compile(r"\\r(?:\\n)?|\\u00(?:7[fF]|[89][0-9a-fA-F])|\\.", re.DOTALL)
+_RAW_C1 = re.compile("[\x7f-\x9f]")
 _BAD_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -23,15 +25,15 @@ class _RefusedError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
-def read_json(text: str, path: str = "") -> Json | Finding:
+def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | Finding:
     """The value, or the reason why the text is refused.
 
     >>> read_json('{"a": [1, true]}')
     {'a': [1, True]}
     """
     try:
-        if (offset := _too_deep(text)) is not None:
-            message = f"nested more than {MAX_DEPTH} levels deep"
+        if (offset := _too_deep(text, max_depth)) is not None:
+            message = f"nested more than {max_depth} levels deep"
             return _finding("json-depth", message, "make it flatter", path, text, offset)
         value: Json = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer
@@ -44,13 +46,30 @@ def read_json(text: str, path: str = "") -> Json | Finding:
         return _finding(refused.code, refused.message, refused.hint, path, text, 0)
 
 
-def _too_deep(text: str) -> int | None:
+def exported(text: str) -> str:
+    """The JSON text of another program without what such texts carry along and a text of our own must not: carriage
+    returns in strings, and the C1 controls that quotes of Windows-1252 became.
+
+    >>> exported(r'["a\\r\\nb\\u0092s"]')
+    '["a\\\\nb s"]'
+    """
+    plain = _RAW_C1.sub(" ", text)
+    return _ESCAPE.sub(_plain, plain) if "\\" in plain else plain
+
+
+def _plain(escape: re.Match[str]) -> str:
+    if escape[0].startswith("\\r"):
+        return "\\n"
+    return " " if len(escape[0]) == 6 else escape[0]
+
+
+def _too_deep(text: str, max_depth: int) -> int | None:
     """Where the limit is passed. Looked at beforehand, as the decoder recurses on the machine stack."""
     depth = 0
     for token in _TOKEN.finditer(text):
         if token.group() in "[{":
             depth += 1
-            if depth > MAX_DEPTH:
+            if depth > max_depth:
                 return token.start()
         elif token.group() in "]}":
             depth -= 1

@@ -1,4 +1,4 @@
-"""Every capability file below the given folders, found without reading one."""
+"""Every capability file below the given folders, found by name; of some, the first bytes are looked at."""
 
 # Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000 folders takes long.
 # ruff: noqa: PTH100, PTH112, PTH118
@@ -11,38 +11,45 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer.errors import InputError
-from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources import manifest_for, source_for
 from capdisc_indexer.sources.casing import path_twins
-from capdisc_indexer.sources.files import FoundFile, not_a_file, printable, unreadable
-from capdisc_indexer.sources.folder import Folder, Root, files_of, is_companion
+from capdisc_indexer.sources.declared import declared_files
+from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
+from capdisc_indexer.sources.folder import files_of, found_file, is_companion, stat_of
+from capdisc_indexer.sources.guidance import guidance_files
 from capdisc_indexer.sources.links import target
-from capdisc_indexer.types import Finding, Severity
+from capdisc_indexer.sources.recognition import by_look
+from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root
+from capdisc_indexer.types import DeclaredSource, Finding, Severity
 
-MAX_DEPTH = 32
-SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
+__all__ = ["MAX_DEPTH", "SKIPPED", "ScanResult", "scan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanResult:
-    """The files in a fixed order (root, then path), and what could not be looked at."""
+    """The files in a fixed order (root, then path), what could not be looked at, and the guidance beside them."""
 
     files: tuple[FoundFile, ...]
     findings: tuple[Finding, ...]
+    guidance: tuple[FileStat, ...] = ()
 
 
-def scan(roots: Sequence[Path]) -> ScanResult:
-    """Every capability file below `roots`, each once, under the first root that holds it.
+def scan(roots: Sequence[Path], declared: Sequence[DeclaredSource] = ()) -> ScanResult:
+    """Every capability file below `roots`, each once, under the first root that holds it, and those that are declared,
+    which are what their declaration says wherever they lie.
 
     Links are followed to anything inside any of the roots; a link that leads elsewhere is a finding. The real place
-    of a file wins over a link to it. Raises InputError for a root that is not there or is no capability file.
+    of a file wins over a link to it. Raises InputError for a root that is not there or is no capability file, and for
+    a declaration that makes no sense.
     """
     walk = _Walk([_root(order, path) for order, path in enumerate(roots)])
+    walk.declare(declared)
     for root in walk.roots:
         walk.enter(root)
     walk.follow_links()
     files = sorted(walk.files.values(), key=lambda file: (file.root_order, file.relative))
     findings = sorted(set(walk.findings), key=lambda finding: (finding.path, finding.code))
-    return ScanResult(files=tuple(files), findings=tuple(findings))
+    return ScanResult(files=tuple(files), findings=tuple(findings), guidance=guidance_files(roots))
 
 
 def _root(order: int, path: Path) -> Root:
@@ -77,6 +84,15 @@ class _Walk:
         else:
             self._single(root)
 
+    def declare(self, declared: Sequence[DeclaredSource]) -> None:
+        """Adds what is declared; comes first, since a declaration says more than a name."""
+        for order, one in enumerate(declared, len(self.roots)):
+            for found in declared_files(one, order):
+                if isinstance(found, Finding):
+                    self.findings.append(found)
+                else:
+                    self.files.setdefault(found.resolved, found)
+
     def follow_links(self) -> None:
         """Adds what only links lead to; comes last, so that the real place of a file wins."""
         while self._linked_folders:
@@ -89,15 +105,15 @@ class _Walk:
     def _single(self, root: Root) -> None:
         """Adds one named file, or the manifest that it belongs to."""
         folder = root.folder()
-        found, findings = files_of(folder, self._entries(folder), self._allowed)
+        entries = [each for each in self._entries(folder) if manifest_for(each.name) or is_companion(each.name)]
+        found, findings = files_of(folder, entries, self._allowed)
         for file in found:
             if root.path in (file.path, *(companion.path for companion in file.companions)):
                 self._keep(folder, file)
                 return
         about = [finding for finding in findings if finding.path == printable(root.path)]
         if not about:
-            hint = "name a folder, a CAPABILITY.yaml, a SKILL.md or a capabilities.jsonl"
-            raise InputError(f"{printable(root.path)} is not a capability file", hint)
+            self._keep(folder, _told_by_itself(root, folder))
         self.findings += about
 
     def _walk(self, start: Folder) -> None:
@@ -113,6 +129,7 @@ class _Walk:
     def _open(self, folder: Folder) -> list[Folder]:
         """The folders directly inside; the folder's own files are kept on the way."""
         entries = self._entries(folder)
+        folder = folder.holding(entries)
         found, findings = files_of(folder, entries, self._allowed)
         self.findings += [*findings, *path_twins(folder.path, [entry.name for entry in entries])]
         for file in found:
@@ -121,7 +138,7 @@ class _Walk:
 
     def _inner(self, folder: Folder, entry: os.DirEntry[str]) -> Folder | None:
         if entry.is_dir(follow_symlinks=False):
-            if source_for(entry.name):
+            if manifest_for(entry.name):
                 self.findings.append(not_a_file(os.path.join(folder.path, entry.name)))
             elif entry.name not in SKIPPED:
                 return folder.inner(entry.name)
@@ -154,6 +171,17 @@ class _Walk:
         except OSError as error:
             self.findings.append(unreadable(folder.path, error))
             return []
+
+
+def _told_by_itself(root: Root, folder: Folder) -> FoundFile:
+    """A named file of another format, by its name or else by what it begins with. Raises InputError for any other."""
+    name = os.path.basename(root.path)
+    place = os.path.join(folder.resolved, name)  # no link: patterns of a shell name files that nobody chose
+    source, status = source_for(name) or by_look(place), stat_of(root.path, place)
+    if source is None or isinstance(status, Finding):
+        hint = "name a folder, or a file such as SKILL.md, CAPABILITY.yaml, capabilities.jsonl or openapi.json"
+        raise InputError(f"{printable(root.path)} is not a capability file", hint)
+    return found_file(folder, name, source, status)
 
 
 def _too_deep(path: str) -> Finding:

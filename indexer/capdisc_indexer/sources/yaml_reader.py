@@ -34,6 +34,17 @@ _HINTS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a text may hold; the usual is far beyond what anyone writes by hand."""
+
+    events: int = MAX_EVENTS
+    depth: int = MAX_DEPTH
+
+
+_SMALL = Limits()
+
+
+@dataclass(frozen=True, slots=True)
 class YamlResult:
     """The documents that are not empty; none when there is a finding, which says why the text is refused."""
 
@@ -49,11 +60,11 @@ class _RefusedError(Exception):
         self.code, self.message, self.hint, self.line, self.column = code, message, hint, line, column
 
 
-def read_yaml(text: str, path: str = "", first_line: int = 1) -> YamlResult:
+def read_yaml(text: str, path: str = "", first_line: int = 1, limits: Limits = _SMALL) -> YamlResult:
     """The documents of a text whose first line is line `first_line` of the file, with every scalar kept as text."""
     try:
         _refuse_controls(text)
-        return YamlResult(documents=tuple(_Reader(BREAKS.sub(" ", text), first_line).documents()))
+        return YamlResult(documents=tuple(_Reader(BREAKS.sub(" ", text), first_line, limits).documents()))
     except _RefusedError as error:
         refused = error
     except yaml.MarkedYAMLError as error:
@@ -73,13 +84,13 @@ def read_yaml(text: str, path: str = "", first_line: int = 1) -> YamlResult:
 
 
 class _Reader:
-    """One text being parsed. Recursion is at most MAX_DEPTH deep, since `_next` counts before a node is entered."""
+    """One text being parsed. Recursion ends at the limit of depth, since `_next` counts before a node is entered."""
 
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str, first_line: int, limits: Limits) -> None:
         # libyaml where PyYAML was built with it; both give the same events.
         loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self._parser = loader(text)
-        self._first_line = first_line
+        self._first_line, self._limits = first_line, limits
         self._events = 0
         self._depth = 0
 
@@ -97,14 +108,15 @@ class _Reader:
     def _next(self) -> yaml.Event:
         event: yaml.Event = self._parser.get_event()  # type: ignore[no-untyped-call]
         self._events += 1
-        if self._events > MAX_EVENTS:
+        if self._events > self._limits.events:
             raise _refused_at(event, "yaml-too-many-nodes", "too many values for one file", "split the file")
         if isinstance(event, yaml.NodeEvent):
             _refuse_indirection(event)
         if isinstance(event, yaml.CollectionStartEvent):
             self._depth += 1
-            if self._depth > MAX_DEPTH:
-                raise _refused_at(event, "yaml-depth", f"nested more than {MAX_DEPTH} levels deep", "make it flatter")
+            if self._depth > self._limits.depth:
+                message = f"nested more than {self._limits.depth} levels deep"
+                raise _refused_at(event, "yaml-depth", message, "make it flatter")
         elif isinstance(event, yaml.CollectionEndEvent):
             self._depth -= 1
         return event

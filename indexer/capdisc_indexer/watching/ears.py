@@ -27,10 +27,11 @@ class Ear:
     base: str
     index_dir: str
     hints: Hints
+    every: bool = False
 
     def dispatch(self, event: Any) -> None:
         """Note that there is something to look at; that a root itself is gone is found by looking, too."""
-        if matters(event, self.base, self.index_dir):
+        if matters(event, self.base, self.index_dir, self.every):
             self.hints.changed()
 
 
@@ -57,8 +58,8 @@ class Ears:
         self._observer = watchdog.observers.Observer()
         self._observer.start()
         kinds = [getattr(watchdog.events, kind) for kind in KINDS]
-        for folder, whole in dict.fromkeys((place.folder, place.whole) for place in places):
-            ear = Ear(base=folder, index_dir=self._index_dir, hints=self._hints)
+        for folder, whole, every in dict.fromkeys((place.folder, place.whole, place.every) for place in places):
+            ear = Ear(base=folder, index_dir=self._index_dir, hints=self._hints, every=every)
             try:
                 self._observer.schedule(ear, folder, recursive=whole, event_filter=kinds)
             except (FileNotFoundError, NotADirectoryError):

@@ -11,7 +11,7 @@ from capdisc_indexer.reading import GRAIN_NS, TRANSIENT, UNFINISHED
 from capdisc_indexer.sources.files import FileStat
 from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.store import generation
-from capdisc_indexer.types import BuildReport
+from capdisc_indexer.types import BuildReport, DeclaredSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +34,17 @@ class Settled:
         return self.scan == glance.scan and self.pointer == generation.pointer(index_dir)
 
 
-def look(roots: Sequence[Path]) -> Glance:
-    """The folders as they are now. Raises InputError for a root that is not there."""
+def look(roots: Sequence[Path], declared: Sequence[DeclaredSource] = ()) -> Glance:
+    """The folders and declared sources as they are now. Raises InputError for a root that is not there."""
     now_ns = time.time_ns()
-    return Glance(scanned_at_ns=now_ns, scan=scan(roots))
+    return Glance(scanned_at_ns=now_ns, scan=scan(roots, declared))
 
 
 def settle(glance: Glance, report: BuildReport, index_dir: Path) -> Settled | None:
     """What the build that followed the glance settled; None when the next look must be a build again."""
     again = {UNFINISHED, *TRANSIENT}
     files: list[FileStat] = [each for file in glance.scan.files for each in (file, *file.companions)]
+    files += glance.scan.guidance
     newest = max((max(file.mtime_ns, file.ctime_ns) for file in files), default=0)
     if newest >= glance.scanned_at_ns - GRAIN_NS or any(finding.code in again for finding in report.findings):
         return None

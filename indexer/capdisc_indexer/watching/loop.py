@@ -11,11 +11,12 @@ from pathlib import Path
 from capdisc_indexer.build import build
 from capdisc_indexer.errors import BusyError, CapdiscError
 from capdisc_indexer.reading import UNFINISHED
+from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding, Severity
 from capdisc_indexer.watching import glance
 from capdisc_indexer.watching.hints import Hints
 from capdisc_indexer.watching.listening import Listening
-from capdisc_indexer.watching.places import Places, locate, news, present
+from capdisc_indexer.watching.places import Places, locate, news
 from capdisc_indexer.watching.values import Turn, WatchOptions
 
 GRACE_S = 2.0
@@ -54,7 +55,9 @@ class _Watcher:
         self._index_dir, self._build_options, self._options = index_dir, build_options, options
         self._hints = Hints()
         self._listening = Listening(self._hints, os.path.realpath(index_dir), options)
-        self._places: Places = locate(roots)
+        self._roots = tuple(roots)
+        self._declared = {Path(fixed_part(one.path)[0]) for one in build_options.sources}
+        self._places: Places = locate(roots, self._declared)
         self._told: Places | None = None
         self._settled: glance.Settled | None = None
         self._trouble = ""
@@ -70,11 +73,11 @@ class _Watcher:
     def turn(self) -> Turn:
         """Listen to where the roots are now, and build if anything differs; an empty turn when nothing does."""
         hinted = self._hints.pending
-        self._places = locate(self._places)
+        self._places = locate(self._roots, self._declared)
         said = self._listening.refresh(self._places, self._hints.take())
         said += news(self._told, self._places, self._options.optional)
         self._told = self._places
-        report, trouble = self._attempt(present(self._places))
+        report, trouble = self._attempt([root for root in self._roots if self._places[root]])
         self._next = time.monotonic() + self._pause(report, trouble)
         if report and report.published and self._built and not hinted:
             self._listening.missed()
@@ -92,7 +95,7 @@ class _Watcher:
                 self._locate()
 
     def _locate(self) -> None:
-        places = locate(self._places)
+        places = locate(self._roots, self._declared)
         if places != self._places or self._listening.deaf():
             self._places = places
             self._hints.changed()
@@ -100,7 +103,7 @@ class _Watcher:
     def _attempt(self, roots: Sequence[Path]) -> tuple[BuildReport | None, str]:
         """The build's report, None when nothing differs or no root is there; or else why it failed."""
         try:
-            return (self._build(roots) if roots else None), ""
+            return (self._build(roots) if roots or any(self._places.values()) else None), ""
         except (CapdiscError, OSError) as error:
             if not self._built and not isinstance(error, BusyError):
                 raise
@@ -109,7 +112,7 @@ class _Watcher:
 
     def _build(self, roots: Sequence[Path]) -> BuildReport | None:
         started = time.monotonic()
-        seen = glance.look(roots)
+        seen = glance.look(roots, self._build_options.sources)
         self._looking_s = time.monotonic() - started
         if self._settled and self._settled.still(seen, self._index_dir):
             return None

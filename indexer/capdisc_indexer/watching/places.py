@@ -5,29 +5,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The real folder to listen to for a root, and what tells it from another one at the same path."""
+    """The real folder to listen to for a root, and what tells it from another one at the same path. With `every`, all
+    of its files count, whatever their names."""
 
     folder: str
     whole: bool
     identity: tuple[int, ...]
+    every: bool = False
 
 
 Places = Mapping[Path, Place | None]
 
 
-def locate(roots: Iterable[Path]) -> Places:
-    """The place of each root; None for one that is not there. A file stands for its folder, without those inside."""
-    return {root: _place(root) for root in roots}
+def locate(roots: Iterable[Path], declared: Collection[Path] = ()) -> Places:
+    """The place of each root and declared source; None for one that is not there. A file stands for its folder, without
+    those inside."""
+    return {root: _place(root, root in declared) for root in dict.fromkeys((*roots, *declared))}
 
 
-def _place(root: Path) -> Place | None:
+def _place(root: Path, every: bool) -> Place | None:
     try:
         resolved = os.path.realpath(root, strict=True)
         whole = os.path.isdir(resolved)
@@ -36,12 +39,8 @@ def _place(root: Path) -> Place | None:
     except OSError:
         return None
     # The mode, since a folder that becomes readable has to be listened to anew.
-    return Place(folder=folder, whole=whole, identity=(status.st_dev, status.st_ino, status.st_mode))
-
-
-def present(places: Places) -> list[Path]:
-    """The roots that are there, in their order."""
-    return [root for root, place in places.items() if place]
+    identity = (status.st_dev, status.st_ino, status.st_mode)
+    return Place(folder=folder, whole=whole, identity=identity, every=every)
 
 
 def news(before: Places | None, now: Places, optional: frozenset[Path]) -> list[str]:

@@ -21,7 +21,17 @@ CORE = Path(capdisc_indexer.__file__).parent
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
 # Words with a hyphen that are no codes.
 NOT_CODES = frozenset(
-    {"allowed-tools", "disable-model-invocation", "emergent-tool", "pdf-merge", "system-reminder", "utf-8"}
+    {
+        "allowed-tools",
+        "content-type",
+        "mcp-servers",
+        "x-requires",
+        "disable-model-invocation",
+        "emergent-tool",
+        "pdf-merge",
+        "system-reminder",
+        "utf-8",
+    }
 )
 ORDER = [Severity.ERROR, Severity.WARNING, Severity.INFO]
 

@@ -56,6 +56,7 @@ def test_many_near_copies_are_one_finding(codes: Codes) -> None:
 
 
 def test_needs_that_nobody_meets_and_rings_are_named(findings) -> None:
+    """S293."""
     files = {
         "a/CAPABILITY.yaml": manifest("aa", "requires: [bb]\n"),
         "b/CAPABILITY.yaml": manifest("bb", "requires: [tool:cc]\nrelated: [gone]\n"),
@@ -77,12 +78,14 @@ def test_the_name_of_our_own_tool_is_reserved(codes: Codes) -> None:
 
 
 def test_guidance_for_a_category_that_nobody_has_is_an_orphan(findings) -> None:
+    """S293."""
     files = {"a/CAPABILITY.yaml": manifest("a", "category: mail\n"), "guidance/mail.md": "x", "guidance/gone.md": "y"}
     (one,) = findings(files)
     assert one.code == "guidance-orphan" and "gone" in one.message and "mail" in one.hint
 
 
 def test_an_id_that_is_not_made_of_the_name_is_named(codes: Codes) -> None:
+    """S293."""
     assert codes({"a/CAPABILITY.yaml": manifest("a", "id: tool:b\n")}) == ["warning id-mismatch"]
 
 

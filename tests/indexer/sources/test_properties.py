@@ -36,7 +36,8 @@ metadata: {openclaw: {requires: {bins: [a], env: [B]}}}
 
 
 def load(format_name: str, data: bytes) -> Loaded:
-    name = SOURCES[format_name].filenames[0]
+    source = SOURCES[format_name]
+    name = (*source.filenames, *(f"x{suffix}" for suffix in source.suffixes))[0]
     path = f"/nowhere/at-all/{name}"
     file = FoundFile(
         path=path,
@@ -63,7 +64,9 @@ def check(loaded: Loaded) -> None:
     repr(loaded).encode()
 
 
-formats = st.sampled_from(sorted(SOURCES))
+# A format that opens its file itself is given none here; of documents and DDL, nothing is expected.
+MANIFESTS = ("capability", "catalogue", "functions", "mcp", "mcp-servers", "openapi", "skill")
+formats = st.sampled_from(MANIFESTS)
 # Pieces that mean something to the parsers, so that random texts get past the first line.
 pieces = st.sampled_from(
     [

@@ -25,6 +25,7 @@ PLAIN = "name: issue-triage\ndescription: Sorts new issues."
 
 
 def test_a_plain_skill_is_read_without_a_finding(load: Load) -> None:
+    """S149."""
     loaded = load(skill(PLAIN, "\n# Steps\n\nDo it.\n"))
     found = only(loaded)
     assert (found.id, found.kind, found.name, found.title) == (
@@ -49,6 +50,7 @@ def test_the_digest_is_that_of_the_file(load: Load) -> None:
 
 
 def test_all_optional_fields_find_their_place(load: Load) -> None:
+    """S169: programs and secrets decide what is available; `os` and the like are kept, and filter nothing."""
     found = only(
         load(
             skill(
@@ -93,6 +95,7 @@ def test_a_skill_kept_from_the_model_is_hidden(load: Load, field: str) -> None:
 
 
 def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> None:
+    """S53."""
     loaded = load(skill("description: Sorts."))
     assert only(loaded).id == "skill:issue-triage"
     assert codes(loaded) == ["warning name-missing 2"]
@@ -102,6 +105,7 @@ def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> 
     ("text", "code"), [("# Merge\n\nJoins files.\n", "frontmatter-missing"), ("\n \n", "file-empty")]
 )
 def test_without_front_matter_there_is_no_skill(load: Load, codes: Codes, text: str, code: str) -> None:
+    """S53: it is an error that says so, not a guess."""
     loaded = load({"pdf-merge/SKILL.md": text})
     assert loaded.descriptors == ()
     assert codes(loaded) == [f"error {code} 1"]
@@ -142,6 +146,7 @@ def test_names_are_compared_in_normal_form(load: Load) -> None:
 def test_a_long_description_is_warned_of_and_a_very_long_one_cut(
     load: Load, codes: Codes, length: int, kept: int, count: int
 ) -> None:
+    """S171."""
     loaded = load(skill(f"name: a\ndescription: {'d' * length}"))
     assert len(only(loaded).description) == kept
     assert len(codes(loaded)) == count
@@ -172,6 +177,7 @@ def test_a_secret_instead_of_its_name_is_never_repeated(load: Load) -> None:
 
 
 def test_a_repaired_description_is_complete_and_named_with_its_line(load: Load, codes: Codes) -> None:
+    """S166, S313."""
     loaded = load(skill("name: a\ndescription: Use when: the user asks\nlicense: MIT"))
     assert only(loaded).description == "Use when: the user asks"
     assert only(loaded).extra["license"] == "MIT"

@@ -1,0 +1,70 @@
+"""Ask the MCP servers of the configuration for their tools, where the user said so, and keep what they answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from capdisc import output, runtime
+from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.server_config import Server
+from capdisc_indexer.store import state_file
+from capdisc_indexer.types import DeclaredSource
+
+_AGAIN = "capdisc index --ask-servers asks again"
+
+
+def ask(here: runtime.Runtime, sources: Sequence[DeclaredSource], everyone: bool) -> None:
+    """Ask the servers of the sources: of all with `everyone`, else of those whose own user says `ask = true`. One that
+    fails is told of, and its last list stays; of one that is not asked, the age of its list is told."""
+    for source in sources:
+        if source.format != "mcp-servers":
+            continue
+        wants = bool(source.options.get("ask"))
+        if wants and not (source.trusted or everyone):
+            message = f"ask = true counts in your own configuration only, not in {source.origin}"
+            output.notice(f"notice: {message}; to ask its servers: capdisc index --ask-servers")
+        for file, server in _servers(source):
+            kept = Path(source.kept) / server.kept_name()
+            if everyone or (wants and source.trusted):
+                _ask(here, server, Path(file.path).parent, kept)
+            elif age := _age(kept):
+                output.notice(f"notice: the tools of {server.name} were listed {age} ago; {_AGAIN}")
+
+
+def _servers(source: DeclaredSource) -> Iterator[tuple[FoundFile, Server]]:
+    from capdisc_indexer.sources.declared import declared_files
+    from capdisc_indexer.sources.mcp_servers import servers_of
+
+    for file in declared_files(source, 0):
+        if isinstance(file, FoundFile):
+            yield from ((file, server) for server in servers_of(file))
+
+
+def _ask(here: runtime.Runtime, server: Server, folder: Path, kept: Path) -> None:
+    from capdisc_indexer.running.listing import listed
+    from capdisc_indexer.sources.mcp_servers import kept_text
+
+    try:
+        pages = listed(server, here.environ, folder)
+        asked_at = datetime.now(UTC).isoformat(timespec="seconds")
+        with state_file.changing(kept.parent):
+            state_file.replace(kept, kept_text(server.name, asked_at, pages))
+    except CapdiscError as problem:
+        stays = f"; its list from {age} ago stays" if (age := _age(kept)) else ""
+        output.notice(f"notice: the server {server.name} could not be asked: {problem.message}{stays} ({problem.hint})")
+
+
+def _age(kept: Path) -> str:
+    """How long ago the list was made, "" where there is none."""
+    try:
+        seconds = time.time() - kept.stat().st_mtime
+    except OSError:
+        return ""
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= length:
+            return output.count(int(seconds // length), unit)
+    return "less than a minute"

@@ -1,0 +1,74 @@
+"""capdisc tools: definitions of functions, for a model to call."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from capdisc import asking, options, output
+from capdisc.desks import desk
+from capdisc.exit_codes import ExitCode
+from capdisc.offers import Offer, offer, printed
+from capdisc_indexer.errors import UsageError
+from capdisc_indexer.tools.definitions import FORMS
+
+
+def tools(
+    words: options.Words = None,
+    also: options.Also = None,
+    format: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMS)}.")] = "json",
+    names: Annotated[bool, typer.Option("--names", help="Print names only, one a line.")] = False,
+    mapping: Annotated[bool, typer.Option("--map", help="Print which id each name stands for.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Every discovery tool, those without data here too.")] = False,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="This one (repeatable).")] = None,
+    limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=200, help="How many capabilities.")] = 5,
+    min_relevance: Annotated[float, typer.Option(min=0, max=1, help="Leave out what is less relevant.")] = 0.0,
+    kind: options.Kind = None,
+    category: options.Category = None,
+    tag: options.Tag = None,
+    exclude: options.Exclude = None,
+    max_risk: options.MaxRisk = "",
+    available: options.Available = False,
+    progressive: Annotated[
+        bool | None, typer.Option("--progressive/--static", help="The few that find the others, or everything.")
+    ] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Everything where it is small beside the context.")] = False,
+    context_size: Annotated[int, typer.Option(min=1, help="With --auto: tokens of the model's context.")] = 200_000,
+    threshold_pct: Annotated[float, typer.Option(min=0, max=100, help="With --auto: how much is small.")] = 10.0,
+    session: options.SessionName = None,
+    mode: options.Mode = None,
+    encoder: options.EncoderName = None,
+    index_dir: options.IndexDir = None,
+) -> int:
+    """Print function definitions: of the capabilities that fit a query, and of the tools that find the others.
+
+    Without a query: those tools alone, or with --static all there is. Names that a provider would refuse are changed;
+    --map says what each stands for.
+
+    Example: capdisc tools "merge PDF files" --format anthropic
+    """
+    if format not in FORMS:
+        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMS)}")
+    with asking.opened(index_dir) as asked:
+        filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
+        wanted = Offer(
+            texts=asking.texts_of(words, also),
+            query=filters.query(asking.texts_of(words, also), limit),
+            form=format,
+            only=tuple(only or ()),
+            is_whole=all,
+            min_relevance=min_relevance,
+            progressive=progressive,
+            auto=auto,
+            room=int(context_size * threshold_pct / 100),
+            session=session,
+        )
+        made = offer(asked, desk(asked, mode), wanted, mode, encoder)
+        if names:
+            output.lines(made.names.values())
+        elif mapping:
+            output.document({"names": {name: identifier for identifier, name in made.names.items()}})
+        else:
+            output.result(printed(made))
+    return ExitCode.OK

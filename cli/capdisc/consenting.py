@@ -1,0 +1,43 @@
+"""A yes before a capability is run: from whoever sits at the terminal, or by an option."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from capdisc import output, runtime
+from capdisc_indexer.errors import RefusedError
+from capdisc_indexer.running import consent, shown
+from capdisc_indexer.running.values import Call, HttpCall
+from capdisc_indexer.types import Descriptor
+
+
+def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, yes: bool) -> None:
+    """Returns when the call may be made. Raises RefusedError otherwise.
+
+    A yes at the terminal is remembered for what is run, not for its arguments; one by option never.
+    """
+    if yes:
+        return
+    state_dir, print_of = here.state_dir(), consent.fingerprint(descriptor, call)
+    why = consent.reasons(descriptor, call, consent.is_approved(state_dir, print_of))
+    if not why:
+        return
+    if not (here.stdin_is_terminal and here.stderr_is_terminal):
+        what = f"{descriptor.id} was not run: {'; '.join(why)}"
+        raise RefusedError(what, "look at the call with --dry-run, then run it at a terminal or add --yes")
+    if not _said_yes(descriptor, call, why):
+        raise RefusedError(f"{descriptor.id} was not run", "--dry-run prints the call without making it")
+    consent.approve(state_dir, print_of, descriptor.id)
+
+
+def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:
+    output.notice(f"{descriptor.id}, from {descriptor.source.path}:\n\n  {shown.shell_line(call)}\n")
+    if not isinstance(call, HttpCall):
+        output.notice(f"in {call.cwd}")
+    if call.environment:
+        output.notice(f"with the secrets {', '.join(call.environment)}")
+    for reason in why:
+        output.notice(f"note: {reason}")
+    output.notice("Run it? [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,45 @@
+"""What the tiers are made from, read from the index with the counts that it stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from capdisc import asking
+from capdisc.rendering.finding import Stored, is_filtered, offered
+from capdisc_indexer.overview import by_kind, overview
+from capdisc_indexer.render.counting import learn
+from capdisc_indexer.render.format import Format
+from capdisc_indexer.tiers import Guidance
+from capdisc_indexer.tokens import TokenCounter
+from capdisc_indexer.types import Descriptor, Query
+
+
+def learnt(counter: TokenCounter, form: Format, stored: Sequence[Stored]) -> list[Descriptor]:
+    """The capabilities, their counts given to the counter."""
+    for descriptor, counts in stored:
+        learn(counter, form, descriptor, counts)
+    return [descriptor for descriptor, _ in stored]
+
+
+def overview_lines(asked: asking.Asked, query: Query, kinds_first: bool) -> list[dict[str, Any]]:
+    """The lines of the overview: as the build made them, or anew of what passes the filters."""
+    if not kinds_first and not is_filtered(query):
+        categories: list[dict[str, Any]] = asked.index.meta("overview")["categories"]
+        return categories
+    cards = [{key: head.get(key, "") for key in ("kind", "name", "category")} for head in offered(asked, query)]
+    return by_kind(cards) if kinds_first else overview(cards)
+
+
+def missing(asked: asking.Asked, descriptors: Sequence[Descriptor]) -> dict[str, tuple[str, ...]]:
+    """The secrets and programs that each lacks here."""
+    lacking = {d.id: asking.missing(asked.here, {"secrets": d.secrets, "bins": d.bins}) for d in descriptors}
+    return {identifier: names for identifier, names in lacking.items() if names}
+
+
+def guidance(asked: asking.Asked, descriptors: Sequence[Descriptor], counter: TokenCounter) -> dict[str, Guidance]:
+    """What is to be known of the categories of these, by category in one case."""
+    found = asked.index.guidance(d.category for d in descriptors)
+    if found:
+        counter.learn(asked.index.meta("guidance")["counts"])
+    return {name: Guidance(category=each["category"], text=each["text"]) for name, each in found.items()}

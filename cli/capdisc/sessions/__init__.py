@@ -1,0 +1,19 @@
+"""What the verbs of `capdisc session` do, and how other commands tell a session what they printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capdisc import output, runtime
+
+
+def remembered(here: runtime.Runtime, name: str | None, ids: Sequence[str]) -> None:
+    """Tell the session, if one is named, that these capabilities are about to be printed. It is begun where there is
+    none, and a notice says so: a name that was mistyped would else go unseen."""
+    if name is None:
+        return
+    from capdisc_indexer import session
+
+    if not session.exists(here.state_dir(), name):
+        output.notice(f"notice: {name} is a new session")
+    session.remember(here.state_dir(), name, ids)

@@ -1,0 +1,46 @@
+"""One call of `capdisc session`, as it was typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from capdisc import runtime
+from capdisc_indexer.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """The session that is meant and what is to be done with it. `result` is "ok", "failed" or ""."""
+
+    here: runtime.Runtime
+    name: str
+    words: tuple[str, ...]
+    result: str
+    tools: bool
+    delete: bool
+    max_tokens: int | None
+    index_dir: Path | None
+    json: bool
+
+    @property
+    def state_dir(self) -> Path:
+        """Where the sessions lie."""
+        return self.here.state_dir()
+
+    def ids(self) -> list[str]:
+        """The ids or names that were given, those on stdin for `-`. Raises UsageError where there is none."""
+        given = [line.strip() for word in self.words for line in self._lines(word)]
+        if not any(given):
+            raise UsageError("no id was given", "capdisc search QUERY --ids prints some; - reads them from stdin")
+        return [each for each in dict.fromkeys(given) if each]
+
+    def one_id(self) -> str:
+        """The only id. Raises UsageError where there is none or another one."""
+        given = self.ids()
+        if len(given) > 1:
+            raise UsageError("this takes one id", "call it once for each")
+        return given[0]
+
+    def _lines(self, word: str) -> list[str]:
+        return runtime.stdin_text().splitlines() if word == "-" else [word]

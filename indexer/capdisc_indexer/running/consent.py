@@ -1,0 +1,109 @@
+"""What has to be asked before a call is made, and what is remembered of the answers.
+
+Whoever writes into an indexed folder decides what `run` starts. So each call is shown once as it is before it is made
+for the first time, whatever its manifest says of itself; a yes holds for this content alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.running.request import READING
+from capdisc_indexer.running.values import Call, CommandCall, HttpCall, ToolCall
+from capdisc_indexer.store import state_file
+from capdisc_indexer.types import Descriptor
+
+# A risk above low asks each time.
+_ASKED_RISKS = ("medium", "high", "critical")
+# What is remembered at most; the oldest are asked for again.
+_MAX_KEPT = 2_000
+
+
+def reasons(descriptor: Descriptor, call: Call, is_known: bool) -> tuple[str, ...]:
+    """Why somebody has to say yes to this call; empty when nobody has to."""
+    changes = descriptor.has_side_effects or (isinstance(call, HttpCall) and call.method not in READING)
+    found = (
+        (not is_known, "it has not been run before as it is now"),
+        (changes, "it has side effects"),
+        (descriptor.risk in _ASKED_RISKS, f"its risk is {descriptor.risk}"),
+        (descriptor.confirm, "its manifest asks for confirmation"),
+    )
+    return tuple(reason for holds, reason in found if holds)
+
+
+def fingerprint(descriptor: Descriptor, call: Call) -> str:
+    """What a yes holds for: how it is run, by which program, with which secrets, and the bytes of the files of its own
+    folder that the command names. The arguments are not part of it."""
+    told = {
+        "id": descriptor.id,
+        "path": descriptor.source.path,
+        "run": descriptor.run,
+        "secrets": sorted(call.environment),
+        "program": None if isinstance(call, HttpCall) else call.argv[0],
+        "files": dict(_files(descriptor, call)),
+        "says": [descriptor.risk, descriptor.has_side_effects, descriptor.confirm],
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def is_approved(state_dir: Path, print_of: str) -> bool:
+    """Whether somebody has said yes to it here. Raises InputError where what is kept cannot be trusted."""
+    return print_of in _kept(state_dir)
+
+
+def approve(state_dir: Path, print_of: str, identifier: str) -> None:
+    """Remember a yes."""
+    with state_file.changing(_path(state_dir).parent):
+        now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+        kept = {**_kept(state_dir), print_of: {"id": identifier, "at": now}}
+        latest = dict(list(kept.items())[-_MAX_KEPT:])
+        state_file.replace(_path(state_dir), json.dumps({"version": 1, "approved": latest}, indent=1).encode())
+
+
+def _path(state_dir: Path) -> Path:
+    return state_dir / "running" / "approved.json"
+
+
+def _kept(state_dir: Path) -> dict[str, Any]:
+    data = state_file.read(_path(state_dir))
+    if data is None:
+        return {}
+    try:
+        approved = json.loads(data)["approved"]
+        return {str(key): value for key, value in approved.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"cannot read {_path(state_dir)}", "remove it; each call will be asked about anew") from error
+
+
+def _files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
+    """Digests of the scripts that came with the capability."""
+    if not isinstance(call, CommandCall | ToolCall):
+        return
+    folder = os.path.realpath(os.path.dirname(descriptor.source.path))  # noqa: PTH120
+    for word in _literals(descriptor):
+        path = os.path.realpath(os.path.join(folder, word))  # noqa: PTH118
+        if path.startswith(f"{folder}/") and os.path.isfile(path):  # noqa: PTH113
+            yield word, _digest(path)
+
+
+def _literals(descriptor: Descriptor) -> list[str]:
+    run = descriptor.run or {}
+    mcp = run.get("mcp") or {}
+    words = run["command"] if "command" in run else [mcp.get("command"), *mcp.get("args", [])]
+    flat = [word for group in words for word in (group if isinstance(group, list) else [group])]
+    return [word for word in flat if isinstance(word, str) and word and "\0" not in word]
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", "check its permissions") from error

@@ -1,0 +1,124 @@
+"""An MCP server in a process of its own, as the transport that the SDK's client wants.
+
+The SDK's own gives the server more of the environment and reads lines of any length.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from capdisc_indexer.running.process import end, unstartable
+from capdisc_indexer.running.values import ToolCall
+
+# What a server gets to leave by itself once its stdin is closed.
+_GRACE_SECONDS = 1.0
+
+
+class ServerProcess:
+    """The server, from start to end; `stderr` is what it said there, or on stdout beside the protocol."""
+
+    def __init__(self, sdk: Any, call: ToolCall, environment: Mapping[str, str], max_bytes: int) -> None:
+        self._sdk, self._call, self._environment = sdk, call, environment
+        self._max_bytes, self._size = max_bytes, 0
+        self._stderr: list[bytes] = []
+        self.is_too_large = False
+
+    @property
+    def stderr(self) -> bytes:
+        """What it said beside the protocol."""
+        return b"".join(self._stderr)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[tuple[Any, Any]]:
+        """The streams of messages from and to the server. Raises InputError where it cannot be started.
+
+        On the way out the server and all that it started are ended, at once when something went wrong.
+        """
+        anyio = self._sdk.anyio
+        self._process = await self._started()
+        incoming, received = anyio.create_memory_object_stream(0)
+        sent, outgoing = anyio.create_memory_object_stream(0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, incoming)
+            tasks.start_soon(self._read_stderr)
+            tasks.start_soon(self._write, outgoing)
+            grace_s = 0.0
+            try:
+                yield received, sent
+                grace_s = _GRACE_SECONDS
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._end(grace_s)
+                    for stream in (incoming, received, sent, outgoing):
+                        stream.close()
+                tasks.cancel_scope.cancel()
+
+    async def _end(self, grace_s: float) -> None:
+        with suppress(*self._endings):
+            await self._process.stdin.aclose()
+        with self._sdk.anyio.move_on_after(grace_s):
+            await self._process.wait()
+        end(self._process.pid)
+        await self._process.wait()
+        await self._process.aclose()
+
+    async def _started(self) -> Any:
+        pipe = subprocess.PIPE
+        try:
+            return await self._sdk.anyio.open_process(
+                self._call.argv, env=dict(self._environment), cwd=self._call.cwd, stdin=pipe, stdout=pipe, stderr=pipe,
+                start_new_session=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            raise unstartable(self._call.argv, error) from error
+
+    @property
+    def _endings(self) -> tuple[type[BaseException], ...]:
+        anyio = self._sdk.anyio
+        return anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError
+
+    async def _read(self, incoming: Any) -> None:
+        """Messages, a line each, until the server closes its end or has sent too much."""
+        rest: list[bytes] = []
+        with suppress(*self._endings):
+            async with incoming:
+                while data := await self._chunk(self._process.stdout):
+                    *lines, tail = data.split(b"\n")
+                    for line in lines:
+                        await self._hand_over(b"".join([*rest, line]), incoming)
+                        rest = []
+                    rest.append(tail)
+
+    async def _chunk(self, stream: Any) -> bytes:
+        data: bytes = await stream.receive()
+        self._size += len(data)
+        self.is_too_large = self._size > self._max_bytes
+        return b"" if self.is_too_large else data
+
+    async def _hand_over(self, line: bytes, incoming: Any) -> None:
+        message = self._message(line) if line.lstrip().startswith(b"{") else None
+        if message is None:  # a greeting, or a log in the wrong place
+            self._stderr.append(line + b"\n")
+        else:
+            await incoming.send(self._sdk.SessionMessage(message))
+
+    def _message(self, line: bytes) -> Any:
+        try:
+            return self._sdk.types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            return None
+
+    async def _read_stderr(self) -> None:
+        with suppress(*self._endings):
+            while data := await self._chunk(self._process.stderr):
+                self._stderr.append(data)
+
+    async def _write(self, outgoing: Any) -> None:
+        with suppress(*self._endings):
+            async with outgoing:
+                async for each in outgoing:
+                    text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await self._process.stdin.send(text.encode() + b"\n")

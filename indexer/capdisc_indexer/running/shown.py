@@ -1,0 +1,91 @@
+"""A call as a person or an agent reads it: exact, and with the names of secrets where their values would stand."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from capdisc_indexer.running.values import Call, CommandCall, Credential, HttpCall
+from capdisc_indexer.types import Descriptor
+
+
+def shell_line(call: Call) -> str:
+    """The call as one could type it in a shell; what it reads on stdin stands behind `<<<`."""
+    if isinstance(call, HttpCall):
+        return curl_line(call)
+    names = "".join(f"{name}=${name} " for name in call.environment)
+    line = names + shlex.join(call.argv)
+    if isinstance(call, CommandCall):
+        stdin = "" if call.stdin is None else f" <<< {shlex.quote(call.stdin.decode('utf-8', 'replace'))}"
+        return line + stdin
+    return f"{line} <<< {shlex.quote(json.dumps(_tools_call(call.tool, call.arguments), ensure_ascii=False))}"
+
+
+def curl_line(call: HttpCall) -> str:
+    """The request for curl."""
+    words = ["curl", "-X", call.method, *(word for each in call.headers for word in ("-H", f"{each[0]}: {each[1]}"))]
+    line = shlex.join(words)
+    for each in call.credentials:
+        line += f' -H "{each.name}: {each.prefix}${each.secret}"' if each.place == "header" else ""
+    if call.body is not None:
+        line += f" --data-raw {shlex.quote(call.body.decode('utf-8', 'replace'))}"
+    return f"{line} {_url_word(call.url, call.credentials)}"
+
+
+def document(call: Call) -> dict[str, Any]:
+    """The call as JSON; secrets by name."""
+    return _fields(call) | {"secrets": list(call.environment), "line": shell_line(call)}
+
+
+def _fields(call: Call) -> dict[str, Any]:
+    if isinstance(call, HttpCall):
+        facts = {"kind": "http", "method": call.method, "url": call.url, "headers": dict(call.headers)}
+        return facts | {"body": _text(call.body)}
+    if isinstance(call, CommandCall):
+        return {"kind": "command", "argv": list(call.argv), "cwd": str(call.cwd), "stdin": _text(call.stdin)}
+    started = {"kind": "mcp", "argv": list(call.argv), "cwd": str(call.cwd), "server": call.server}
+    return started | {"tool": call.tool, "arguments": dict(call.arguments)}
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def by_hand(descriptor: Descriptor, arguments: Mapping[str, Any], api_url: str = "") -> dict[str, Any]:
+    """The call that an agent makes itself, for a capability that does not say how it is run: a function call, with a
+    line for curl where it is an HTTP operation, or where to read on where there is nothing to call."""
+    if descriptor.kind == "operation" and isinstance(descriptor.extra.get("path"), str):
+        line = _operation_line(descriptor, arguments, api_url)
+        return {"name": descriptor.name, "arguments": dict(arguments), "line": line}
+    if descriptor.schema is not None or descriptor.kind == "tool":
+        return {"name": descriptor.name, "arguments": dict(arguments)}
+    return {"name": descriptor.name, "read": f"capdisc show {shlex.quote(descriptor.id)}"}
+
+
+def _operation_line(descriptor: Descriptor, arguments: Mapping[str, Any], api_url: str) -> str:
+    from pathlib import Path
+
+    from capdisc_indexer.errors import InputError, UsageError
+    from capdisc_indexer.running.request import http_call
+    from capdisc_indexer.running.values import Place
+
+    extra = descriptor.extra
+    base = api_url.rstrip("/") or "https://HOST"
+    http = {"method": extra.get("method"), "url": base + extra["path"], "parameters": extra.get("parameters")}
+    try:
+        return curl_line(http_call(http, arguments, Place(environ={}, cwd=Path("/"))))
+    except (InputError, UsageError):  # an argument that is missing: the path as it is written
+        return shlex.join(["curl", "-X", str(extra.get("method", "GET")).upper(), base + extra["path"]])
+
+
+def _url_word(url: str, credentials: tuple[Credential, ...]) -> str:
+    asked = [f"{each.name}=${each.secret}" for each in credentials if each.place == "query"]
+    if not asked:
+        return shlex.quote(url)
+    return f'{shlex.quote(url)}"{"&" if "?" in url else "?"}{"&".join(asked)}"'
+
+
+def _tools_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {"method": "tools/call", "params": {"name": tool, "arguments": dict(arguments)}}

@@ -1,0 +1,54 @@
+"""Running capabilities where nobody can be asked: for `execute_tool`, on behalf of an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.errors import RefusedError
+from capdisc_indexer.running import consent, shown
+from capdisc_indexer.running.execute import execute
+from capdisc_indexer.running.prepare import prepare, seconds
+from capdisc_indexer.running.surroundings import check_usable
+from capdisc_indexer.running.values import Limits, Outcome, Place
+from capdisc_indexer.text import one_line
+from capdisc_indexer.types import Descriptor
+
+
+def answer(
+    descriptor: Descriptor,
+    arguments: Mapping[str, Any],
+    place: Place,
+    state_dir: Path,
+    yes: bool,
+    stopped: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """What the capability printed, as JSON; for one that does not say how it is run, the call to make.
+
+    Raises RefusedError for what nobody has said yes to at a terminal, and for all that has to be asked each time,
+    unless `yes`; else as `prepare` and `execute`.
+    """
+    if not descriptor.run:
+        return {"executed": False, "tool": descriptor.id, "call": shown.by_hand(descriptor, arguments)}
+    call = prepare(descriptor, arguments, place)
+    check_usable(descriptor, place.environ)
+    why = consent.reasons(descriptor, call, consent.is_approved(state_dir, consent.fingerprint(descriptor, call)))
+    if why and not yes:
+        what = f"{one_line(descriptor.id)} was not run: {'; '.join(why)}"
+        raise RefusedError(what, f"let the user do it: capdisc run {one_line(descriptor.id)}")
+    limits = Limits(seconds=seconds(descriptor, None), stopped=stopped)
+    return {"executed": True, "tool": descriptor.id, **facts(execute(call, place.environ, limits))}
+
+
+def facts(outcome: Outcome) -> dict[str, Any]:
+    """The outcome as JSON; bytes that are not UTF-8 are replaced."""
+    return {
+        "status": outcome.status,
+        "exit_code": outcome.exit_code,
+        "stdout": outcome.stdout.decode("utf-8", "replace"),
+        "stderr": outcome.stderr.decode("utf-8", "replace"),
+        "truncated": outcome.truncated,
+        "seconds": round(outcome.seconds, 3),
+        **outcome.more,
+    }

@@ -1,0 +1,79 @@
+"""What a session holds. Every text in it has been cut to one line without control characters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# The oldest go first. A prompt shows a tenth of this; the file stays one that a person can read.
+MAX_IDS = 1_000
+MAX_ENTITIES = 100
+MAX_NOTES = 100
+# Enough for a URL, a path or a digest as an id.
+MAX_TEXT = 300
+MAX_NOTE = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A capability that was found `count` times, last in `turn`."""
+
+    count: int
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """A capability that was used `count` times; `last` is "ok", "failed", or "" where nobody said."""
+
+    count: int
+    ok: int = 0
+    failed: int = 0
+    last: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A thing that a result named: an event, a page, a table. `source` is the capability whose result it was."""
+
+    type: str
+    id: str
+    name: str
+    source: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A line that the agent wanted to keep."""
+
+    text: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session. `turn` counts what was asked; `active` are the capabilities that every prompt shows in full;
+    `observed` and `barren` count results that were looked at and those of them that gave no entity; `mode` is the way
+    of working that the last note asked for."""
+
+    name: str
+    created: str
+    updated: str
+    turn: int = 0
+    mode: str = ""
+    discovered: Mapping[str, Found] = field(default_factory=dict)
+    used: Mapping[str, Used] = field(default_factory=dict)
+    active: tuple[str, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    notes: tuple[Note, ...] = ()
+    observed: int = 0
+    barren: int = 0
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The ids that the session may offer again: the active ones, those used, then those found, latest first."""
+        used = sorted(self.used, key=lambda each: (-self.used[each].turn, each))
+        found = sorted(self.discovered, key=lambda each: (-self.discovered[each].turn, each))
+        return tuple(dict.fromkeys([*self.active, *used, *found]))

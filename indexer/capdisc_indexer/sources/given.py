@@ -1,0 +1,26 @@
+"""What the loader of a format is given of a file."""
+
+from __future__ import annotations
+
+from capdisc_indexer.sources import SOURCES
+from capdisc_indexer.sources.files import FoundFile, content_hash, digest_of, read_bytes
+from capdisc_indexer.types import Finding
+
+
+def given(file: FoundFile) -> bytes | Finding:
+    """The file's bytes; none where its format opens the file itself. Or the reason why it cannot be read."""
+    source = SOURCES[file.format]
+    if source.reads:
+        return read_bytes(file, source.limit_bytes)
+    digest = digest_of(file, source.limit_bytes)
+    return digest if isinstance(digest, Finding) else b""
+
+
+def digest(file: FoundFile, companions: list[bytes], data: bytes | None = None) -> str | Finding:
+    """One digest over the file and its companions; `data` is what was given of it, None when it was not read yet."""
+    source = SOURCES[file.format]
+    if not source.reads:
+        own = digest_of(file, source.limit_bytes)
+        return own if isinstance(own, Finding) or not companions else content_hash(own.encode(), companions)
+    content = read_bytes(file, source.limit_bytes) if data is None else data
+    return content if isinstance(content, Finding) else content_hash(content, companions)

@@ -1,0 +1,101 @@
+"""One OpenAPI document: its value, where its references lead, and on which lines its operations stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.json_places import Lines, key_place
+from capdisc_indexer.sources.json_reader import exported, read_json
+from capdisc_indexer.sources.made import noted
+from capdisc_indexer.sources.nodes import Json, Node, place_of, typed
+from capdisc_indexer.sources.yaml_reader import Limits, read_yaml
+from capdisc_indexer.types import Finding, Severity
+
+# Schemas that were written out by a program are deep; documents of large APIs have 300,000 values.
+MAX_DEPTH = 64
+_LIMITS = Limits(events=500_000, depth=MAX_DEPTH)
+_HOPS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document of version 2 (Swagger) or 3. `lost` gathers the references that lead to nothing in it."""
+
+    value: Mapping[str, Any]
+    version: int
+    line_of: Callable[[str, str], int]
+    lost: set[str] = field(default_factory=set)
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        """The mapping at a key of the document, empty where there is none."""
+        found = self.value.get(key)
+        return found if isinstance(found, dict) else {}
+
+    def at(self, reference: str) -> Any:
+        """What a reference inside the document names; None, and noted, where that is nothing, or lies outside.
+
+        Files and hosts are never asked.
+        """
+        found: Any = self.value
+        steps = reference[1:].split("/")[1:] if reference.startswith("#/") else None
+        for step in steps or ():
+            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list) and key.isascii() and key.isdigit() and len(key) < 8:
+                found = found[int(key)] if int(key) < len(found) else None
+            else:
+                found = found.get(key) if isinstance(found, dict) else None
+        if found is None or steps is None:
+            self.lost.add(reference)
+            return None
+        return found
+
+    def followed(self, node: Any) -> dict[str, Any] | None:
+        """The mapping that a node is or refers to, over a few references; None for anything else."""
+        for _ in range(_HOPS):
+            if not isinstance(node, dict) or not isinstance(reference := node.get("$ref"), str):
+                break
+            node = self.at(reference)
+        return node if isinstance(node, dict) and "$ref" not in node else None
+
+
+def read(text: str, file: FoundFile) -> Document | Finding:
+    """The document, or the reason why the text is none."""
+    if text.lstrip().startswith("{"):
+        value = read_json(exported(text), file.path, MAX_DEPTH)
+        return value if isinstance(value, Finding) else _document(value, _json_lines(text), file)
+    result = read_yaml(text, file.path, limits=_LIMITS)
+    if result.finding:
+        return result.finding
+    node = result.documents[0] if result.documents else None
+    return _document(typed(node, exact=True) if node else None, _yaml_lines(node), file)
+
+
+def _document(value: Json, line_of: Callable[[str, str], int], file: FoundFile) -> Document | Finding:
+    said = value if isinstance(value, dict) else {}
+    version = str(said.get("openapi", said.get("swagger", "")))
+    if not version.startswith(("3.", "2.")) and version != "3":
+        message = f"the version {version[:20]!r} is not read" if version else "no OpenAPI document"
+        hint = "write OpenAPI 3.0 or 3.1, or Swagger 2.0"
+        return noted(file, Severity.ERROR, "openapi-version", message, hint)
+    return Document(value=said, version=int(version[0]), line_of=line_of)
+
+
+def _json_lines(text: str) -> Callable[[str, str], int]:
+    """Lines of operations that are asked for in the order of the text."""
+    places: dict[str, int] = {}
+    lines, last = Lines(text), [0]
+
+    def line_of(path: str, method: str) -> int:
+        if path not in places:
+            places[path] = last[0] = key_place(text, path, last[0])
+        return lines.of(key_place(text, method, places[path]))
+
+    return line_of
+
+
+def _yaml_lines(node: Node | None) -> Callable[[str, str], int]:
+    return lambda path, method: place_of(node, ("paths", path, method))[0] if node else 1

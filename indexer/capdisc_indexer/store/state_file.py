@@ -1,0 +1,133 @@
+"""A small file that several processes change: one at a time, whole or not at all, and never through a link.
+
+What is kept so cannot be made again, and it goes into prompts: nobody but its owner may write where it lies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from capdisc_indexer.errors import BusyError, IndexStateError, InputError
+from capdisc_indexer.store.durable import sync_folder
+from capdisc_indexer.store.permissions import flaw, private_folder
+
+MAX_BYTES = 4 * 1024 * 1024
+_WAIT_SECONDS = 10.0
+_POLL_SECONDS = 0.01
+_ELSEWHERE = "or choose another folder with CAPDISC_STATE_DIR"
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a regular file of this user, None where there is none. Raises InputError for anything else."""
+    _check_folder(path.parent)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refused("read", path, _reason(path, error)) from error
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _refused("read", path, "it is no plain file")
+        with os.fdopen(handle, "rb", closefd=False) as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _refused("read", path, _reason(path, error)) from error
+    finally:
+        os.close(handle)
+    if len(data) > MAX_BYTES:
+        raise _refused("read", path, f"it has more than {MAX_BYTES // 1024 // 1024} MiB")
+    return data
+
+
+@contextmanager
+def changing(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None]:
+    """The right to change the files of the folder, which is made where it is missing: read, decide and write inside.
+
+    Raises BusyError when another process keeps it for longer than `timeout_s` seconds, InputError where this user may
+    not write or others may.
+    """
+    _make(folder)
+    try:
+        handle = os.open(folder / "LOCK", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _refused("write", folder / "LOCK", _reason(folder / "LOCK", error)) from error
+    try:
+        _wait_for(handle, folder, timeout_s)
+        yield
+    finally:
+        os.close(handle)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Give the file this content in one step, readable for its owner alone. Only inside `changing`.
+
+    Raises InputError where a link or a folder has the name, where the disk refuses, or for more than 4 MiB.
+    """
+    if len(data) > MAX_BYTES:
+        raise _refused("write", path, f"it would have more than {MAX_BYTES // 1024 // 1024} MiB")
+    if path.is_symlink() or path.is_dir():
+        raise _refused("write", path, "it is no plain file")
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        _write_new(fresh, data)
+        fresh.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            fresh.unlink()
+        raise _refused("write", path, error.strerror or str(error)) from error
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with suppress(FileNotFoundError):  # left by a process that was ended while it wrote
+        path.unlink()
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(handle)
+
+
+def _make(folder: Path) -> None:
+    try:
+        private_folder(folder)
+    except IndexStateError as error:
+        raise InputError(error.message.replace("the index folder", "the state folder"), _ELSEWHERE[3:]) from error
+    _check_folder(folder)
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.is_symlink():
+        raise _refused("use", folder, "it is a link")
+    if reason := flaw(folder, {os.geteuid()}):
+        hint = f"run: chmod go-w {reason[0]}" if "others" in reason[1] else "run this as that user"
+        raise InputError(f"not using {reason[0]}: {reason[1]}", f"{hint}; {_ELSEWHERE}")
+
+
+def _wait_for(handle: int, folder: Path, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as error:
+            if not time.monotonic() < deadline:
+                raise BusyError(f"another process is changing {folder}", "try again") from error
+        except OSError as error:
+            raise _refused("lock", folder, error.strerror or str(error)) from error
+        time.sleep(_POLL_SECONDS)
+
+
+def _reason(path: Path, error: OSError) -> str:
+    return "it is a link" if path.is_symlink() else error.strerror or str(error)
+
+
+def _refused(verb: str, path: Path, why: str) -> InputError:
+    return InputError(f"cannot {verb} {path}: {why}", f"move it away, {_ELSEWHERE}")

@@ -1,0 +1,71 @@
+"""What the tiers are made from, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from capdisc_indexer.render.format import Format
+from capdisc_indexer.render.lines import missing_note
+from capdisc_indexer.tokens import TokenCounter
+from capdisc_indexer.types import Block, Budgets, Descriptor, Printing, Ranking
+
+TOP_SUMMARIES = 5
+TOP_DETAILS = 2
+# Gives the lines of a session's memory that fit so many tokens, counted by the function.
+Memory: TypeAlias = Callable[[int, Callable[[str], int]], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidance:
+    """How the capabilities of a category are used together."""
+
+    category: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What the tiers are made from: overview lines, long to short, and the capabilities, best first (`summaries` or
+    `details` None: each of them).
+
+    `pinned` are shown in full before those, whatever fits; `missing` names what each capability lacks here, `guidance`
+    is by category in one case, `added` are the caller's own texts. With `names` tier 1 has ids alone, with `hints`
+    usage hints, too; with `evenly` the details share their room, each with `each` tokens at most (0: no limit).
+    """
+
+    overview: Sequence[Mapping[str, Any]]
+    descriptors: Sequence[Descriptor]
+    levels: tuple[int, ...] = (0, 1, 2)
+    summaries: int | None = TOP_SUMMARIES
+    details: int | None = TOP_DETAILS
+    pinned: Sequence[Descriptor] = ()
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    guidance: Mapping[str, Guidance] = field(default_factory=dict)
+    memory: Memory | None = None
+    added: Sequence[str] = ()
+    names: bool = False
+    hints: bool = False
+    evenly: bool = False
+    each: int = 0
+
+    def note(self, descriptor: Descriptor) -> str:
+        """What is said of secrets and programs that are missing; empty when none is."""
+        return missing_note(self.missing.get(descriptor.id, ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One context to be made."""
+
+    material: Material
+    ranking: Ranking
+    form: Format
+    budgets: Budgets
+    counter: TokenCounter
+    printing: Printing
+
+    def block(self, identifier: str, text: str) -> Block:
+        """The text with its count."""
+        return Block(id=identifier, text=text, tokens=self.counter.count(text))

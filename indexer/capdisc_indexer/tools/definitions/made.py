@@ -1,0 +1,95 @@
+"""Definitions of discovery tools and of capabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from capdisc_indexer.text import one_line, plain
+from capdisc_indexer.tools.definitions.values import Definition
+from capdisc_indexer.tools.discovering import ANY_KIND
+from capdisc_indexer.tools.values import Desk, Tool
+from capdisc_indexer.types import Descriptor
+
+# Of these, one without a schema is a function without parameters.
+CALLABLE = ("tool", "function", "operation", "command")
+# The longest that every provider takes.
+DESCRIPTION_CHARACTERS = 1_024
+# With more, the definition of discover_capabilities would pass 80 tokens.
+SHOWN_KINDS = 6
+# What runs something, or keeps something beside the index.
+_CHANGING = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+
+
+def of_tool(desk: Desk, tool: Tool, is_available: bool) -> Definition:
+    """A discovery tool; where it takes a kind, with the kinds that there are."""
+    return Definition(
+        id=f"capdisc:{tool.name}",
+        name=tool.name,
+        description=tool.description,
+        schema=_here(desk, tool.input_schema),
+        kind=tool.group,
+        is_available=is_available,
+        is_ours=True,
+        annotations={} if tool.name in _CHANGING else {"readOnlyHint": True},
+    )
+
+
+def _here(desk: Desk, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema as a model needs it: without what only guards us, and with the kinds that there are."""
+    properties = {name: _told(declared) for name, declared in schema["properties"].items()}
+    kinds = sorted(desk.index.meta("overview")["kinds"])
+    if "kind" in properties and len(kinds) <= SHOWN_KINDS:
+        properties["kind"] = {"enum": [ANY_KIND, *kinds]}
+    return {key: value for key, value in schema.items() if key != "additionalProperties"} | {"properties": properties}
+
+
+def _told(declared: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in declared.items() if key not in ("minLength", "maxLength", "minimum")}
+
+
+def is_callable(descriptor: Descriptor) -> bool:
+    """Whether it can be a function to a model: it has a schema, or is of a kind that is called."""
+    return descriptor.schema is not None or descriptor.kind in CALLABLE
+
+
+def of_capability(descriptor: Descriptor, is_available: bool) -> Definition:
+    """A capability as a function."""
+    title = one_line(descriptor.title, 120)
+    return Definition(
+        id=descriptor.id,
+        name=descriptor.name,
+        title="" if title == descriptor.name else title,
+        description=_cut(plain(descriptor.description).strip()),
+        schema=descriptor.schema or _from_parameters(descriptor),
+        kind=descriptor.kind,
+        is_available=is_available,
+        annotations=_annotations(descriptor),
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= DESCRIPTION_CHARACTERS else one_line(text, DESCRIPTION_CHARACTERS)
+
+
+def _from_parameters(descriptor: Descriptor) -> dict[str, Any]:
+    properties = {each.name: _property(each.type, each.description) for each in descriptor.parameters}
+    required = [each.name for each in descriptor.parameters if each.required]
+    return {"type": "object", "properties": properties} | ({"required": required} if required else {})
+
+
+def _property(type_text: str, description: str) -> dict[str, Any]:
+    kind = type_text.partition("<")[0]
+    declared: dict[str, Any] = {"type": kind} if kind in _TYPES else {}
+    return declared | ({"description": one_line(description)} if description else {})
+
+
+def _annotations(descriptor: Descriptor) -> dict[str, Any]:
+    """The hints that its author gave; where there are none, what the manifest says of risk."""
+    given = descriptor.extra.get("annotations")
+    if isinstance(given, Mapping):
+        return {key: value for key, value in given.items() if str(key).endswith("Hint") and isinstance(value, bool)}
+    if descriptor.risk in ("high", "critical") or descriptor.confirm:
+        return {"destructiveHint": True}
+    return {}

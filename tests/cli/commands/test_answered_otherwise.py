@@ -1,0 +1,106 @@
+"""What the designs have and capdisc answers by other commands: that these do answer."""
+
+import os
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def here(hermetic, monkeypatch, write_skill):
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    return hermetic
+
+
+def test_an_index_follows_content_whatever_the_clock_says(capdisc, here, write_skill) -> None:
+    """S42: added, updated, removed, unchanged; an edit with the old time is seen, a touch changes nothing."""
+    skill = here / "skills" / "alpha" / "SKILL.md"
+    assert capdisc("index", "skills", "--json").json["counts"]["added"] == 1
+    before = skill.stat()
+    os.utime(skill, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    assert capdisc("index", "skills", "--json").json["counts"]["unchanged"] == 1
+    write_skill(here / "skills", "alpha", "Folds paper boats and more. Use when asked.")
+    os.utime(skill, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert capdisc("index", "skills", "--json").json["counts"]["updated"] == 1
+    skill.unlink()
+    assert capdisc("index", "skills", "--json").json["counts"]["removed"] == 1
+
+
+def test_a_full_rebuild_gives_the_same_ids_and_a_newer_generation(capdisc, here) -> None:
+    """S43."""
+    capdisc("index", "skills")
+    first, ids = capdisc("status", "--json").json["generation"], capdisc("list", "--ids").out
+    capdisc("index", "skills", "--rebuild")
+    assert capdisc("status", "--json").json["generation"] > first
+    assert capdisc("list", "--ids").out == ids
+
+
+def test_a_lost_index_is_made_again_from_the_files(capdisc, here) -> None:
+    """S276."""
+    capdisc("index", "skills")
+    before = capdisc("list", "--json").json
+    shutil.rmtree(here / "index")
+    capdisc("index", "skills")
+    assert capdisc("list", "--json").json == before
+
+
+def test_what_is_wrong_fails_and_json_is_whole_all_the_same(capdisc, here) -> None:
+    """S294."""
+    (here / "CAPABILITY.yaml").write_text("name: x\nkind: tool\n")
+    done = capdisc("validate", ".", "--json")
+    assert done.code == 1
+    assert done.json["findings"][0]["code"] == "field-missing"
+
+
+def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(capdisc, here) -> None:
+    """S44."""
+    capdisc("index", "skills")
+    (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: [\n---\n")
+    done = capdisc("index", "skills")
+    assert done.code == 1
+    assert "alpha/SKILL.md" in done.err
+
+
+def test_each_part_of_a_score_is_said(capdisc, data) -> None:
+    """S102, S239, S244: by --explain for people and as signals for programs."""
+    first = capdisc("search", "erase a whole disk", "--json").json["hits"][0]
+    assert first["signals"]["bm25"] > 0
+    assert "bm25" in capdisc("search", "erase a whole disk", "--explain").out
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
+def test_search_is_hybrid_by_default_and_can_be_one_half(capdisc, data, mode) -> None:
+    """S245."""
+    assert capdisc("search", "erase a disk", "--json").json["mode"] == "hybrid"
+    assert capdisc("search", "erase a disk", "--mode", mode, "--json").json["mode"] == mode
+
+
+def test_what_a_question_is_about_is_said_by_what_it_finds(capdisc, data) -> None:
+    """S231: no lists of words decide which tools are used; the kinds of what is found do."""
+    found = capdisc("call", "search_all", '{"query": "compatibility of bolts"}').json
+    assert found["results"][0]["kind"] == "table"
+
+
+def test_an_answer_has_its_sources_and_no_words_of_a_model(capdisc, data, monkeypatch) -> None:
+    """S234, S235, S240: the last word is the model's; nothing here needs one, or a key for one."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    found = capdisc("call", "search_all", '{"query": "erase a whole disk"}').json
+    assert found["sources"]
+    assert "answer" not in found
+    assert capdisc("render", "erase a whole disk").code == 0
+
+
+def test_the_phases_of_a_search_are_groups_of_tools(capdisc, data) -> None:
+    """S237: discovery, schema, rows and content are told apart by `kind` in the list of tools."""
+    groups = {each["name"]: each["kind"] for each in capdisc("tools", "--all").json["tools"]}
+    assert groups["search_tool"] == "discovery"
+    assert groups["get_table_schema"] == "schema"
+    assert groups["get_table_rows"] == "tables"
+    assert groups["search_content"] == "content"
+
+
+def test_ids_go_from_one_command_to_the_next(capdisc, data) -> None:
+    """S246."""
+    ids = capdisc("search", "erase a whole disk", "--ids", "-k", "1").out
+    assert "Id: tool:wipe_disk" in capdisc("show", "-", stdin=ids).out

@@ -1,0 +1,180 @@
+"""capdisc call."""
+
+import json
+
+import pytest
+
+
+def test_a_tool_answers_in_json_and_nothing_else(capdisc, data) -> None:
+    """S12, S221."""
+    done = capdisc("call", "list_databases")
+    assert (done.code, done.err) == (0, "")
+    assert done.json["databases"][0]["name"] == "music"
+
+
+def test_arguments_come_from_an_argument_an_option_or_stdin(capdisc, data) -> None:
+    """S221."""
+    given = '{"database": "music"}'
+    first = capdisc("call", "list_tables", given).out
+    assert capdisc("call", "list_tables", "--args", given).out == first
+    assert capdisc("call", "list_tables", "-", stdin=given).out == first
+
+
+def test_an_unknown_tool_is_an_error_with_the_nearest(capdisc, data) -> None:
+    """S15, S110, S221."""
+    done = capdisc("call", "lst_skills")
+    assert (done.code, done.out) == (2, "")
+    assert "list_skills" in done.err
+    assert "capdisc search" in done.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (("call",), 2, "name one tool"),
+        (("call", "list_tables", "{"), 2, "cannot be read"),
+        (("call", "list_tables", "[1]"), 2, "must be an object"),
+        (("call", "list_tables", "{}", "--args", "{}"), 2, "given twice"),
+        (("call", "list_tables", '{"database": 5}'), 2, "database: must be string, not an integer"),
+        (("call", "list_tables", '{"database": "none"}'), 2, "music"),
+        (("call", "search_tables"), 2, "query: is missing"),
+        (("call", "list_tables", '{"a": ' + "[" * 100 + "]" * 100 + "}"), 2, "nested"),
+        (("call", "--batch", "nowhere.jsonl"), 3, "nowhere.jsonl"),
+        (("call", "list_skills", "--batch", "x"), 2, "name one tool"),
+        (("call", "execute_rest"), 3, "curl"),
+        (("call", "get_sample_values", '{"table": "parts", "column": "Bolt"}'), 3, "no samples stored"),
+        (("call", "resolve_skill_link", '{"name": "track-orders", "target": "/etc/passwd"}'), 5, "not read"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error_and_stdout_stays_empty(capdisc, data, argv, code, said) -> None:
+    """S33, S109, S199."""
+    done = capdisc(*argv)
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+    assert "hint: " in done.err
+
+
+def test_without_an_index_that_is_said(capdisc, hermetic) -> None:
+    """S199."""
+    done = capdisc("call", "list_skills")
+    assert (done.code, done.out) == (4, "")
+
+
+def test_an_envelope_says_whether_it_worked(capdisc, data) -> None:
+    """S111, S199: the error as JSON on stdout, as text on stderr, and by the exit code."""
+    good = capdisc("call", "list_skills", "--envelope")
+    assert good.json["status"] == "success"
+    assert good.json["results"]["skills"][0]["name"] == "track-orders"
+    bad = capdisc("call", "list_skill", "--envelope")
+    assert (bad.code, bad.json["status"]) == (2, "error")
+    assert "list_skills" in bad.json["hint"]
+    assert "error: " in bad.err
+
+
+def test_a_batch_goes_on_after_an_error(capdisc, data) -> None:
+    """S232: one line out for each line in; S236: a text that holds the word answer stops nothing."""
+    calls = [
+        {"tool": "list_databases"},
+        {"tool": "no_such_tool"},
+        {"tool": "search_all", "arguments": {"query": "the answer"}},
+    ]
+    lines = "\n".join([*map(json.dumps, calls), "not json", '{"arguments": {}}'])
+    done = capdisc("call", "--batch", "-", stdin=lines)
+    answers = [json.loads(line) for line in done.out.splitlines()]
+    assert [each["status"] for each in answers] == ["success", "error", "success", "error", "error"]
+    assert [each.get("line") for each in answers] == [None, 2, None, 4, 5]
+    assert done.code == 1
+    assert capdisc("call", "--batch", "-", stdin=json.dumps(calls[0])).code == 0
+
+
+def test_a_batch_in_a_file_with_blank_lines(capdisc, data, hermetic) -> None:
+    """S232."""
+    (hermetic / "calls.jsonl").write_text('\n{"name": "list_apis", "args": {}}\n\n')
+    done = capdisc("call", "--batch", "calls.jsonl")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("limit", [60, 120, 250, 500])
+def test_an_answer_keeps_to_its_tokens_and_says_what_is_missing(capdisc, data, limit) -> None:
+    """S126, S241."""
+    from capdisc_indexer.engines import token_count
+
+    done = capdisc("call", "search_tool", "--max-tokens", str(limit))
+    assert token_count()(done.out) <= limit
+    assert ("truncated" in done.json) == (limit < 250)
+    if "truncated" in done.json:
+        assert len(done.json["tools"]) + done.json["left_out"]["tools"] == done.json["total_count"]
+
+
+def test_an_answer_that_cannot_be_cut_to_size_is_refused(capdisc, data) -> None:
+    """S126."""
+    done = capdisc("call", "search_tool", "--max-tokens", "3")
+    assert (done.code, done.out) == (2, "")
+    assert "--max-tokens" in done.err
+
+
+def test_a_parameter_under_another_name_is_taken_with_a_notice(capdisc, data) -> None:
+    """S242."""
+    done = capdisc("call", "get_table_info", '{"table_id": "artists"}')
+    assert done.json["table"] == "artists"
+    assert "took table_id for table" in done.err
+
+
+def test_hidden_characters_in_a_catalogue_do_not_reach_a_terminal(capdisc, hermetic, monkeypatch) -> None:
+    line = {"kind": "tool", "name": "trick", "description": "Shows\u202e things\x1b[2J now.", "category": "x"}
+    (hermetic / "capabilities.jsonl").write_text(json.dumps(line) + "\n")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "capabilities.jsonl")
+    for argv in (("call", "search_tool", '{"query": "trick"}'), ("tools", "--only", "trick")):
+        out = capdisc(*argv).out
+        assert not {"\u202e", "\x1b"} & set(out)
+
+
+def test_the_steps_that_the_help_names_lead_from_a_wish_to_a_call(capdisc, data) -> None:
+    """S91, S107, S243: keywords, an exact name, the call; written in the help of call."""
+    assert "search_tool" in capdisc("call", "--help").out
+    found = capdisc("call", "search_tool", '{"query": "list tables"}').json["tools"][0]
+    known = capdisc("call", "search_tool", json.dumps({"query": found["name"]})).json["tool"]
+    assert known["parameters"]["table"]["required"]
+    call = {"tool_name": known["id"], "arguments": {"table": "x"}}
+    assert capdisc("call", "execute_tool", json.dumps(call)).json["arguments"] == {"table": "x", "top": 5}
+
+
+def test_nothing_that_is_asked_is_written_down(capdisc, data, hermetic) -> None:
+    """S122, S248: answered otherwise. There is no log of queries, so that there is none to leak."""
+    home = hermetic.parent / "home"
+    capdisc("call", "search_tool", '{"query": "a secret wish"}')
+    capdisc("search", "a secret wish")
+    assert not [path for path in home.rglob("*") if path.is_file()]
+    assert capdisc("log").code == 2
+
+
+def test_other_commands_answer_what_other_registries_ask(capdisc, data) -> None:
+    """S208: details, ids, settings, whether there is an index. S203: what an agent makes is a file like any other."""
+    assert capdisc("show", "wipe_disk", "--json").json["capabilities"][0]["id"] == "tool:wipe_disk"
+    assert "tool:wipe_disk" in capdisc("list", "--ids").out.split()
+    assert capdisc("config", "--json").code == 0
+    assert capdisc("status", "--json").json["capabilities"] == 25
+
+
+def test_the_core_answers_without_the_terminal(process) -> None:
+    """S123: no module of the command line is imported by the discovery tools, and nothing heavy."""
+    import subprocess
+    import sys
+
+    heavy = [
+        "capdisc",
+        "typer",
+        "rich",
+        "lancedb",
+        "pyarrow",
+        "torch",
+        "numpy",
+        "pydantic",
+        "asyncio",
+        "jsonschema",
+        "mcp",
+    ]
+    script = f"import sys, capdisc_indexer.tools; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"

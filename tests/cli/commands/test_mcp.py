@@ -1,0 +1,281 @@
+"""capdisc mcp: the discovery tools over the protocol, tried with the SDK's own client."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra mcp")
+
+import anyio
+from mcp import Client, StdioServerParameters, types
+from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
+
+pytestmark = pytest.mark.mcp
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+ENOUGH = 60
+
+
+@pytest.fixture
+def index_dir(hermetic, monkeypatch) -> Path:
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    return hermetic / "index"
+
+
+@pytest.fixture
+def catalogue(hermetic, index_dir, capdisc, write_skill):
+    """A skill and two tools, indexed; what it gives adds a tool and indexes again."""
+    write_skill(hermetic / "tools", "merge-pdfs", "Merges PDF files into one. Use when asked to join PDFs.")
+
+    def add(name: str, fields: str = "") -> None:
+        path = hermetic / "tools" / name / "CAPABILITY.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"name: {name}\nkind: tool\ndescription: Says {name}.\n{fields}")
+        assert capdisc("index", "tools").code == 0
+
+    add("say-hello", "run: {command: [echo, hello]}\n")
+    return add
+
+
+@asynccontextmanager
+async def _server(*flags: str, mode: str = "auto", heard=None):
+    async def hear(message) -> None:
+        if heard is not None and isinstance(message, types.ServerNotification):
+            heard.append(message.method)
+
+    environment = {name: value for name, value in os.environ.items() if name.startswith("CAPDISC_") or name == "HOME"}
+    command = StdioServerParameters(command=sys.executable, args=["-m", "capdisc", "mcp", *flags], env=environment)
+    with anyio.fail_after(ENOUGH):
+        async with Client(command, mode=mode, message_handler=hear) as client:
+            yield client
+
+
+def _talk(talk, *flags: str, **more):
+    async def session():
+        async with _server(*flags, **more) as client:
+            return await talk(client)
+
+    return anyio.run(session)
+
+
+def _called(name: str, arguments=None, *flags: str, mode: str = "auto") -> tuple[bool, str]:
+    async def talk(client):
+        answer = await client.call_tool(name, arguments or {})
+        return bool(answer.is_error), answer.content[0].text
+
+    return _talk(talk, *flags, mode=mode)
+
+
+@MODES
+def test_tools_are_listed_and_answer(catalogue, mode: str) -> None:
+    async def talk(client):
+        listed = await client.list_tools()
+        answer = await client.call_tool("search_tool", {"query": "join PDF files"})
+        return listed.tools, json.loads(answer.content[0].text)
+
+    listed, answer = _talk(talk, mode=mode)
+    names = [tool.name for tool in listed]
+    assert {"discover_capabilities", "tool_search", "search_tool", "get_skill"} <= set(names)
+    assert "execute_tool" not in names
+    assert "get_table_schema" not in names  # there are no tables here
+    assert answer["tools"][0]["id"] == "skill:merge-pdfs"
+
+
+@MODES
+def test_errors_are_answers_that_say_what_to_do(catalogue, mode: str) -> None:
+    """S221: an unknown name lists what there is. S110: and points back to search."""
+    is_error, text = _called("no_such_tool", mode=mode)
+    assert is_error
+    assert "discover_capabilities" in text
+    is_error, text = _called("get_skill", {"nam": "x"}, mode=mode)
+    assert is_error
+    assert "name" in text
+
+
+def test_tools_are_chosen_by_name_and_by_group(catalogue) -> None:
+    async def talk(client):
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    names = _talk(talk, "--tools", "search_tool,get_skill", "--tools", "discover_capabilities")
+    assert sorted(names) == ["discover_capabilities", "get_skill", "search_tool"]
+    is_error, text = _called("list_skills", {}, "--tools", "discovery")
+    assert is_error
+    assert "not offered" in text
+
+
+def test_the_overview_is_a_resource(catalogue) -> None:
+    async def talk(client):
+        listed = await client.list_resources()
+        read = await client.read_resource("capdisc://tier0")
+        return str(listed.resources[0].uri), read.contents[0].text
+
+    uri, text = _talk(talk)
+    assert uri == "capdisc://tier0"
+    assert "merge-pdfs" in text
+
+
+def test_a_client_of_the_older_protocol_is_told_of_a_new_index(catalogue) -> None:
+    heard = []
+
+    async def talk(client):
+        await client.list_tools()
+        await anyio.to_thread.run_sync(catalogue, "say-bye")
+        while not {"notifications/tools/list_changed", "notifications/resources/list_changed"} <= set(heard):
+            await anyio.sleep(0.1)
+        return await client.call_tool("search_tool", {"query": "say-bye"})
+
+    answer = _talk(talk, mode="legacy", heard=heard)
+    assert "tool:say-bye" in answer.content[0].text
+
+
+def test_a_client_of_the_newer_protocol_that_listens_is_told_too(catalogue) -> None:
+    async def talk(client):
+        wanted = {"tools_list_changed": True, "resource_subscriptions": ["capdisc://tier0"]}
+        async with client.listen(**wanted) as events:
+            await anyio.to_thread.run_sync(catalogue, "say-bye")
+            return {type(await anext(events)) for _ in range(2)}
+
+    assert _talk(talk) == {ToolsListChanged, ResourceUpdated}
+
+
+@MODES
+def test_a_server_begins_without_an_index_and_finds_it_when_it_is_there(
+    hermetic, index_dir, write_skill, capdisc, mode
+):
+    """S220: what is loaded later is seen."""
+
+    async def talk(client):
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        before = await client.call_tool("list_skills", {})
+        write_skill(hermetic / "tools", "merge-pdfs")
+        await anyio.to_thread.run_sync(capdisc, "index", "tools")
+        return names, before, await client.call_tool("list_skills", {})
+
+    names, before, after = _talk(talk, mode=mode)
+    assert "search_tool" in names
+    assert before.is_error
+    assert "capdisc index" in before.content[0].text
+    assert "merge-pdfs" in after.content[0].text
+
+
+def test_nothing_is_run_without_leave(catalogue) -> None:
+    """S108: execute_tool is not there unless it is asked for."""
+    is_error, text = _called("execute_tool", {"tool_name": "say-hello"})
+    assert is_error
+    assert "not offered" in text
+
+
+def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypatch) -> None:
+    """S108, S281: what nobody has said yes to is refused, and `--yes` is for who wants it all."""
+    execute = ("execute_tool", {"tool_name": "say-hello"})
+    is_error, text = _called(*execute, "--allow-run")
+    assert is_error
+    assert "capdisc run tool:say-hello" in text
+    from capdisc import runtime
+
+    monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "_terminal", lambda stream: True)
+        assert capdisc("run", "say-hello", stdin="y\n").out == "hello\n"
+    for flags in (("--allow-run",), ("--allow-run", "--yes")):
+        is_error, text = _called(*execute, *flags)
+        assert not is_error
+        assert json.loads(text)["stdout"] == "hello\n"
+
+
+def test_with_leave_side_effects_are_still_refused(catalogue) -> None:
+    catalogue("say-danger", "hasSideEffects: true\nrun: {command: [echo, danger]}\n")
+    is_error, text = _called("execute_tool", {"tool_name": "say-danger"}, "--allow-run")
+    assert is_error
+    assert "side effects" in text
+
+
+def test_a_call_that_is_cancelled_ends_what_it_runs(catalogue, hermetic) -> None:
+    catalogue("linger", 'run: {command: [sh, -c, "sleep 4; touch lingered"]}\n')
+
+    async def talk(client):
+        with anyio.move_on_after(1):
+            await client.call_tool("execute_tool", {"tool_name": "linger"})
+        await anyio.sleep(5)
+
+    _talk(talk, "--allow-run", "--yes")
+    assert not (hermetic / "lingered").exists()
+
+
+def _started(*flags: str) -> subprocess.Popen:
+    argv = [sys.executable, "-m", "capdisc", "mcp", *flags]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
+
+
+def test_stdout_holds_the_protocol_alone_and_the_end_of_stdin_ends_it(catalogue) -> None:
+    begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    lines = [INITIALIZE, begun, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
+    with _started() as server:
+        server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode() + b"no json\n")
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        out, err = server.communicate(timeout=ENOUGH)
+    assert {answer["id"] for answer in answers} == {1, 2}
+    assert answers[0]["result"]["protocolVersion"] == "2024-11-05"
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
+    assert (server.returncode, err) == (0, b"")
+
+
+def test_a_signal_ends_it(catalogue) -> None:
+    with _started() as server:
+        server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        server.stdin.flush()
+        server.stdout.readline()
+        server.send_signal(signal.SIGTERM)
+        out, err = server.communicate(timeout=ENOUGH)
+    assert (server.returncode, out, err) == (143, b"", b"")
+
+
+@pytest.mark.parametrize("how", ["stdin", "signal"])
+def test_with_the_server_ends_what_it_runs(catalogue, hermetic, how: str) -> None:
+    catalogue("linger", 'run: {command: [sh, -c, "touch began; sleep 4; touch lingered"]}\n')
+    call = {"name": "execute_tool", "arguments": {"tool_name": "linger"}}
+    lines = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    lines.append({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
+    with _started("--allow-run", "--yes") as server:
+        server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+        server.stdin.flush()
+        _wait_for(hermetic / "began")
+        if how == "signal":
+            server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=ENOUGH)
+    time.sleep(4.5)
+    assert not (hermetic / "lingered").exists()
+
+
+def _wait_for(path: Path) -> None:
+    ends = time.monotonic() + ENOUGH
+    while not path.exists():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--yes",), "--allow-run"),
+        (("--tools", "execute_tool"), "--allow-run"),
+        (("--tools", "no_such_tool"), "no_such_tool"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(capdisc, flags, said: str) -> None:
+    done = capdisc("mcp", *flags)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err

@@ -1,0 +1,94 @@
+"""Whose folders are scanned, and who wins where two of them share a skill: S62, S63, S64, S157, S159."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def home() -> Path:
+    return Path(os.environ["HOME"])
+
+
+@pytest.fixture
+def project(hermetic, monkeypatch, write_skill, home):
+    """A repository and a home that both have a skill called pack, in the folders of several clients."""
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude" / "skills", "pack", "Packs boxes for the project. Use when asked.")
+    write_skill(hermetic / ".agents" / "skills", "ship", "Ships boxes by boat. Use when asked.")
+    write_skill(home / ".claude" / "skills", "pack", "Packs boxes for the user. Use when asked.")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    return hermetic
+
+
+def _described(capdisc) -> dict[str, str]:
+    return {each["id"]: each["description"] for each in capdisc("list", "--json").json["capabilities"]}
+
+
+def test_by_default_every_client_counts_and_the_project_wins(project, capdisc) -> None:
+    """S159: workspace before user."""
+    assert capdisc("index").code == 0
+    found = _described(capdisc)
+    assert found.keys() == {"skill:pack", "skill:ship"}
+    assert "for the project" in found["skill:pack"]
+
+
+def test_the_profile_claude_reads_its_own_folders_and_lets_the_user_win(project, capdisc, monkeypatch) -> None:
+    """S62, S63: one rule by name, and what it hides is named."""
+    monkeypatch.setenv("CAPDISC_FOLDERS", "claude")
+    capdisc("index")
+    found = _described(capdisc)
+    assert found.keys() == {"skill:pack"}
+    assert "for the user" in found["skill:pack"]
+    assert str(project / ".claude") in capdisc("list", "--shadowed").out
+
+
+def test_the_profile_agents_reads_no_other_folder(project, capdisc) -> None:
+    (project / "capdisc.toml").write_text('folders = "agents"\n')
+    capdisc("index")
+    assert _described(capdisc).keys() == {"skill:ship"}
+
+
+def test_a_profile_that_climbs_finds_folders_on_the_way_up(project, capdisc, monkeypatch, write_skill) -> None:
+    inner = project / "services" / "api"
+    write_skill(inner / ".claude" / "skills", "route", "Routes calls. Use when asked.")
+    monkeypatch.setenv("CAPDISC_FOLDERS", "claude")
+    monkeypatch.chdir(inner)
+    capdisc("index")
+    assert _described(capdisc).keys() == {"skill:pack", "skill:route"}
+
+
+def test_folders_that_nobody_has_are_an_error_with_the_names_there_are(project, capdisc, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_FOLDERS", "claud")
+    done = capdisc("index")
+    assert done.code == 3
+    assert "claude" in done.err
+
+
+def test_a_home_folder_may_be_written_with_a_tilde(project, capdisc, home, write_skill) -> None:
+    """S64."""
+    write_skill(home / "mine", "knit", "Knits socks. Use when asked.")
+    (project / "capdisc.toml").write_text('folders = "agents"\nroots = ["~/mine"]\n')
+    capdisc("index")
+    assert _described(capdisc).keys() == {"skill:ship", "skill:knit"}
+    listed = capdisc("config", "--json").json
+    assert str(home / "mine") in [each["path"] for each in listed["roots"]]
+
+
+def test_the_folders_are_listed_strongest_first(project, capdisc) -> None:
+    """S157: ours, then those of the agents and of the seed."""
+    listed = [each["path"] for each in capdisc("config", "--json").json["roots"]]
+    assert listed[0] == str(project / ".capdisc" / "capabilities")
+    assert str(project / ".wunderland" / "capabilities") in listed
+
+
+def test_a_skill_that_models_may_not_start_is_left_out_but_listed(project, capdisc) -> None:
+    """S65, S55: `disable-model-invocation`."""
+    path = project / ".agents" / "skills" / "wipe" / "SKILL.md"
+    path.parent.mkdir()
+    path.write_text("---\nname: wipe\ndescription: Wipes the tables.\ndisable-model-invocation: true\n---\nDo.\n")
+    capdisc("index")
+    assert capdisc("search", "wipe the tables", "--ids").out.split() != ["skill:wipe"]
+    assert "wipe" not in capdisc("render", "wipe the tables").out
+    assert "hidden" in capdisc("show", "wipe", "--json").out

@@ -1,0 +1,185 @@
+"""Servers of an mcp.json: asked only when the user says so, and known from then on."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SERVER = """
+import json, os, sys, time
+def answer(request):
+    method = request.get("method")
+    if method == "initialize":
+        version = request["params"]["protocolVersion"]
+        info = {"name": "inner", "version": "1"}
+        return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+    if method == "tools/list":
+        page = (request.get("params") or {}).get("cursor")
+        names = ["second"] if page else [os.environ.get("TOOL_NAME", "first")]
+        tools = [{"name": n, "description": f"Does {n}. " + " ".join(sorted(os.environ)),
+                  "inputSchema": {"type": "object"}} for n in names]
+        return {"tools": tools} | ({} if page else {"nextCursor": "2"})
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        found = answer(request)
+        reply = {"result": found} if found is not None else {"error": {"code": -32601, "message": "no such method"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
+"""
+needs_sdk = pytest.mark.mcp
+
+
+@pytest.fixture
+def configured(hermetic: Path) -> Callable[..., Path]:
+    """Writes an mcp.json with these servers, and the declaration of it."""
+
+    def write(ask: str = "", **servers: Any) -> Path:
+        (hermetic / "server.py").write_text(SERVER)
+        path = hermetic / "mcp.json"
+        path.write_text(json.dumps({"mcpServers": servers}))
+        text = f'[[source]]\nformat = "mcp-servers"\npath = "mcp.json"\n{ask}'
+        (hermetic / "capdisc.toml").write_text(text)
+        return path
+
+    return write
+
+
+def server(hermetic: Path, **env: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": [str(hermetic / "server.py")], "env": env}
+
+
+@pytest.fixture
+def sdk() -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+
+def test_a_server_that_was_never_asked_is_told_of_and_not_started(capdisc, configured, hermetic) -> None:
+    configured(near={"command": "sh", "args": ["-c", f"touch {hermetic}/started"]})
+    done = capdisc("index")
+    assert "near was not asked" in done.err
+    assert "capdisc index --ask-servers" in done.err
+    assert not (hermetic / "started").exists()
+
+
+@pytest.mark.parametrize("name", ["mcp.json", ".mcp.json", "claude_desktop_config.json"])
+def test_a_file_that_lies_in_a_scanned_folder_starts_nothing(capdisc, hermetic, name, write_skill) -> None:
+    write_skill(hermetic / "skills", "a")
+    entry = {"command": "sh", "args": ["-c", f"touch {hermetic}/started"]}
+    (hermetic / "skills" / name).write_text(json.dumps({"mcpServers": {"near": entry}}))
+    assert capdisc("index", "skills", "--ask-servers").code == 0
+    assert not (hermetic / "started").exists()
+
+
+@needs_sdk
+def test_asked_servers_are_known_without_asking_again(capdisc, configured, hermetic, sdk) -> None:
+    configured(near=server(hermetic, TOOL_NAME="reach"))
+    assert capdisc("index", "--ask-servers").code == 0
+    assert {each["id"] for each in capdisc("list", "--json").json["capabilities"]} == {
+        "tool:near.reach", "tool:near.second",
+    }  # fmt: skip
+    (hermetic / "server.py").unlink()
+    again = capdisc("index", "--rebuild")
+    assert "the tools of near were listed less than a minute ago" in again.err
+    assert again.code == 0
+    run = capdisc("show", "tool:near.second", "--json").json["capabilities"][0]["run"]["mcp"]
+    assert (run["server"], run["tool"], run["env"]) == ("near", "second", ["TOOL_NAME"])
+
+
+@needs_sdk
+def test_a_server_gets_only_what_its_entry_names(capdisc, configured, hermetic, sdk, monkeypatch) -> None:
+    monkeypatch.setenv("MY_SECRET", "hush")
+    monkeypatch.setenv("OTHER", "word")
+    configured(near=server(hermetic, GIVEN="${OTHER}"))
+    capdisc("index", "--ask-servers")
+    said = capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["description"]
+    assert "GIVEN" in said
+    assert "MY_SECRET" not in said
+    assert "OTHER" not in said
+
+
+@needs_sdk
+def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, hermetic, sdk) -> None:
+    entry = server(hermetic)
+    entry["args"].append("--key=sk-ant-api03-" + "Ab1Cd2Ef3Gh4" * 8)
+    configured(near=entry)
+    found = capdisc("index", "--ask-servers", "--json").json["findings"]
+    assert "hard-coded-secret" in {each["code"] for each in found}
+
+
+@needs_sdk
+def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic, sdk) -> None:
+    configured(near=server(hermetic, API_TOKEN="sk-very-secret-value-0123456789"))
+    capdisc("index", "--ask-servers")
+    assert capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["run"]["mcp"]["env"] == ["API_TOKEN"]
+    home = Path(os.environ["HOME"])
+    texts = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert texts
+    assert not any(b"sk-very-secret" in text for text in texts)
+
+
+@needs_sdk
+def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(capdisc, configured, hermetic, sdk) -> None:
+    configured(near=server(hermetic), far=server(hermetic, TOOL_NAME="distant"))
+    capdisc("index", "--ask-servers")
+    configured(near={"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}, far=server(hermetic))
+    done = capdisc("index", "--ask-servers")
+    assert "the server near could not be asked" in done.err
+    assert "its list from less than a minute ago stays" in done.err
+    found = {each["id"] for each in capdisc("list", "--json").json["capabilities"]}
+    assert found == {"tool:near.first", "tool:near.second", "tool:far.first", "tool:far.second"}
+
+
+@needs_sdk
+def test_a_server_that_says_nothing_is_given_up(hermetic, sdk) -> None:
+    from capdisc_indexer.errors import InputError
+    from capdisc_indexer.running.listing import listed
+    from capdisc_indexer.sources.server_config import Server
+
+    began = time.monotonic()
+    silent = Server(name="mute", command=sys.executable, args=("-c", "import time; time.sleep(60)"), env={})
+    with pytest.raises(InputError, match="no answer within"):
+        listed(silent, os.environ, hermetic, seconds=0.5)
+    assert time.monotonic() - began < 30
+
+
+@needs_sdk
+def test_a_workspace_cannot_say_ask_for_its_user(capdisc, configured, hermetic, sdk) -> None:
+    configured("ask = true\n", near=server(hermetic))
+    done = capdisc("index")
+    assert "ask = true counts in your own configuration only" in done.err
+    assert "was not asked" in done.err
+
+
+@needs_sdk
+def test_the_user_s_own_configuration_can_say_ask(capdisc, configured, hermetic, sdk) -> None:
+    path = configured(near=server(hermetic))
+    (hermetic / "capdisc.toml").unlink()
+    user = Path(os.environ["HOME"]) / ".config" / "capdisc" / "config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(f'[[source]]\nformat = "mcp-servers"\npath = "{path}"\nask = true\n')
+    assert capdisc("index").code == 0
+    assert capdisc("list", "--json").json["capabilities"][0]["id"] == "tool:near.first"
+
+
+def test_without_the_extra_the_hint_names_it(capdisc, configured, hermetic, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    configured(near=server(hermetic))
+    assert "pip install 'capdisc[mcp]'" in capdisc("index", "--ask-servers").err
+
+
+def test_a_server_over_the_network_is_not_asked(capdisc, configured) -> None:
+    configured(near={"url": "https://mcp.example/sse"})
+    found = capdisc("index", "--json").json["findings"]
+    assert [(each["code"], each["severity"]) for each in found] == [("server-unasked", "info")]
+
+
+def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic, sdk) -> None:
+    configured(near=server(hermetic, TOKEN="${NOT_SET_HERE}"))
+    assert "refers to what is not set here: TOKEN" in capdisc("index", "--ask-servers").err

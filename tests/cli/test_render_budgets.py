@@ -1,0 +1,343 @@
+"""How much `capdisc render` prints, and whose tokens count."""
+
+import json
+import sys
+import types
+
+import pytest
+
+from capdisc_indexer.engines import token_count
+
+COUNT = token_count()
+QUERY = "send the customer an invoice as a PDF"
+
+
+def tiers(made) -> dict:
+    return {tier["level"]: tier for tier in json.loads(made.out)["tiers"]}
+
+
+def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
+    """S129, S134: options named by tier; what one tier does not use, the next may."""
+    made = tiers(capdisc("render", QUERY, "--json", "--tier-budget", "0=80,1=90,2=150"))
+    assert 0 < made[0]["tokens"] <= 80
+    assert 0 < made[1]["tokens"] <= 90
+    assert 0 < made[2]["tokens"] <= 150
+    assert len(made[1]["blocks"]) == 5
+    assert made[1]["cut"]
+
+
+def test_how_many_of_each_can_be_chosen(capdisc, small) -> None:
+    """S134."""
+    made = tiers(capdisc("render", QUERY, "--json", "--tier-top", "1=7,2=1", "--budget", "6000"))
+    assert [len(made[level]["blocks"]) for level in (1, 2)] == [7, 1]
+
+
+@pytest.mark.parametrize("text", ["3=5", "1", "1=", "1=x", "1=-4", "=5", "1=1e3"])
+def test_a_budget_that_cannot_be_read_is_a_mistake(capdisc, small, text) -> None:
+    made = capdisc("render", QUERY, "--tier-budget", text)
+    assert (made.code, made.out) == (2, "")
+    assert "--tier-budget" in made.err
+
+
+def test_a_tier_without_a_budget_is_not_printed_and_one_too_small_is_named(capdisc, small) -> None:
+    assert "Available" not in capdisc("render", QUERY, "--tier-budget", "0=0").out
+    made = capdisc("render", QUERY, "--tier-budget", "0=4")
+    assert made.code == 2
+    assert "a budget of 4 tokens for tier 0 is too small" in made.err
+
+
+def test_what_was_shortened_or_left_out_is_said_on_stderr_and_in_json(capdisc, small) -> None:
+    made = capdisc("render", QUERY, "--json", "--tier-budget", "1=30,2=60")
+    found = tiers(made)
+    assert found[1]["cut"] or found[1]["left_out"]
+    assert found[2]["cut"] == ["tool:send-invoice"]
+    assert "notice: tier 1: " in made.err
+    assert "notice: tier 2: " in made.err
+
+
+def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
+    """S134, S139."""
+    for budget in range(60, 700, 40):
+        made = capdisc("render", QUERY, "--tier", "1,2", "--budget", str(budget))
+        assert "Relevant capabilities:" in made.out
+        if "Detailed" not in made.out:
+            assert "tier 2: left out to fit" in made.err
+
+
+def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(capdisc, hermetic, write_skill, monkeypatch) -> None:
+    """S139: a body of 9,000 characters; tier 2 is not empty and within 2,000 tokens, the next one is still tried."""
+    body = "\n".join(f"## Part {n}\n\n" + "Fold the paper once more along the line.\n" * 18 for n in range(12))
+    write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
+    write_skill(hermetic / "skills", "boats", "Folds paper boats. Use when asked.")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "skills")
+    made = capdisc("render", "fold paper cranes", "--tier", "2", "--tier-budget", "2=1500")
+    assert len(body) > 9000
+    assert 0 < COUNT(made.out) <= 1500
+    before, after = made.out.split("[cut to fit the budget: capdisc show skill:cranes]\n")
+    assert before.rstrip("\n").endswith("Fold the paper once more along the line.")
+    assert after.count("# Boats") == 1
+    last = before.rstrip("\n").split("## Part")[-1]
+    assert last.count("Fold") == 18
+
+
+def test_one_endless_line_is_cut_at_a_word(capdisc, hermetic, write_skill, monkeypatch) -> None:
+    write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", "paper crane " * 4000)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "skills")
+    made = capdisc("render", "fold paper cranes", "--tier", "2", "--budget", "600")
+    assert 500 < COUNT(made.out) <= 600
+    assert "…\n[cut to fit the budget" in made.out
+
+
+def test_levels_of_detail(capdisc, small) -> None:
+    """S128, S320: a name, a line, or all of it."""
+    made = {detail: capdisc("render", QUERY, "--detail", detail).out for detail in ("name", "summary", "full")}
+    assert made["name"].splitlines()[1] == "- tool:send-invoice"
+    assert made["summary"] == capdisc("render", QUERY, "--tier", "1").out
+    assert made["full"] == capdisc("render", QUERY, "--tier", "2").out
+    assert len({*made.values()}) == 3
+    assert capdisc("render", QUERY, "--detail", "name", "--tier", "1").code == 2
+
+
+def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, hermetic, monkeypatch) -> None:
+    """S127: 300 capabilities in 100 categories."""
+    lines = [
+        json.dumps(
+            {"name": f"tool-{n}", "kind": "tool", "description": f"Does {n}.", "category": f"category-{n % 100}"}
+        )
+        for n in range(300)
+    ]
+    (hermetic / "caps").mkdir()
+    (hermetic / "caps" / "capabilities.jsonl").write_text("\n".join(lines))
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    out = capdisc("render", "--tier", "0").out
+    assert COUNT(out) <= 200
+    assert " more categories" in out
+
+
+def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
+    """S131, S133, S147: three blocks; filters count, and leave no trace."""
+    whole = capdisc("render", "--tier", "0").out
+    skills = capdisc("render", "--tier", "0", "--kind", "skill").out
+    assert "clean-csv" in skills
+    assert "send-invoice" not in skills
+    assert "clean-csv" not in capdisc("render", "--tier", "0", "--exclude", "skill:clean-csv").out
+    assert capdisc("render", "--tier", "0").out == whole
+    blocks = [line[2:].partition(" /")[0] for line in capdisc("render", "--by-kind").out.splitlines()[1:-1]]
+    assert list(dict.fromkeys(blocks)) == ["skills", "tools", "extensions", "others"]
+    assert blocks == sorted(blocks, key=["skills", "tools", "extensions", "others"].index)
+
+
+@pytest.mark.parametrize(("hint", "said"), [("cli", "capdisc search"), ("tool", "call tool_search"), ("none", "")])
+@pytest.mark.parametrize("form", ["text", "markdown", "xml"])
+def test_the_overview_says_how_to_have_more(capdisc, small, hint, said, form) -> None:
+    """S132."""
+    out = capdisc("render", "--format", form, "--hint", hint).out
+    assert said in out
+    assert ("More: " in out) is bool(said)
+
+
+def test_hints_of_use_are_shown_where_they_are_wanted_and_always_in_full(capdisc, small) -> None:
+    """S278."""
+    argv = ("render", "post a message to the team in slack")
+    assert "Hint: Prefer a thread" not in capdisc(*argv, "--tier", "1").out
+    assert "Hint: Prefer a thread" in capdisc(*argv, "--tier", "1", "--hints").out
+    assert "When to use: Prefer a thread" in capdisc(*argv, "--tier", "2").out
+
+
+def test_what_is_missing_is_named_and_setting_it_is_enough(capdisc, small, monkeypatch, tmp_path) -> None:
+    """S137, S156: by name, never by value, without another build."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    argv = ("render", QUERY, "--tier", "1,2")
+    out = capdisc(*argv).out
+    assert "Ask before use. [missing: BILLING_API_KEY]\n" in out
+    assert "[missing: weasyprint]\n# Render PDF" in out
+    assert "send-invoice" not in capdisc(*argv, "--available").out
+    monkeypatch.setenv("BILLING_API_KEY", "s3cr3t")
+    out = capdisc(*argv).out
+    assert "BILLING_API_KEY]" not in out
+    assert "s3cr3t" not in out
+    assert "[missing: weasyprint]" in out
+
+
+def test_what_is_asked_before_use_says_so_however_short_it_is(capdisc, small) -> None:
+    """S281."""
+    out = capdisc("render", QUERY, "--tier", "1", "--budget", "110").out
+    assert "…" in out
+    assert "Ask before use." in out
+
+
+def test_risky_ones_can_be_left_out(capdisc, small) -> None:
+    assert "tool:send-invoice" not in capdisc("render", QUERY, "--max-risk", "medium").out
+
+
+def test_a_render_in_which_something_is_missing_loads_no_tokenizer(process, small) -> None:
+    import subprocess
+
+    script = (
+        f"import sys; from capdisc import app; code = app.run(['render', {QUERY!r}, '--hint', 'tool']);"
+        "sys.exit(code or int('rs_bpe' in sys.modules or 'toktok' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "[missing: BILLING_API_KEY]" in done.stdout
+
+
+def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
+    """S143, S144: by the tokenizer that is named, of the text that the tiers make."""
+    made = json.loads(capdisc("render", QUERY, "--json", "--budget", "2500").out)
+    estimate = made["tokenEstimate"]
+    assert set(estimate) == {"tier0", "tier1", "tier2", "total"}
+    assert estimate["total"] == sum(value for key, value in estimate.items() if key != "total") == made["tokens"]
+    parts = [COUNT("".join(f"{block['text']}\n" for block in tier["blocks"])) for tier in made["tiers"]]
+    assert all(0 <= tier["tokens"] - tokens < 25 for tier, tokens in zip(made["tiers"], parts, strict=True))
+
+
+def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> None:
+    """S10, S11, S124, S216: static_tokens is what `list --cost` says, and the text can be counted."""
+    made = json.loads(capdisc("render", QUERY, "--json", "--style", "tools").out)
+    assert made["static_tokens"] == capdisc("list", "--cost", "--json").json["total"]
+    assert made["tokens"] == COUNT(made["prompt"])
+    assert made["savings_percent"] == round((1 - made["tokens"] / made["static_tokens"]) * 100)
+
+
+def test_characters_can_stand_for_tokens(capdisc, small) -> None:
+    """S143: four characters a token, and a notice of what that is worth."""
+    made = capdisc("render", QUERY, "--tokenizer", "chars4", "--budget", "500")
+    assert 400 < len(made.out) / 4 <= 500
+    assert "four characters are taken for one token" in made.err
+    assert json.loads(capdisc("render", QUERY, "--tokenizer", "chars4", "--json").out)["tokenizer"] == "chars4"
+
+
+def test_claude_is_estimated_with_room_to_spare_and_the_estimate_says_so(capdisc, small, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctok", None)
+    made = capdisc("render", QUERY, "--tokenizer", "claude", "--budget", "900")
+    assert 350 < COUNT(made.out) <= 450
+    assert "estimated as 2 × o200k_base" in made.err
+    monkeypatch.setenv("CAPDISC_TOKENIZER", "claude")
+    assert json.loads(capdisc("render", QUERY, "--json").out)["tokenizer"] == "claude (estimate: 2 × o200k_base)"
+
+
+def test_claude_is_counted_where_the_extra_is_installed(capdisc, small, monkeypatch) -> None:
+    """A stand-in for the package, which Python 3.11 does not have: a frame of seven tokens, and one for each word."""
+    fake = types.ModuleType("ctok")
+    fake.token_count = lambda text, family: 7 + len(text.split())
+    monkeypatch.setitem(sys.modules, "ctok", fake)
+    made = capdisc("render", QUERY, "--tokenizer", "claude", "--budget", "300")
+    assert 200 < len(made.out.split()) <= 300
+    assert "estimate" not in made.err
+
+
+def test_a_tokenizer_that_there_is_not(capdisc, small) -> None:
+    made = capdisc("render", QUERY, "--tokenizer", "gpt2")
+    assert (made.code, made.out) == (2, "")
+    assert "o200k, claude, chars4" in made.err
+
+
+def test_all_is_printed_where_it_is_small_beside_the_context(capdisc, small) -> None:
+    """S90, S321: and which it was is said, on stderr and in JSON."""
+    part = capdisc("render", QUERY, "--auto", "--context-size", "40000")
+    assert part.out == capdisc("render", QUERY).out
+    assert "40,000" not in part.out
+    assert "4,000 are allowed: a part is printed" in part.err
+    whole = capdisc("render", QUERY, "--auto", "--context-size", "200000")
+    ids = capdisc("list", "--ids").out.split()
+    assert all(f">>> {identifier} [" in whole.out for identifier in ids)
+    assert "20,000 are allowed: all is printed" in whole.err
+    assert capdisc("render", QUERY, "--auto", "--json").json["disclosure"] == "static"
+    assert capdisc("render", QUERY, "--auto", "--threshold-pct", "1", "--json").json["disclosure"] == "progressive"
+
+
+def test_only_what_is_relevant_enough(capdisc, small) -> None:
+    """S138, S241: and what that requires, however relevant it is by itself."""
+    argv = ("render", "send the customer an invoice", "--tier", "1")
+    assert "skill:write-newsletter" in capdisc(*argv).out
+    kept = capdisc(*argv, "--min-relevance", "0.9").out
+    assert "skill:write-newsletter" not in kept
+    assert "- tool:send-invoice" in kept
+    assert "- tool:render-pdf" in kept
+
+
+def test_when_nothing_fits(capdisc, small) -> None:
+    """S200: the overview, a line for every capability as far as they fit, or an error and nothing."""
+    argv = ("render", "frobnicate the quuxly zorbleflux", "--on-empty")
+    assert capdisc(*argv, "none").out == capdisc("render").out
+    every = capdisc(*argv, "all")
+    assert "- tool:send-invoice" in every.out
+    assert "- skill:clean-csv" in every.out
+    assert "printed every capability" in every.err
+    nothing = capdisc(*argv, "error")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "zorbleflux" in nothing.err
+    assert capdisc(*argv, "perhaps").code == 2
+
+
+def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic, monkeypatch) -> None:
+    """S146."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "empty").mkdir()
+    capdisc("index", "empty")
+    made = capdisc("render", "merge PDF files")
+    assert (made.code, made.out) == (4, "")
+    assert "no capabilities are indexed" in made.err
+    assert "capdisc index PATH" in made.err
+
+
+def test_where_the_time_went(capdisc, small) -> None:
+    """S145: by stage, in milliseconds; the parts are not more than the whole."""
+    made = json.loads(capdisc("render", QUERY, "--json", "--diagnostics").out)["diagnostics"]
+    assert {"queryTimeMs", "embeddingTimeMs", "graphTraversalTimeMs", "candidatesScanned"} < set(made)
+    assert made["embeddingTimeMs"] <= made["rankingTimeMs"] <= made["queryTimeMs"] + 0.01
+    assert made["graphTraversalTimeMs"] <= made["queryTimeMs"] + 0.01
+    assert made["capabilitiesRetrieved"] <= made["candidatesScanned"]
+    assert "queryTimeMs" in capdisc("render", QUERY, "--diagnostics").err
+
+
+def test_a_good_query_has_another_confidence_than_a_hopeless_one(capdisc, small) -> None:
+    """S233, S317, S318: with what was found, where it comes from, how, and what no capability mentions."""
+    good, bad = (capdisc("render", query, "--json").json for query in (QUERY, "frobnicate the zorbleflux"))
+    assert good["confidence"] > 0.7 > bad["confidence"]
+    first = good["tiers"][1]["blocks"][0]
+    assert (first["id"], first["source"], first["relevance"] > 0.9) == (
+        "tool:send-invoice",
+        "send-invoice/CAPABILITY.yaml",
+        True,
+    )
+    assert good["mode"] == "hybrid"
+    assert "zorbleflux" in bad["unmatched"]
+    assert "answer" not in good
+
+
+def test_show_keeps_a_limit_too(capdisc, small) -> None:
+    """S126."""
+    made = capdisc("show", "tool:send-invoice", "--max-tokens", "120")
+    assert 60 < COUNT(made.out) <= 120
+    assert made.out.endswith("[cut to fit the budget]\n")
+    assert "cut to 120 tokens" in made.err
+    whole = capdisc("show", "tool:send-invoice")
+    assert capdisc("show", "tool:send-invoice", "--max-tokens", "9000").out == whole.out
+    assert capdisc("show", "tool:send-invoice", "--max-tokens", "3").code == 2
+    assert capdisc("show", "tool:send-invoice", "--max-tokens", "30", "--json").code == 2
+
+
+def test_who_costs_how_much_and_without_whom_it_is_less(capdisc, small) -> None:
+    """S319: budgets by tier, exclusion, and a list of what each would cost, the dearest first."""
+    costs = [each["tokens"] for each in capdisc("list", "--cost", "--json").json["each"]]
+    assert costs == sorted(costs, reverse=True)
+    with_all, without = (
+        capdisc("render", "--auto", "--json", *extra).json["static_tokens"]
+        for extra in ((), ("--exclude", "clean-csv"))
+    )
+    assert without < with_all == sum(costs)
+
+
+def test_the_parts_can_be_used_without_the_command_line(small) -> None:
+    """S130: index, graph, assembler, encoders, scanner and tools are modules of their own."""
+    import subprocess
+
+    parts = "index graph tiers encoders sources.scan tools render discover build"
+    code = "; ".join(f"import capdisc_indexer.{part}" for part in parts.split())
+    code += "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

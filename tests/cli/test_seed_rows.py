@@ -1,0 +1,147 @@
+"""Rows of the list of needs that no other test shows: each on the smallest catalogue that can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+Index = Callable[..., None]
+
+CRANES = (
+    {"name": "crane", "description": "Lifts loads at a building site."},
+    {"name": "lifter", "description": "Moves a crane onto a truck."},
+    {"name": "stove", "description": "Heats a pan in the kitchen.", "phrases": ["I am hungry for dumplings"]},
+)
+
+
+@pytest.fixture
+def indexed(capdisc, hermetic, monkeypatch) -> Index:
+    """Index tools that are given as mappings, and a skill if its front matter is."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+
+    def make(*tools: dict, skill: str = "") -> None:
+        folder = hermetic / "caps" / "folded"
+        folder.mkdir(parents=True)
+        if tools:
+            given = [{"kind": "tool", **one} for one in tools]
+            (folder.parent / "CAPABILITY.yaml").write_text(yaml.safe_dump({"capabilities": given}))
+        if skill:
+            (folder / "SKILL.md").write_text(f"---\nname: folded\ndescription: Folds paper.\n{skill}---\n\nFold it.\n")
+        assert capdisc("index", "caps", "--quiet").code == 0
+
+    return make
+
+
+def test_what_a_client_adds_to_a_skill_is_shown_and_nothing_more(capdisc, indexed) -> None:
+    """S66: how a client runs it is the client's; capdisc starts no agent."""
+    indexed(skill="context: fork\nagent: Explore\nmodel: small\n")
+    extra = capdisc("show", "folded", "--json").json["capabilities"][0]["extra"]
+    assert extra == {"context": "fork", "agent": "Explore", "model": "small"}
+
+
+def test_a_name_may_be_said_with_its_category(capdisc, indexed) -> None:
+    """S67."""
+    indexed(skill="category: paper craft\n")
+    assert "Id: skill:folded" in capdisc("show", "paper craft/folded").out
+    assert capdisc("show", "metal/folded").code == 2
+
+
+def test_skills_alone_at_most_so_many_and_none_where_nothing_fits(capdisc, small) -> None:
+    """S68, S256: what is too far away is measured, so that `search` has no threshold to set; `render` has one."""
+    asked = ("search", "turn a document into another language", "--kind", "skill", "-k", "3")
+    heads = capdisc(*asked, "--json").json["hits"]
+    assert 0 < len(heads) <= 3
+    assert {head["kind"] for head in heads} == {"skill"}
+    assert "relevance" in capdisc(*asked, "--explain").out
+    nothing = capdisc("search", "frobnicate the quuxly zorbleflux", "--kind", "skill", "--json")
+    assert (nothing.code, nothing.json["hits"], nothing.json["confidence"]) == (1, [], 0)
+
+
+def test_words_that_nothing_knows_take_confidence_away(capdisc, small) -> None:
+    """S254: none where all are unknown; the same words beside unknown ones are worth less than alone."""
+    asked = ("merge PDF files", "merge quuxly zorbleflux", "frobnicate quuxly zorbleflux")
+    sure = [capdisc("search", text, "--json").json["confidence"] for text in asked]
+    assert sure[0] > sure[1] > sure[2] == 0
+
+
+def test_what_is_encoded_is_what_it_does_and_never_what_it_needs_to_know(capdisc, indexed) -> None:
+    """S170, S172, S266: each phrase by itself; parameters by name, whatever the kind; no secret and no body."""
+    schema = {"type": "object", "properties": {"paperSize": {"type": "string", "description": "A4 or letter."}}}
+    tool = {"name": "fold-it", "description": "Folds.", "category": "craft", "tags": ["paper"], "phrases": ["a crane"]}
+    indexed({**tool, "requiredSecrets": ["FOLD_KEY"], "skillContent": "Long steps.", "inputSchema": schema})
+    assert capdisc("show", "fold-it", "--embedding-text").out.splitlines() == [
+        "fold it: Folds. craft paper paper Size",
+        "a crane",
+    ]
+
+
+def test_a_word_of_the_name_counts_more_than_one_of_the_description(capdisc, indexed) -> None:
+    """S257: there is no weight to set for each field."""
+    indexed(*CRANES)
+    assert capdisc("search", "crane", "--mode", "lexical", "--ids").out.split() == ["tool:crane", "tool:lifter"]
+
+
+def test_words_alone_need_no_model(capdisc, indexed, monkeypatch) -> None:
+    """S264: there may be none, and nobody is told."""
+    indexed(*CRANES)
+    monkeypatch.setenv("CAPDISC_ENCODER", "/no/such/model")
+    found = capdisc("search", "crane", "--mode", "lexical", "--json")
+    assert (found.err, found.json["degraded"], found.json["hits"][0]["id"]) == ("", [], "tool:crane")
+
+
+def test_a_phrase_finds_its_capability_and_is_not_printed(capdisc, indexed) -> None:
+    """S277, S322: other words for it stand in `phrases`; there is no file of synonyms."""
+    indexed(*CRANES)
+    assert capdisc("search", "hungry for dumplings", "--ids").out.split()[0] == "tool:stove"
+    shown = capdisc("render", "hungry for dumplings").out
+    assert "tool:stove" in shown
+    assert "dumplings" not in shown
+
+
+def test_a_need_that_nothing_meets_is_answered_by_nothing(capdisc, indexed) -> None:
+    """S200, S316: in `render`, `--on-empty all` asks for everything instead."""
+    indexed(*CRANES)
+    found = capdisc("search", "send gmail", "--json")
+    assert (found.code, found.json["hits"], found.json["unmatched"]) == (1, [], ["send", "gmail"])
+    assert "crane" not in capdisc("tools", "send gmail").out
+
+
+def test_an_option_wins_over_the_environment_and_that_over_a_file(capdisc, small, hermetic, monkeypatch) -> None:
+    """S191, S201."""
+    (hermetic / "capdisc.toml").write_text("limit = 1\n")
+    asked = ("search", "merge PDF files", "--ids")
+    counts = [len(capdisc(*asked).out.split())]
+    monkeypatch.setenv("CAPDISC_LIMIT", "2")
+    counts += [len(capdisc(*asked).out.split()), len(capdisc(*asked, "-k", "3").out.split())]
+    assert counts == [1, 2, 3]
+
+
+def test_more_is_looked_at_than_is_shown(capdisc, office) -> None:
+    """S188: a hundred by words and a hundred by vectors, whatever the limit."""
+    found = capdisc("render", "plan the week", "--json", "--tier-top", "1=1", "--diagnostics").json
+    assert found["diagnostics"]["candidatesScanned"] >= 50
+
+
+def test_numbers_of_the_index_and_of_its_relations(capdisc, small) -> None:
+    """S207: the first by `status`, the others by `graph --stats`."""
+    held, drawn = capdisc("status", "--json").json, capdisc("graph", "--stats", "--json").json
+    assert held["capabilities"] == drawn["capabilities"] == 34
+    assert held["generation"] >= 1
+    assert drawn["edges"] > 0
+
+
+def test_without_the_graph_nothing_comes_along(capdisc, small) -> None:
+    """S187."""
+    found = capdisc("search", "send the customer an invoice", "--mode", "no-graph", "--json").json["hits"]
+    assert not any(hit.get("via") for hit in found)
+
+
+def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
+    """S153: with the category `general` where none is named, whatever the kind."""
+    kinds = "tool skill extension channel voice productivity emergent-tool database table api operation document term"
+    indexed(*({"kind": kind, "name": f"some-{kind}", "description": f"Is a {kind}."} for kind in kinds.split()))
+    listed = capdisc("list", "--json").json["capabilities"]
+    assert {each["kind"] for each in listed} == set(kinds.split())
+    assert {each["category"] for each in listed} == {"general"}

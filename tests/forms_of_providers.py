@@ -1,0 +1,133 @@
+"""JSON schemas of what each provider takes as a list of functions, from their public documentation."""
+
+_NAME = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
+_PARAMETERS = {
+    "type": "object",
+    "required": ["type", "properties"],
+    "properties": {"type": {"const": "object"}, "properties": {"type": "object"}},
+    # None of them takes a choice at the root.
+    "not": {"anyOf": [{"required": [word]} for word in ("anyOf", "oneOf", "allOf", "not", "enum", "$ref")]},
+}
+_FUNCTION = {
+    "name": _NAME,
+    "description": {"type": "string", "maxLength": 1024},
+    "parameters": _PARAMETERS,
+    "strict": {"const": False},
+}
+
+_GEMINI = {
+    "type": "object",
+    "required": ["type"],
+    "additionalProperties": False,
+    "properties": {
+        "type": {"enum": ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"]},
+        "format": {"enum": ["date-time", "float", "double", "int32", "int64"]},
+        "description": {"type": "string"},
+        "nullable": {"type": "boolean"},
+        "enum": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+        "properties": {"type": "object", "minProperties": 1, "additionalProperties": {"$ref": "#/$defs/schema"}},
+        "required": {"type": "array", "items": {"type": "string"}},
+        "items": {"$ref": "#/$defs/schema"},
+        "minItems": {}, "maxItems": {}, "minLength": {}, "maxLength": {}, "pattern": {"type": "string"},
+        "minimum": {"type": "number"}, "maximum": {"type": "number"}, "minProperties": {}, "maxProperties": {},
+    },
+    "allOf": [
+        {"if": {"properties": {"type": {"const": "ARRAY"}}}, "then": {"required": ["items"]}},
+        {"if": {"required": ["enum"]}, "then": {"properties": {"type": {"const": "STRING"}}}},
+    ],
+}  # fmt: skip
+
+FORMS = {
+    "json": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["name", "id", "kind", "description", "input_schema", "available"],
+            "properties": {
+                "name": _NAME, "id": {"type": "string"}, "kind": {"type": "string"}, "description": {"type": "string"},
+                "input_schema": _PARAMETERS, "available": {"type": "boolean"},
+            },
+        },
+    },
+    "openai": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["type", "function"],
+            "properties": {
+                "type": {"const": "function"},
+                "function": {
+                    "type": "object", "additionalProperties": False, "required": ["name", "description", "parameters"],
+                    "properties": _FUNCTION,
+                },
+            },
+        },
+    },
+    "openai-responses": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["type", "name", "parameters", "strict"],
+            "properties": {"type": {"const": "function"}, **_FUNCTION},
+        },
+    },
+    "anthropic": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["name", "description", "input_schema"],
+            "properties": {"name": _NAME, "description": {"type": "string"}, "input_schema": _PARAMETERS},
+        },
+    },
+    "gemini": {
+        "type": "array",
+        "maxItems": 1,
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["functionDeclarations"],
+            "properties": {
+                "functionDeclarations": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["name", "description"],
+                        "properties": {
+                            "name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_-]{0,63}$"},
+                            "description": {"type": "string"},
+                            "parameters": {"allOf": [{"$ref": "#/$defs/schema"}, {"required": ["properties"]}]},
+                        },
+                    },
+                }
+            },
+        },
+        "$defs": {"schema": _GEMINI},
+    },
+    "mcp": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["tools"],
+        "properties": {
+            "tools": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["name", "description", "inputSchema"],
+                    "properties": {
+                        "name": {"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,128}$"},
+                        "title": {"type": "string"},
+                        "description": {"type": "string"},
+                        "inputSchema": _PARAMETERS,
+                        "annotations": {"type": "object", "additionalProperties": {"type": "boolean"}},
+                    },
+                },
+            }
+        },
+    },
+}  # fmt: skip

@@ -1,0 +1,93 @@
+"""What is asked before a call is made, and what a yes holds for."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.running import consent
+from capdisc_indexer.running.prepare import prepare
+from capdisc_indexer.running.values import Place
+
+RUN = {"command": ["cat", "scripts/go.txt"]}
+
+
+def _reasons(descriptor, is_known=True):
+    return consent.reasons(descriptor, _call(descriptor), is_known)
+
+
+def _call(descriptor, arguments=None):
+    place = Place(environ={"PATH": os.environ["PATH"], "KEY": "x"}, cwd=Path("/"))
+    return prepare(descriptor, arguments or {}, place)
+
+
+def test_what_only_reads_and_is_known_is_not_asked_about(described) -> None:
+    assert _reasons(described(run=RUN, risk="low")) == ()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"has_side_effects": True}, {"confirm": True}, {"risk": "medium"}, {"risk": "high"}, {"risk": "critical"}],
+)
+def test_side_effects_risk_and_the_manifests_wish_are_asked_about_each_time(described, fields) -> None:
+    """S280, S281."""
+    assert len(_reasons(described(run=RUN, **fields))) == 1
+
+
+@pytest.mark.parametrize(("method", "count"), [("GET", 0), ("HEAD", 0), ("POST", 1), ("DELETE", 1), ("PATCH", 1)])
+def test_a_request_that_may_change_something_is_asked_about(described, method: str, count: int) -> None:
+    http = {"http": {"method": method, "url": "https://a.example.com/"}}
+    assert len(_reasons(described(run=http))) == count
+
+
+def test_the_first_time_is_always_asked_about(described) -> None:
+    assert _reasons(described(run=RUN, risk="low"), is_known=False) == ("it has not been run before as it is now",)
+
+
+def test_a_yes_holds_for_other_arguments_and_for_nothing_else(described) -> None:
+    run = {"command": ["cat", "scripts/go.txt", "{a}"]}
+    one = described(run=run)
+    script = Path(one.source.path).parent / "scripts" / "go.txt"
+    script.parent.mkdir()
+    script.write_text("one")
+    first = consent.fingerprint(one, _call(one, {"a": "1"}))
+    assert consent.fingerprint(one, _call(one, {"a": "2"})) == first
+    changed = [
+        replace(one, run={"command": ["cat", "scripts/go.txt", "-n", "{a}"]}),
+        replace(one, id="tool:other"),
+        replace(one, secrets=("KEY",)),
+        replace(one, risk="low"),
+        replace(one, source=replace(one.source, path=str(script))),
+    ]
+    prints = {consent.fingerprint(each, _call(each)) for each in changed}
+    assert len(prints | {first}) == 6
+    script.write_text("two")
+    assert consent.fingerprint(one, _call(one)) not in prints | {first}
+
+
+def test_a_yes_is_kept_for_its_owner_alone(tmp_path) -> None:
+    state = tmp_path / "state"
+    assert not consent.is_approved(state, "a")
+    consent.approve(state, "a", "tool:a")
+    consent.approve(state, "b", "tool:b")
+    assert consent.is_approved(state, "a")
+    assert consent.is_approved(state, "b")
+    assert not consent.is_approved(state, "c")
+    assert (state / "running" / "approved.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"approved": 3}', "[" * 100_000, '{"approved": {"a": '])
+def test_a_damaged_file_of_yeses_is_said_and_trusted_in_nothing(tmp_path, text: str) -> None:
+    consent.approve(tmp_path, "a", "tool:a")
+    (tmp_path / "running" / "approved.json").write_text(text)
+    with pytest.raises(InputError):
+        consent.is_approved(tmp_path, "a")
+
+
+def test_yeses_that_others_could_have_written_are_not_trusted(tmp_path) -> None:
+    consent.approve(tmp_path, "a", "tool:a")
+    (tmp_path / "running").chmod(0o777)
+    with pytest.raises(InputError, match="others may write"):
+        consent.is_approved(tmp_path, "a")

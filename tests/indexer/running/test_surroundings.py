@@ -1,0 +1,52 @@
+"""What a program gets to know of the environment, and what of it does not come back."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.running.execute import execute
+from capdisc_indexer.running.surroundings import check_usable, environment, redacted
+from capdisc_indexer.running.values import CommandCall, Limits
+
+SECRET = 'p"ä/ss wört'
+
+
+def test_a_program_gets_path_home_language_and_what_it_declared() -> None:
+    environ = {"PATH": "/bin:.:rel:/usr/bin", "HOME": "/h", "LANG": "de", "OTHER": "x", "LD_PRELOAD": "y", "KEY": "k"}
+    assert environment(environ, ["KEY"]) == {"PATH": "/bin:/usr/bin", "HOME": "/h", "LANG": "de", "KEY": "k"}
+
+
+def test_all_secrets_that_are_missing_are_named() -> None:
+    with pytest.raises(InputError, match="A, B"):
+        environment({"PATH": "/bin", "B": "", "C": "x"}, ["A", "B", "C"])
+
+
+@pytest.mark.parametrize(
+    "written", [SECRET, 'p\\"ä/ss wört', 'p\\"\\u00e4/ss w\\u00f6rt', "p%22%C3%A4%2Fss%20w%C3%B6rt"]
+)
+def test_a_secret_is_replaced_however_it_is_written(written: str) -> None:
+    assert redacted(f"a {written} b".encode(), {"KEY": SECRET}) == b"a <secret KEY> b"
+
+
+def test_a_value_too_short_to_be_a_secret_is_left() -> None:
+    assert redacted(b"no 12345", {"KEY": "12345"}) == b"no 12345"
+
+
+def test_what_a_program_prints_of_its_secret_is_replaced() -> None:
+    code = "import os, sys; print(os.environ['KEY']); print(os.environ['KEY'], file=sys.stderr)"
+    call = CommandCall(argv=(sys.executable, "-c", code), cwd=Path("/"), environment=("KEY",))
+    outcome = execute(call, {"PATH": "/bin", "KEY": "secret-value-1"}, Limits())
+    assert (outcome.stdout, outcome.stderr) == (b"<secret KEY>\n", b"<secret KEY>\n")
+
+
+def test_what_is_switched_off_or_lacks_a_program_is_not_run(described) -> None:
+    one = described(available=False)
+    with pytest.raises(InputError, match="switched off"):
+        check_usable(one, {"PATH": "/bin"})
+
+
+def test_missing_programs_are_named(described) -> None:
+    with pytest.raises(InputError, match="no-such-1, no-such-2"):
+        check_usable(described(bins=("sh", "no-such-1", "no-such-2")), {"PATH": "/bin:/usr/bin"})

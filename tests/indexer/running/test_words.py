@@ -1,0 +1,74 @@
+"""Arguments in the words of a command."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.running.words import argv
+
+HOSTILE = "; rm -rf / $(id) `id` | cat > x && '\"\n{path}"
+
+
+def test_a_value_stays_in_its_word_whatever_it_holds() -> None:
+    assert argv(["cp", "{path}", "out-{path}"], {"path": HOSTILE}, ["path"]) == ("cp", HOSTILE, f"out-{HOSTILE}")
+
+
+@given(st.text().filter(lambda text: "\0" not in text and not text.startswith("-")))
+def test_every_text_is_one_word_and_is_not_read_again(text: str) -> None:
+    words = argv(["x", "{a}", "--b={b}"], {"a": text, "b": "{a}"}, ["a", "b"])
+    assert words == ("x", text, "--b={a}")
+
+
+def test_what_is_no_text_is_written_as_json() -> None:
+    values = {"n": 3, "yes": True, "many": [1, "a b"]}
+    words = argv(["x", "{n}", "{yes}", "{many}"], values, values)
+    assert words == ("x", "3", "true", '[1, "a b"]')
+
+
+def test_three_dots_give_each_item_a_word_of_its_own() -> None:
+    assert argv(["x", "--", "{files...}"], {"files": ["a b", "-c"]}, ["files"]) == ("x", "--", "a b", "-c")
+    assert argv(["x", "{files...}"], {"files": []}, ["files"]) == ("x",)
+    assert argv(["x", "{files...}"], {"files": "one"}, ["files"]) == ("x", "one")
+
+
+def test_a_word_without_its_value_is_left_out_and_so_is_a_list_of_words() -> None:
+    command = ["x", ["--width", "{width}"], "{path}", "end"]
+    assert argv(command, {"path": "a"}, ["width", "path"]) == ("x", "a", "end")
+    assert argv(command, {"width": 5, "path": None}, ["width", "path"]) == ("x", "--width", "5", "end")
+
+
+def test_braces_that_are_no_placeholder_stay() -> None:
+    words = argv(["jq", "{name: .x}", "{{print}}", '{"a":{"b":1}}', "{}"], {}, [])
+    assert words == ("jq", "{name: .x}", "{print}", '{"a":{"b":1}}', "{}")
+
+
+@pytest.mark.parametrize("value", ["-rf", "--output=/etc/passwd", "-"])
+def test_a_value_that_the_program_could_take_for_an_option_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="dash") as raised:
+        argv(["rm", "{path}"], {"path": value}, ["path"])
+    assert '"--"' in raised.value.hint
+
+
+def test_a_leading_dash_is_fine_behind_two_dashes_inside_a_word_and_in_a_number() -> None:
+    assert argv(["rm", "--", "{path}"], {"path": "-rf"}, ["path"]) == ("rm", "--", "-rf")
+    assert argv(["rm", "--path={path}"], {"path": "-rf"}, ["path"]) == ("rm", "--path=-rf")
+    assert argv(["add", "{n}"], {"n": -1.5e3}, ["n"]) == ("add", "-1500.0")
+
+
+def test_an_argument_with_a_nul_is_refused() -> None:
+    with pytest.raises(UsageError, match="NUL"):
+        argv(["x", "{a}"], {"a": "a\0b"}, ["a"])
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -l", [], None, [3], [["ls"]], ["{program}"], [""], ["ls", 3], ["ls", ["a", None]], {"a": "b"}]
+)
+def test_a_command_that_is_no_list_of_words_is_refused(command: object) -> None:
+    with pytest.raises(InputError):
+        argv(command, {"program": "ls"}, ["program"])
+
+
+def test_a_placeholder_that_is_no_parameter_is_named() -> None:
+    with pytest.raises(InputError, match=r"\{pat\}, \{x\}"):
+        argv(["cp", "{pat}", "{x}", "{path}"], {"path": "a"}, ["path"])

@@ -1,0 +1,154 @@
+"""Sources that a configuration declares: which files they mean, and what is wrong with a declaration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capdisc_indexer.config import Config, load_config
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.sources.patterns import matcher
+from capdisc_indexer.sources.scan import scan
+from capdisc_indexer.types import DeclaredSource
+
+TOOLS = json.dumps({"tools": [{"name": "go", "description": "Goes."}]})
+
+
+def put(path: Path, text: str = TOOLS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def files(*declared: DeclaredSource, roots: tuple[Path, ...] = ()) -> list[tuple[str, str, str]]:
+    result = scan(roots, declared)
+    assert result.findings == ()
+    return [(Path(file.path).name, file.format, file.name) for file in result.files]
+
+
+def source(format: str, path: Path | str, **more: Any) -> DeclaredSource:
+    return DeclaredSource(format=format, path=str(path), **more)
+
+
+def config(tmp_path: Path, text: str, name: str = "capdisc.toml", user: str = "") -> Config:
+    put(tmp_path / "work" / name, text)
+    user_file = put(tmp_path / "user.toml", user)
+    return load_config(tmp_path / "work", user_file, {}, ":")
+
+
+def test_a_file_is_what_its_declaration_says(tmp_path: Path) -> None:
+    path = put(tmp_path / "any name")
+    assert files(source("mcp", path, name="far")) == [("any name", "mcp", "far")]
+
+
+def test_a_folder_means_its_files_of_that_format(tmp_path: Path) -> None:
+    for name in ("b.json", "a/c.yaml", "a/notes.md", "node_modules/d.json"):
+        put(tmp_path / "apis" / name)
+    assert [name for name, *_ in files(source("openapi", tmp_path / "apis"))] == ["c.yaml", "b.json"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*.json", ["a.json", "b.json"]),
+        ("[ab].json", ["a.json", "b.json"]),
+        ("[!a].json", ["b.json"]),
+        ("?.json", ["a.json", "b.json"]),
+        ("**/*.json", ["a.json", "b.json", "c.json"]),
+        ("in/*.json", ["c.json"]),
+        ("**", ["a.json", "b.json", "c.json"]),
+    ],
+)
+def test_a_pattern_means_the_files_that_fit(tmp_path: Path, pattern: str, expected: list[str]) -> None:
+    for name in ("a.json", "b.json", "in/c.json", "in/d.txt"):
+        put(tmp_path / "apis" / name)
+    assert [name for name, *_ in files(source("mcp", tmp_path / "apis" / pattern))] == expected
+
+
+def test_a_declaration_outdoes_names_and_folders(tmp_path: Path) -> None:
+    put(tmp_path / "a/SKILL.md")
+    put(tmp_path / "a/tools.json")
+    declared = source("functions", tmp_path / "a/tools.json")
+    assert files(declared, roots=(tmp_path,)) == [("SKILL.md", "skill", ""), ("tools.json", "functions", "")]
+
+
+def test_with_named_folders_only_declarations_inside_them_count(tmp_path: Path) -> None:
+    for name in ("in/a.json", "out/b.json"):
+        put(tmp_path / name)
+    declared = source("mcp", tmp_path / "**/*.json", within=(str(tmp_path / "in"),))
+    assert [name for name, *_ in files(declared)] == ["a.json"]
+    gone = source("mcp", tmp_path / "gone", within=(str(tmp_path / "in"),))
+    assert files(gone) == []
+
+
+def test_a_source_that_is_gone_costs_no_other(tmp_path: Path) -> None:
+    put(tmp_path / "a.json")
+    gone = [source("mcp", tmp_path / name) for name in ("gone.json", "none/*.json", "*.yaml")]
+    result = scan([], [*gone, source("mcp", tmp_path / "a.json")])
+    assert [Path(file.path).name for file in result.files] == ["a.json"]
+    assert [each.code for each in result.findings] == ["source-missing"] * 3
+
+
+def test_a_link_out_of_a_declared_folder_is_not_followed(tmp_path: Path) -> None:
+    put(tmp_path / "secret.json")
+    put(tmp_path / "apis/a.json")
+    (tmp_path / "apis/b.json").symlink_to(tmp_path / "secret.json")
+    (tmp_path / "apis/c.json").symlink_to(tmp_path / "apis/a.json")
+    (tmp_path / "apis/all").symlink_to(tmp_path)
+    result = scan([], [source("mcp", tmp_path / "apis")])
+    assert [Path(file.path).name for file in result.files] == ["a.json"]
+    assert [each.code for each in result.findings] == ["symlink"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        (source("grpc", "/x", origin="capdisc.toml"), "there is no format 'grpc'"),
+        (source("openapi", "/x", options={"sample": 3}), "no option 'sample'"),
+    ],
+)
+def test_a_declaration_that_makes_no_sense_is_an_error(declared: DeclaredSource, expected: str) -> None:
+    with pytest.raises(InputError, match=expected) as error:
+        scan([], [declared])
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("name", ["capdisc.toml", ".capdisc/config.toml", "pyproject.toml"])
+def test_paths_are_meant_from_the_file_of_the_declaration(tmp_path: Path, name: str) -> None:
+    """S17, S18: databases and files come in by a declaration in the configuration."""
+    table = "tool.capdisc.source" if name == "pyproject.toml" else "source"
+    text = f'[[{table}]]\nformat = "sql"\npath = "data/shop.sqlite"\nname = "shop"\nsamples = 3\n'
+    (one,) = config(tmp_path, text, name).sources
+    assert (one.format, one.path, one.name) == ("sql", str(tmp_path / "work/data/shop.sqlite"), "shop")
+    assert one.options == {"samples": 3}
+    assert one.trusted is False
+
+
+def test_the_user_s_sources_come_beside_the_workspace_s(tmp_path: Path) -> None:
+    one = '[[source]]\nformat = "mcp"\npath = "~/lists/*.json"\n'
+    found = config(tmp_path, '[[source]]\nformat = "mcp"\npath = "/a.json"\n', user=one).sources
+    assert [(each.path, each.trusted) for each in found] == [("~/lists/*.json", True), ("/a.json", False)]
+
+
+@pytest.mark.parametrize(
+    "text", ['source = "a.json"', "[[source]]\nformat = 'mcp'", "[[source]]\nformat = 1\npath = 'a'", "source = [1]"]
+)
+def test_what_is_no_declaration_names_its_file(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=r"capdisc\.toml"):
+        config(tmp_path, text)
+
+
+def test_a_pattern_of_many_stars_is_no_burden() -> None:
+    assert not matcher("**/" * 40 + "x")("a/" * 40 + "b")
+    assert not matcher("*" * 60 + "x")("a" * 200)
+
+
+def test_folders_of_the_seed_s_variable_are_scanned_too(tmp_path: Path) -> None:
+    """S158: CAPDISC_DIRS with the platform's separator, else the variable of the design that this follows."""
+    both = {"CAPDISC_DIRS": "/a:/b", "WUNDERLAND_CAPABILITY_DIRS": "/c"}
+    assert load_config(tmp_path, tmp_path / "none", both, ":")["roots"] == ["/a", "/b"]
+    seed = {"WUNDERLAND_CAPABILITY_DIRS": "/c:/d"}
+    assert load_config(tmp_path, tmp_path / "none", seed, ":")["roots"] == ["/c", "/d"]

@@ -1,0 +1,31 @@
+"""Ask a discovery tool over the data catalogue: `ask("list_tables", database="music")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capdisc_indexer import tools
+from capdisc_indexer.encoders import shipped
+from capdisc_indexer.index import Index
+
+
+def _available(head: Any) -> bool:
+    return not head.get("secrets")
+
+
+@pytest.fixture
+def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.Desk]:
+    with Index(indexed_data) as index:
+        yield tools.Desk(index=index, encoder=shipped, available=_available, environ={}, state_dir=tmp_path / "state")
+
+
+@pytest.fixture
+def ask(desk: tools.Desk) -> Callable[..., Any]:
+    def call(name: str, /, **arguments: Any) -> Any:
+        return tools.call(desk, name, arguments)
+
+    return call

@@ -1,0 +1,197 @@
+"""Functions in the forms of model providers: names that they accept, schemas that they understand."""
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capdisc_indexer.arguments import problems
+from capdisc_indexer.tools import offering
+from capdisc_indexer.tools.definitions import FORMS, in_form, refused_parameters
+from capdisc_indexer.tools.definitions.gemini import gemini_schema
+from capdisc_indexer.tools.definitions.schema import object_schema
+from capdisc_indexer.tools.definitions.values import Definition
+from forms_of_providers import FORMS as SHAPES
+
+TREE = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "properties": {
+        "root": {"$ref": "#/$defs/node"},
+        "level": {"enum": [1, 2, 3], "default": 2},
+        "mode": {"type": ["string", "null"], "enum": ["fast", None]},
+        "when": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
+        "free": True,
+        "list": {"type": "array"},
+        "empty": {"type": "object"},
+    },
+    "required": ["root", "gone"],
+    "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}},
+}
+CHOICE = {
+    "anyOf": [
+        {"type": "object", "properties": {"id": {"type": "string"}, "x": {}}, "required": ["id", "x"]},
+        {"type": "object", "properties": {"id": {"type": "string"}, "y": {}}, "required": ["id"]},
+    ]
+}
+
+
+def defined(*pairs: tuple[str, str], schema: object = None, **more: object) -> list[Definition]:
+    return [
+        Definition(id=identifier, name=name, description="Does it.", schema=schema, kind="tool", **more)
+        for identifier, name in pairs
+    ]
+
+
+def checked(form: str, definitions: list[Definition]) -> tuple[object, dict[str, str]]:
+    value, names = in_form(form, definitions)
+    jsonschema.validate(value, SHAPES[form])
+    json.dumps(value, allow_nan=False)
+    return value, names
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
+    """S16, S218, S222."""
+    definitions = [*offering.discovery(desk, hidden=True), *offering.everything(desk)]
+    _, names = checked(form, definitions)
+    assert len(names) == len(definitions) == len(set(names.values()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("schema", [None, {}, TREE, CHOICE, {"type": "string"}, {"$ref": "#"}, {"properties": 3}])
+def test_any_schema_gets_the_shape_of_each_form(form, schema) -> None:
+    """S16."""
+    checked(form, defined(("tool:x", "x"), schema=schema))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "properties", "items", "anyOf", "allOf", "enum", "const", "$ref", "required", "format"]
+            )
+            | st.text(max_size=3),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(["type", "properties", "anyOf", "$defs", "required"]), JSON), st.text(max_size=90)
+)
+def test_nonsense_gets_the_shape_of_each_form(schema, name) -> None:
+    for form in FORMS:
+        checked(form, defined(("tool:x", name), schema=schema))
+
+
+def test_a_choice_at_the_root_becomes_one_object() -> None:
+    """S16."""
+    made = object_schema(CHOICE)
+    assert set(made["properties"]) == {"id", "x", "y"}
+    assert made["required"] == ["id"]
+
+
+def test_openai_is_told_not_to_be_strict() -> None:
+    value, _ = in_form("openai", defined(("tool:x", "x")))
+    assert value[0]["function"]["strict"] is False
+
+
+def test_gemini_gets_its_own_types_and_no_references() -> None:
+    """S16."""
+    made = gemini_schema(TREE)
+    properties = made["properties"]
+    assert made["type"] == "OBJECT"
+    assert made["required"] == ["root"]
+    assert properties["root"]["properties"]["n"] == {"type": "INTEGER"}
+    assert properties["level"] == {"type": "INTEGER", "description": "One of 1, 2, 3. Default: 2."}
+    assert properties["mode"] == {"type": "STRING", "nullable": True, "enum": ["fast"]}
+    assert properties["when"] == {"type": "STRING", "nullable": True, "format": "date-time"}
+    assert properties["list"] == {"type": "ARRAY", "items": {"type": "STRING"}}
+    assert "$ref" not in json.dumps(made)
+
+
+def test_a_schema_that_doubles_at_every_reference_stays_small() -> None:
+    node = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/node"} for n in range(12)}}
+    made = gemini_schema({"properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
+    assert len(json.dumps(made)) < 200_000
+    assert "root" in made["properties"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
+    """S16: reversible: every name stands for one id."""
+    pairs = [
+        ("tool:a.Summarize Detection", "Summarize Detection"),
+        ("tool:b", "数据"),
+        ("tool:c", "9lives"),
+        ("tool:d", "x" * 200),
+        ("tool:e", "x" * 199 + "y"),
+        ("tool:left.search", "search"),
+        ("tool:right.search", "search"),
+        ("tool:f", "a.b"),
+    ]
+    _, names = checked(form, defined(*pairs))
+    assert len(set(names.values())) == len(pairs)
+    assert (names["tool:left.search"], names["tool:right.search"]) in [
+        ("left_search", "right_search"),
+        ("left.search", "right.search"),
+    ]
+    assert names["tool:a.Summarize Detection"] == "Summarize_Detection"
+
+
+def test_parameters_that_a_provider_refuses_are_told() -> None:
+    """S16: `filter[name]` is no name to Anthropic; it is not changed, since the call would not know it."""
+    definitions = defined(("tool:x", "x"), schema={"properties": {"filter[name]": {}, "ok": {}}})
+    assert refused_parameters("anthropic", definitions) == {"tool:x": ["filter[name]"]}
+    assert refused_parameters("openai", definitions) == {}
+
+
+def test_a_name_does_not_depend_on_the_order() -> None:
+    pairs = [("tool:left.search", "search"), ("tool:right.search", "search"), ("tool:z", "z z"), ("tool:y", "z_z")]
+    assert in_form("openai", defined(*pairs))[1] == in_form("openai", defined(*pairs[::-1]))[1]
+
+
+def test_a_capability_cannot_take_the_name_of_a_discovery_tool() -> None:
+    ours = defined(("capdisc:search_tool", "search_tool"), is_ours=True)
+    _, names = in_form("anthropic", [*defined(("tool:search_tool", "search_tool")), *ours])
+    assert names["capdisc:search_tool"] == "search_tool"
+    assert names["tool:search_tool"] != "search_tool"
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic", "gemini", "mcp"])
+def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
+    """S196."""
+    from capdisc_indexer.engines import token_count
+
+    [one] = offering.by_names(desk, ["discover_capabilities"])
+    value, _ = in_form(form, [one])
+    assert token_count()(json.dumps(value, separators=(",", ":"))) <= 80
+
+
+def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
+    """S195."""
+    from capdisc_indexer.index import Index
+    from capdisc_indexer.tools import Desk
+
+    with Index(indexed_catalogs["small"]) as index:
+        desk = Desk(index=index, encoder=lambda: None, available=lambda head: True, environ={}, state_dir=index.folder)
+        [one] = offering.by_names(desk, ["discover_capabilities"])
+    assert one.schema["properties"]["kind"]["enum"] == ["any", "channel", "extension", "skill", "term", "tool"]
+
+
+def test_a_definition_takes_what_its_tool_takes(desk) -> None:
+    for each in offering.discovery(desk, hidden=True):
+        assert problems(each.schema, {"nonsense": 1}) != []
+
+
+def test_mcp_hints_come_from_the_author_or_from_the_risk(desk) -> None:
+    value, _ = in_form("mcp", offering.by_names(desk, ["wipe_disk", "list_apis"]))
+    assert [each["annotations"] for each in value["tools"]] == [{"destructiveHint": True}, {"readOnlyHint": True}]

@@ -1,0 +1,91 @@
+"""Whatever is asked, and whatever a catalogue holds: an answer that is JSON, or an error that was meant."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from capdisc_indexer import tools
+from capdisc_indexer.build import build
+from capdisc_indexer.encoders import shipped
+from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions
+
+JUNK = {
+    "database": ["x"],
+    "columns": [{"name": 3}, "c", {"name": "Id", "foreign_key": {"a": 1}}, {}],
+    "row_count": "many",
+    "samples": {"Id": {"values": "abc"}, "x": 3},
+    "rows": [[], "row", [{"deep": [1]}, 2, 3, 4], [None]],
+    "complete": "yes",
+    "api": 3,
+    "method": ["GET"],
+    "path": {"x": 1},
+    "parameters": "none",
+    "response_schema": "text",
+    "operations": "two",
+    "document": 7,
+    "title": None,
+    "level": "high",
+    "chunk": -1,
+    "sections": 4,
+    "format": ["a"],
+    "dbType": {},
+    "url": 5,
+    "last_updated": 12,
+}
+KINDS = ("database", "table", "api", "operation", "document", "section", "term", "tool", "skill")
+WORDS = st.sampled_from(["junk", "table:a.junk", "Id", "", " ", "..", "a\x00b", "\ud800", "🙂", "x" * 400, "junk.junk"])
+VALUES = WORDS | st.integers(-5, 500) | st.none() | st.booleans() | st.lists(WORDS, max_size=2)
+ARGUMENTS = VALUES | st.dictionaries(WORDS, VALUES, max_size=2)
+
+
+@pytest.fixture(scope="module")
+def junk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("junk")
+    lines = [
+        {
+            "kind": kind,
+            "id": f"{kind}:{part}.junk",
+            "name": "junk",
+            "description": f"Junk {kind} {part}.",
+            "metadata": JUNK,
+        }
+        for kind in KINDS
+        for part in "ab"
+    ]
+    (folder / "capabilities.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    build([folder / "capabilities.jsonl"], folder / "index", BuildOptions())
+    with Index(folder / "index") as index:
+        yield tools.Desk(
+            index=index, encoder=shipped, available=lambda head: True, environ={}, state_dir=folder / "state"
+        )
+
+
+@pytest.mark.parametrize("name", tools.TOOLS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.data())
+def test_any_arguments_get_an_answer_or_an_error_that_was_meant(junk, name, values) -> None:
+    own = list(tools.TOOLS[name].input_schema["properties"])
+    given = {key: values.draw(ARGUMENTS) for key in own if values.draw(st.booleans())}
+    try:
+        answer = tools.call(junk, name, given)
+    except CapdiscError as error:
+        assert error.message
+    else:
+        json.dumps(answer, allow_nan=False)
+
+
+@pytest.mark.parametrize("name", tools.TOOLS)
+def test_a_catalogue_of_junk_breaks_no_tool(junk, name) -> None:
+    needed = {
+        key: 1 if schema.get("type") == "integer" else {} if schema.get("type") == "object" else "a.junk"
+        for key, schema in tools.TOOLS[name].input_schema["properties"].items()
+        if key in tools.TOOLS[name].input_schema.get("required", ())
+    }
+    try:
+        json.dumps(tools.call(junk, name, needed), allow_nan=False)
+    except CapdiscError as error:
+        assert error.message

@@ -1,0 +1,100 @@
+"""search_tool: names, keywords, nothing."""
+
+import pytest
+
+from capdisc_indexer.tools.documentation import summary
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["base_readQuery", "BASE_READQUERY", "base_readquery", "base-read-query", "baseReadQuery", "tool:base_readQuery"],
+)
+def test_a_name_in_any_spelling_is_exact(ask, name) -> None:
+    """S96, S125: case-insensitive, camel, snake and kebab are one; ids too."""
+    found = ask("search_tool", query=name)
+    assert (found["match_type"], found["tool"]["name"]) == ("exact", "base_readQuery")
+
+
+def test_a_kebab_spelling_of_a_name_in_camel_case_is_exact(ask) -> None:
+    """S96."""
+    assert ask("search_tool", query="base-table-list")["tool"]["name"] == "base_tableList"
+
+
+def test_an_exact_name_gives_full_documentation_with_typed_defaults(ask) -> None:
+    """S97, S115, S116."""
+    tool = ask("search_tool", query="base_tableList")["tool"]
+    assert {"name", "category", "description", "full_documentation", "parameters"} <= set(tool)
+    assert tool["parameters"]["table"] == {"type": "string", "required": True, "description": "Which table."}
+    assert tool["parameters"]["top"]["default"] == 5
+    assert "Lists the tables of a database." in tool["full_documentation"]
+
+
+def test_an_empty_query_lists_all_names_sorted(ask) -> None:
+    """S95, S125."""
+    found = ask("search_tool")
+    assert found["match_type"] == "list_all"
+    assert found["total_count"] == len(found["tools"]) == 25
+    assert found["tools"] == sorted(found["tools"])
+    assert {"tool:left.search", "tool:right.search"} <= set(found["tools"])
+
+
+def test_keywords_give_ranked_summaries(ask) -> None:
+    """S94, S98, S100, S101, S106, S125: words in any order find a squeezed name; headings are no summary."""
+    found = ask("search_tool", query="table list", limit=3)
+    assert found["match_type"] == "approximate"
+    assert found["results_count"] == len(found["tools"])
+    first = found["tools"][0]
+    assert set(first) == {"id", "name", "kind", "category", "summary", "score", "relevance"}
+    assert (first["name"], first["summary"]) == ("base_tableList", "Lists the tables of a database.")
+    assert 0 <= first["relevance"] <= 1
+
+
+def test_an_exact_name_wins_whatever_else_fits(ask) -> None:
+    """S99."""
+    assert ask("search_tool", query="churn")["tool"]["id"] == "term:churn"
+
+
+def test_a_name_that_several_have_gives_all_of_them(ask) -> None:
+    found = ask("search_tool", query="search")
+    assert [each["id"] for each in found["tools"]] == ["tool:left.search", "tool:right.search"]
+
+
+def test_one_letter_matches_nothing(ask) -> None:
+    """S104."""
+    assert ask("search_tool", query="a")["tools"] == []
+
+
+def test_typos_and_plurals_still_find(ask) -> None:
+    """S105, S117."""
+    assert ask("search_tool", query="tabel lists of a databse")["tools"][0]["name"] == "base_tableList"
+
+
+def test_the_same_query_gives_the_same_answer(ask) -> None:
+    """S103."""
+    assert ask("search_tool", query="pictures") == ask("search_tool", query="pictures")
+
+
+def test_the_discovery_tools_are_documented_too(ask) -> None:
+    """S125."""
+    tool = ask("search_tool", query="get_table_rows")["tool"]
+    assert tool["parameters"]["table"]["required"] is True
+    assert tool["parameters"]["limit"]["default"] == 10
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ("\n\nArguments:\nRuns it. Then stops.", "Runs it."),
+        ("One line without an end", "One line without an end"),
+        ("Only a heading:", "Only a heading:"),
+        ("", ""),
+    ],
+)
+def test_a_summary_is_the_first_line_that_says_something(description, expected) -> None:
+    """S106."""
+    assert summary(description) == expected
+
+
+def test_a_summary_is_short() -> None:
+    """S106."""
+    assert len(summary("word " * 100)) <= 120
