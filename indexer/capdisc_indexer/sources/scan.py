@@ -15,10 +15,10 @@ from capdisc_indexer.sources import manifest_for, source_for
 from capdisc_indexer.sources.casing import path_twins
 from capdisc_indexer.sources.declared import declared_files
 from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
-from capdisc_indexer.sources.folder import files_of, found_file, is_companion, stat_of
+from capdisc_indexer.sources.folder import files_of, is_companion
 from capdisc_indexer.sources.guidance import guidance_files
 from capdisc_indexer.sources.links import target
-from capdisc_indexer.sources.recognition import by_look
+from capdisc_indexer.sources.named import named_file
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root
 from capdisc_indexer.types import DeclaredSource, Finding, Severity
 
@@ -113,7 +113,7 @@ class _Walk:
                 return
         about = [finding for finding in findings if finding.path == printable(root.path)]
         if not about:
-            self._keep(folder, _told_by_itself(root, folder))
+            self._keep(folder, named_file(root, folder))
         self.findings += about
 
     def _walk(self, start: Folder) -> None:
@@ -171,17 +171,6 @@ class _Walk:
         except OSError as error:
             self.findings.append(unreadable(folder.path, error))
             return []
-
-
-def _told_by_itself(root: Root, folder: Folder) -> FoundFile:
-    """A named file of another format, by its name or else by what it begins with. Raises InputError for any other."""
-    name = os.path.basename(root.path)
-    place = os.path.join(folder.resolved, name)  # no link: patterns of a shell name files that nobody chose
-    source, status = source_for(name) or by_look(place), stat_of(root.path, place)
-    if source is None or isinstance(status, Finding):
-        hint = "name a folder, or a file such as SKILL.md, CAPABILITY.yaml, capabilities.jsonl or openapi.json"
-        raise InputError(f"{printable(root.path)} is not a capability file", hint)
-    return found_file(folder, name, source, status)
 
 
 def _too_deep(path: str) -> Finding:
