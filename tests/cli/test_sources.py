@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,12 +28,14 @@ def ids(found) -> list[str]:
 
 
 def test_one_run_takes_all_formats(capdisc, collection) -> None:
+    """S26, S28: databases, APIs and lists come in beside skills, without being declared."""
+    with closing(sqlite3.connect(collection / "shop.sqlite")) as database:
+        database.execute("create table customers (id integer primary key, name text)")
     counts = capdisc("index", "things", "--json").json["counts"]
-    assert (counts["files"], counts["capabilities"], counts["failed"]) == (3, 1 + 3 + 6, 0)
-    listed = capdisc("list", "--json").json["capabilities"]
-    kinds = {kind: sum(each["kind"] == kind for each in listed) for kind in {each["kind"] for each in listed}}
-    assert kinds == {"skill": 1, "tool": 3, "api": 1, "operation": 5}
-    assert capdisc("index", "things").out.startswith("10 capabilities from 3 files (no change)")
+    assert (counts["files"], counts["failed"]) == (4, 0)
+    kinds = Counter(each["kind"] for each in capdisc("list", "--json").json["capabilities"])
+    assert kinds == {"skill": 1, "tool": 3, "api": 1, "operation": 5, "database": 1, "table": 1}
+    assert capdisc("index", "things").out.startswith("12 capabilities from 4 files (no change)")
 
 
 def test_files_of_all_formats_can_be_named(capdisc, collection) -> None:

@@ -116,6 +116,16 @@ def test_a_named_database_is_told_by_its_first_bytes(tmp_path: Path) -> None:
     assert found(tmp_path / "data") == [("data", "sqlite")]
 
 
+def test_a_named_link_may_lead_to_its_neighbours_only(tmp_path: Path) -> None:
+    put(tmp_path / "in/v2.tools.json")
+    put(tmp_path / "out.json")
+    (tmp_path / "in/now.tools.json").symlink_to("v2.tools.json")
+    (tmp_path / "in/away.tools.json").symlink_to(tmp_path / "out.json")
+    assert found(tmp_path / "in/now.tools.json") == [("now.tools.json", "mcp")]
+    with pytest.raises(InputError):
+        scan([tmp_path / "in/away.tools.json"])
+
+
 def test_a_named_file_that_says_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a capability file"):
         scan([put(tmp_path / "package.json", '{"name": "x"}')])

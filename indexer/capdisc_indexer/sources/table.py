@@ -1,0 +1,141 @@
+"""Every format that is read, one entry each: how a file of it is told, and what reads it."""
+
+from __future__ import annotations
+
+from capdisc_indexer.sources.formats import Source, late
+
+MEBIBYTE = 1024 * 1024
+# Patterns of names that are taken or left out, and name prefixes that are categories.
+_CHOICE = ("include", "exclude", "categories")
+_JSON_OR_YAML = (".json", ".yaml", ".yml")
+ALL = (
+    Source(
+        format="capability",
+        load=late("capability"),
+        limit_bytes=256 * 1024,
+        filenames=("CAPABILITY.yaml", "CAPABILITY.yml"),
+        companions=("schema.json", "skill.md"),
+        everywhere=True,
+        owns_folder=True,
+    ),
+    Source(
+        format="skill",
+        load=late("skill"),
+        limit_bytes=MEBIBYTE,
+        filenames=("SKILL.md",),
+        everywhere=True,
+        owns_folder=True,
+    ),
+    Source(
+        format="catalogue",
+        load=late("catalogue"),
+        limit_bytes=64 * MEBIBYTE,
+        filenames=("capabilities.jsonl", "corpus.jsonl"),
+        declared="catalogue",
+        suffixes=(".jsonl",),
+        everywhere=True,
+    ),
+    Source(
+        format="mcp",
+        load=late("tool_lists"),
+        limit_bytes=16 * MEBIBYTE,
+        filenames=("tools.json",),
+        endings=(".tools.json",),
+        declared="mcp",
+        suffixes=(".json",),
+        options=_CHOICE,
+    ),
+    Source(
+        format="mcp-servers",
+        load=late("mcp_servers"),
+        limit_bytes=MEBIBYTE,
+        declared="mcp-servers",
+        suffixes=(".json",),
+        options=(*_CHOICE, "ask"),
+        keeps=True,
+    ),
+    Source(
+        format="functions",
+        load=late("tool_lists"),
+        limit_bytes=16 * MEBIBYTE,
+        declared="functions",
+        suffixes=(".json", ".jsonl"),
+        options=_CHOICE,
+    ),
+    Source(
+        format="openapi",
+        load=late("openapi"),
+        limit_bytes=16 * MEBIBYTE,
+        filenames=("openapi.json", "openapi.yaml", "openapi.yml", "swagger.json", "swagger.yaml", "swagger.yml"),
+        endings=(".openapi.json", ".openapi.yaml", ".openapi.yml"),
+        declared="openapi",
+        suffixes=_JSON_OR_YAML,
+        options=("include", "exclude", "url"),
+    ),
+    Source(
+        format="sqlite",
+        load=late("tables.sqlite"),
+        limit_bytes=64 * 1024 * MEBIBYTE,
+        endings=(".sqlite", ".sqlite3"),
+        declared="sql",
+        suffixes=(".sqlite", ".sqlite3", ".db"),
+        options=("samples",),
+        reads=False,
+    ),
+    Source(
+        format="ddl",
+        load=late("tables.ddl"),
+        limit_bytes=16 * MEBIBYTE,
+        endings=(".sql",),
+        declared="sql",
+        suffixes=(".sql",),
+    ),
+    Source(
+        format="reflected",
+        load=late("tables.reflected"),
+        limit_bytes=64 * MEBIBYTE,
+        declared="sql",
+        suffixes=(".reflected.json",),
+        options=("url_secret", "ask"),
+    ),
+    Source(
+        format="csv",
+        load=late("tables.delimited"),
+        limit_bytes=64 * 1024 * MEBIBYTE,
+        declared="table",
+        suffixes=(".csv", ".tsv"),
+        options=("samples",),
+        reads=False,
+    ),
+    Source(
+        format="json",
+        load=late("tables.json_rows"),
+        limit_bytes=64 * MEBIBYTE,
+        declared="table",
+        suffixes=(".json", ".jsonl", ".ndjson"),
+        options=("samples",),
+    ),
+    Source(
+        format="columnar",
+        load=late("tables.columnar"),
+        limit_bytes=64 * 1024 * MEBIBYTE,
+        declared="table",
+        suffixes=(".parquet", ".arrow", ".feather"),
+        options=("samples",),
+        reads=False,
+    ),
+    Source(
+        format="document",
+        load=late("documents.texts"),
+        limit_bytes=16 * MEBIBYTE,
+        declared="document",
+        suffixes=(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc"),
+    ),
+    Source(
+        format="office",
+        load=late("documents.apart"),
+        limit_bytes=64 * MEBIBYTE,
+        declared="document",
+        suffixes=(".pdf", ".docx", ".pptx", ".xlsx"),
+    ),
+)
