@@ -19,6 +19,13 @@ def seconds(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def finite(number: float) -> float:
+    """The number. Raises typer.BadParameter for "nan", which is in no range and out of none."""
+    if number != number:
+        raise typer.BadParameter("nan is no number")
+    return number
+
+
 IndexDir = Annotated[Path | None, typer.Option("--index-dir", metavar="DIR", help="Where the index lies.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LockTimeout = Annotated[

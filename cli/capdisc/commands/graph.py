@@ -20,7 +20,7 @@ def graph(
         list[str] | None, typer.Option("--edge", metavar="KIND", help="Only this kind (repeatable).")
     ] = None,
     min_weight: Annotated[
-        float, typer.Option("--min-weight", min=0, max=1, help="Only edges at least so heavy.")
+        float, typer.Option("--min-weight", min=0, max=1, callback=options.finite, help="Only edges at least so heavy.")
     ] = 0.0,
     limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")] = 100,
     format: Annotated[str, typer.Option("--format", help="table, json, dot, mermaid or svg.")] = "table",

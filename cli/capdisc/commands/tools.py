@@ -23,7 +23,9 @@ def tools(
     all: Annotated[bool, typer.Option("--all", help="Every discovery tool, those without data here too.")] = False,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="This one (repeatable).")] = None,
     limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=200, help="How many capabilities.")] = 5,
-    min_relevance: Annotated[float, typer.Option(min=0, max=1, help="Leave out what is less relevant.")] = 0.0,
+    min_relevance: Annotated[
+        float, typer.Option(min=0, max=1, callback=options.finite, help="Leave out what is less relevant.")
+    ] = 0.0,
     kind: options.Kind = None,
     category: options.Category = None,
     tag: options.Tag = None,
@@ -35,7 +37,9 @@ def tools(
     ] = None,
     auto: Annotated[bool, typer.Option("--auto", help="Everything where it is small beside the context.")] = False,
     context_size: Annotated[int, typer.Option(min=1, help="With --auto: tokens of the model's context.")] = 200_000,
-    threshold_pct: Annotated[float, typer.Option(min=0, max=100, help="With --auto: how much is small.")] = 10.0,
+    threshold_pct: Annotated[
+        float, typer.Option(min=0, max=100, callback=options.finite, help="With --auto: how much is small.")
+    ] = 10.0,
     session: options.SessionName = None,
     mode: options.Mode = None,
     encoder: options.EncoderName = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from capdisc.options import finite
 from capdisc_indexer.render import FORMATS
 
 Budget = Annotated[int | None, typer.Option("--budget", min=1, help="Tokens in all; a hard limit.")]
@@ -48,8 +49,14 @@ SessionName = Annotated[
 ]
 Auto = Annotated[bool, typer.Option("--auto", help="Everything in full where it is small beside the context.")]
 ContextSize = Annotated[int, typer.Option("--context-size", min=1, help="With --auto: tokens of the model's context.")]
-ThresholdPct = Annotated[float, typer.Option("--threshold-pct", min=0, max=100, help="With --auto: how much is small.")]
-MinRelevance = Annotated[float, typer.Option("--min-relevance", min=0, max=1, help="Leave out what is less relevant.")]
+ThresholdPct = Annotated[
+    float,
+    typer.Option("--threshold-pct", min=0, max=100, callback=finite, help="With --auto: how much is small."),
+]
+MinRelevance = Annotated[
+    float,
+    typer.Option("--min-relevance", min=0, max=1, callback=finite, help="Leave out what is less relevant."),
+]
 OnEmpty = Annotated[
     str, typer.Option("--on-empty", help="When nothing fits: none prints the overview, all a line of each, or error.")
 ]
