@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +22,7 @@ def seconds(text: str) -> float:
 
 def finite(number: float) -> float:
     """The number. Raises typer.BadParameter for "nan", which is in no range and out of none."""
-    if number != number:
+    if math.isnan(number):
         raise typer.BadParameter("nan is no number")
     return number
 
