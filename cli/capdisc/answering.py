@@ -11,6 +11,7 @@ from capdisc_indexer import tools
 from capdisc_indexer.arguments import MAX_BYTES
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import CapdiscError, UsageError
+from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.sources.json_lines import Line, json_lines
 from capdisc_indexer.sources.json_reader import read_json
 from capdisc_indexer.tools.fitting import within
@@ -29,8 +30,9 @@ class Wanted:
     max_tokens: int | None
 
 
-def arguments(given: str | None, option: str | None) -> Any:
-    """The arguments as JSON, from the command line or from stdin. Raises UsageError for anything that is not JSON."""
+def arguments(given: str | None, option: str | None, example: str = '{"query": "merge PDFs"}') -> Any:
+    """The arguments as JSON, from the command line or from stdin. Raises UsageError for anything that is not JSON, with
+    the example in its hint."""
     if given is not None and option is not None:
         raise UsageError("the arguments are given twice", "leave out --args")
     text = given if given is not None else option
@@ -41,7 +43,7 @@ def arguments(given: str | None, option: str | None) -> Any:
         raise UsageError(f"the arguments have more than {MAX_BYTES // 1024} KiB", "give names, not contents")
     found = read_json(text)
     if isinstance(found, Finding):
-        raise UsageError(f"the arguments cannot be read: {found.message}", """write JSON: '{"query": "merge PDFs"}'""")
+        raise UsageError(f"the arguments cannot be read: {found.message}", f"write JSON: {quoted(example)}")
     return found
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from capdisc import output, runtime
 from capdisc_indexer.errors import RefusedError
 from capdisc_indexer.running import consent, shown
+from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.values import Call, HttpCall
+from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
+
+# Of one word; --dry-run prints it whole.
+_MAX_SHOWN = 2_000
 
 
 def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, yes: bool) -> None:
@@ -32,12 +38,22 @@ def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, yes: bool) 
 
 
 def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:
-    output.notice(f"{descriptor.id}, from {descriptor.source.path}:\n\n  {shown.shell_line(call)}\n")
+    line, source = shown.shell_line(call, _MAX_SHOWN), quoted(descriptor.source.path)
+    output.notice(f"{one_line(descriptor.id)}, from {source}:\n\n  {line}\n")
     if not isinstance(call, HttpCall):
-        output.notice(f"in {call.cwd}")
+        output.notice(f"in {quoted(str(call.cwd))}")
     if call.environment:
         output.notice(f"with the secrets {', '.join(call.environment)}")
     for reason in why:
         output.notice(f"note: {reason}")
     output.notice("Run it? [y/N]")
+    _forget_typed()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _forget_typed() -> None:
+    """What was typed before the question was there is no answer to it."""
+    import termios
+
+    with suppress(termios.error, OSError, ValueError):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

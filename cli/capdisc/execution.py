@@ -9,13 +9,14 @@ from typing import Any
 
 from capdisc import consenting, output, runtime
 from capdisc.exit_codes import ExitCode
-from capdisc_indexer.running import shown
+from capdisc_indexer.running import sending, shown
 from capdisc_indexer.running.consent import fingerprint, is_approved, reasons
 from capdisc_indexer.running.execute import execute
 from capdisc_indexer.running.prepare import checked, prepare, seconds
+from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.surroundings import check_usable
 from capdisc_indexer.running.unattended import facts
-from capdisc_indexer.running.values import Call, Limits, Outcome, Place, ToolCall
+from capdisc_indexer.running.values import Call, HttpCall, Limits, Outcome, Place, ToolCall
 from capdisc_indexer.types import Descriptor
 
 # Of what a tool said on stderr before it was ended.
@@ -74,11 +75,16 @@ def run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any],
 
 
 def _dry(here: runtime.Runtime, descriptor: Descriptor, made: Call, as_json: bool) -> int:
+    """Print the call. One that would be refused is an error all the same: LinkRefusedError."""
     asks = reasons(descriptor, made, is_approved(here.state_dir(), fingerprint(descriptor, made)))
     if as_json:
         output.document({"id": descriptor.id, "call": shown.document(made), "asks": list(asks)})
     else:
         output.lines([shown.shell_line(made)])
+    if isinstance(made, HttpCall):
+        sending.check(made)
+    elif not as_json:
+        output.notice(f"note: it runs in {quoted(str(made.cwd))}")
     return ExitCode.OK
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -10,16 +12,39 @@ from capdisc import runtime
 from capdisc_indexer.errors import InputError
 
 STDIN = "-"
+# What is read where nothing else is said; a thousand calls or many thousand queries have less.
+LIMIT_BYTES = 64 * 1024 * 1024
 
 
-def read(here: runtime.Runtime, name: str) -> bytes:
-    """The bytes of the file, or of stdin for `-`. Raises InputError when it cannot be read."""
+def read(here: runtime.Runtime, name: str, limit_bytes: int = LIMIT_BYTES, hint: str = "split it") -> bytes:
+    """The bytes of the file, or of stdin for `-`. Raises InputError when it cannot be read, when it is neither a plain
+    file nor a pipe that a shell made, and with `hint` when it has more than `limit_bytes`; no more is ever read."""
     if name == STDIN:
-        return runtime.stdin_text().encode("utf-8", "replace")
-    try:
-        return here.expand(Path(name)).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}", "name a file that can be read") from error
+        data = runtime.stdin_bytes(limit_bytes + 1).decode("utf-8", "replace").encode()
+    else:
+        try:
+            data = _bounded(here.expand(Path(name)), limit_bytes + 1)
+        except OSError as error:
+            raise InputError(f"cannot read {name}: {error.strerror}", "name a file that can be read") from error
+    if len(data) > limit_bytes:
+        raise InputError(f"{name} has more than {limit_bytes // 1024:,} KiB", hint)
+    return data
+
+
+def _bounded(path: Path, most: int) -> bytes:
+    # Without O_NONBLOCK the opening of a pipe that nobody writes to would never end.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        if not _is_plain(path, os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        os.set_blocking(handle, True)
+        return stream.read(most)
+
+
+def _is_plain(path: Path, mode: int) -> bool:
+    """Whether reading ends by itself: a file, and what `<(…)` of a shell stands for."""
+    by_shell = path.is_relative_to("/dev/fd") or path.is_relative_to("/proc") or path == Path("/dev/stdin")
+    return stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and by_shell)
 
 
 def check_target(path: Path) -> None:

@@ -123,10 +123,10 @@ def stdin_text() -> str:
     return buffer.read().decode("utf-8", "replace") if buffer else sys.stdin.read()
 
 
-def stdin_bytes() -> bytes:
-    """All of stdin as it came."""
+def stdin_bytes(most: int = -1) -> bytes:
+    """Stdin as it came, and of it no more than `most` bytes; less than nothing means all."""
     buffer = getattr(sys.stdin, "buffer", None)
-    return buffer.read() if buffer else stdin_text().encode("utf-8", "replace")
+    return buffer.read(most) if buffer else stdin_text().encode("utf-8", "replace")
 
 
 def keep_small() -> None:

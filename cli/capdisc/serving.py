@@ -106,7 +106,7 @@ class Service:
             raise UsageError(f"{ready.tool.name} is not offered here", self._offered())
         with self.live.held() as now:
             execute = self.run(now.asked.index, stopped) if self.run else None
-            answer = ready.tool.answer(replace(now.desk, execute=execute), ready.arguments)
+            answer = ready.tool.answer(replace(now.desk, execute=execute, offers=self._offers), ready.arguments)
         notices = {"notices": list(ready.notices)} if ready.notices else {}
         return output.json_text(answer | notices, None)
 

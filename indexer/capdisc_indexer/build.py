@@ -14,7 +14,7 @@ from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
 from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
-from capdisc_indexer.report import counts
+from capdisc_indexer.report import counts, dropped_sources
 from capdisc_indexer.store import collecting, disk, generation, integrity, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding
 
@@ -79,6 +79,7 @@ def _build(
         degraded=(*last.notices, *degraded),
         roots=names,
         dropped_roots=dropped,
+        dropped_sources=dropped_sources(last, changes, options.sources),
     )
 
 

@@ -124,7 +124,10 @@ def _elsewhere(known: FileState, file: FoundFile) -> bool:
 
 def _read_as(file: FoundFile) -> str:
     """What a declaration says of the file, "" for one that is told by itself."""
-    return f"{file.format}:{file.name}:{dict(file.options)}" if file.name or file.options else ""
+    if not file.is_declared:
+        return ""
+    alone = ":alone" if file.name and file.is_alone else ""
+    return f"{file.format}:{file.name}:{dict(file.options)}{alone}"
 
 
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from capdisc_indexer.documents import finals
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes
-from capdisc_indexer.types import Finding, Severity
+from capdisc_indexer.sources.links import inside
+from capdisc_indexer.types import DeclaredSource, Finding, Severity
 
 
 def counts(last: Previous, changes: Changes) -> dict[str, int]:
@@ -29,6 +30,13 @@ def counts(last: Previous, changes: Changes) -> dict[str, int]:
         "copies": status["copy"],
         "shadowed": status["shadowed"],
     }
+
+
+def dropped_sources(last: Previous, changes: Changes, sources: Iterable[DeclaredSource]) -> tuple[str, ...]:
+    """The files that a declaration brought in before, and that were left out for lying outside of what is named."""
+    named = {place for one in sources for place in one.within}
+    gone = (path for path, one in last.files.items() if one.read_as and path not in changes.files)
+    return tuple(path for path in gone if named and not inside(path, named))
 
 
 def _has_error(findings: Iterable[Finding]) -> bool:

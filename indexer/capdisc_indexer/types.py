@@ -307,3 +307,4 @@ class BuildReport:
     seconds: float = 0.0
     roots: tuple[str, ...] = ()
     dropped_roots: tuple[str, ...] = ()
+    dropped_sources: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Prompts around a context: styles by model, templates, added texts, messages, halves for a cache."""
 
 import json
+import os
 
 import pytest
 
@@ -325,3 +326,28 @@ def test_xml_stays_well_formed_with_all_of_it(capdisc, small, hermetic) -> None:
     root = ET.fromstring(capdisc("render", QUERY, *argv).out)
     assert [child.tag for child in root] == ["instructions", "overview", "relevant", "reference", "additional"]
     assert root[0].text.strip() == "Less < more & so on."
+
+
+@pytest.mark.parametrize("option", ["--append", "--template"])
+def test_what_never_ends_is_refused_at_once(capdisc, small, hermetic, option) -> None:
+    os.mkfifo(hermetic / "pipe.md")
+    for name in ("/dev/zero", "./pipe.md"):
+        done = capdisc("render", "send invoice", option, name)
+        assert (done.code, done.out) == (3, "")
+        assert f"cannot read {name}: it is no plain file" in done.err
+
+
+def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"Mind the gap.")
+    os.close(writing)
+    try:
+        assert "Mind the gap." in capdisc("render", "send invoice", "--append", f"/dev/fd/{reading}").out
+    finally:
+        os.close(reading)
+
+
+def test_a_budget_without_room_beside_the_request_says_so(capdisc, small) -> None:
+    done = capdisc("render", "send invoice", "--budget", "20", "--format", "messages")
+    assert done.code != 0
+    assert "40 are needed beside it: 20 are too few" in done.err

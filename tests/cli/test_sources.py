@@ -159,3 +159,46 @@ def test_names_of_one_server_in_two_files_are_told_apart(capdisc, collection) ->
     listed = capdisc("list", "--ids").out.splitlines()
     assert "tool:garden.water_bed" in listed
     assert "tool:garden.water_bed@more" in listed
+
+
+def test_another_format_in_the_declaration_reads_the_same_file_again(capdisc, hermetic) -> None:
+    (hermetic / "list.json").write_text('[{"name": "go", "description": "Goes away. Use when asked."}]')
+    for format, expected in (("mcp", "tool:list.go"), ("functions", "function:go"), ("mcp", "tool:list.go")):
+        (hermetic / "capdisc.toml").write_text(f'[[source]]\nformat = "{format}"\npath = "list.json"\n')
+        assert capdisc("index").code == 0
+        assert capdisc("list", "--ids").out.split() == [expected]
+
+
+def test_a_list_that_is_declared_anew_as_itself_is_not_read_twice(capdisc, hermetic, collection) -> None:
+    (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "mcp"\npath = "things/garden.tools.json"\n')
+    parsed = [capdisc("index", "things", "--json").json["counts"]["parsed"] for _ in range(2)]
+    assert parsed == [3, 0]
+
+
+def test_a_flaw_of_a_source_elsewhere_does_not_fail_named_folders(capdisc, collection, hermetic) -> None:
+    (hermetic / "far").mkdir()
+    (hermetic / "far/out.json").symlink_to("/etc/hostname")
+    (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "mcp"\npath = "far"\n' * 2)
+    done = capdisc("index", "things")
+    assert (done.code, done.err) == (0, "")
+    whole = capdisc("index")
+    assert (whole.code, whole.err.count("out.json:1")) == (1, 1)
+
+
+def test_sources_that_are_left_out_for_named_folders_are_said(capdisc, collection, hermetic) -> None:
+    shutil.copy(FIXTURES / "functions.json", hermetic / "funcs")
+    (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "functions"\npath = "funcs"\n')
+    capdisc("index")
+    expected = f"notice: no longer scanned: 1 file of declared sources, such as {hermetic / 'funcs'}"
+    assert expected in capdisc("index", "things").err
+    assert "declared sources" not in capdisc("index", "things").err
+
+
+@pytest.mark.parametrize("value", ['"many"', "-1", "1000000", "true", "2.5"])
+def test_samples_that_cannot_be_end_with_a_hint(capdisc, hermetic, value) -> None:
+    (hermetic / "rows.csv").write_text("a,b\n1,2\n")
+    (hermetic / "capdisc.toml").write_text(f'[[source]]\nformat = "table"\npath = "rows.csv"\nsamples = {value}\n')
+    done = capdisc("index")
+    assert done.code == 3
+    assert "samples of a source cannot be" in done.err
+    assert "hint: give a whole number from 0" in done.err

@@ -11,6 +11,7 @@ from capdisc import asked_databases, asked_servers, options, output, runtime, st
 from capdisc.exit_codes import ExitCode
 from capdisc.roots import existing
 from capdisc_indexer.build import build
+from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import BuildOptions, BuildReport, Severity
 
 SHOWN_WARNINGS = 20
@@ -102,6 +103,9 @@ def _report(report: BuildReport, quiet: bool) -> None:
             output.notice(line)
     for root in report.dropped_roots:
         output.notice(f"notice: no longer scanned: {root}")
+    if gone := report.dropped_sources:
+        what = f"{output.count(len(gone), 'file')} of declared sources, such as {output.safe(printable(gone[0]))}"
+        output.notice(f"notice: no longer scanned: {what}; without PATH all are")
     if len(warnings) > SHOWN_WARNINGS:
         output.notice(f"notice: {len(warnings) - SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all")
 

@@ -42,15 +42,16 @@ def run(
     Example: capdisc run git-status --dry-run
     """
     here = runtime.current()
-    given = answering.arguments(arguments, None)
     with asking.opened(index_dir) as asked:
         if doubt := distrust(asked.index.index_dir):
             raise RefusedError(f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it")
         descriptor, roots = _found(asked.index, identifier), tuple(asked.index.meta("scan")["roots"])
         api_url = _api_url(asked.index, descriptor)
     from capdisc import execution
+    from capdisc_indexer.running.examples import example
     from capdisc_indexer.running.values import Place
 
+    given = answering.arguments(arguments, None, example(descriptor.schema))
     if fill:
         return execution.fill(descriptor, given, json)
     if not descriptor.run:

@@ -125,6 +125,7 @@ def _request(desk: Desk) -> str:
     text = plain("\n".join(desk.texts))
     total = _budgets(desk).total
     if text and (tokens := desk.counter.count(text)) > total - _LEAST_BESIDE:
-        message = f"the request alone has {tokens:,} tokens of a budget of {total:,}"
+        beside = f"and {_LEAST_BESIDE} are needed beside it: {total:,} are too few"
+        message = f"the request alone has {tokens:,} tokens, {beside}"
         raise UsageError(message, "give a larger --budget, or a format that does not repeat it")
     return text

@@ -47,9 +47,7 @@ def _folders(here: runtime.Runtime) -> tuple[Path, Path]:
 
 def text_file(here: runtime.Runtime, name: str) -> str:
     """The text of a file that the user named. Raises InputError for one that is too large, or no UTF-8."""
-    data = files.read(here, name)
-    if len(data) > LIMIT_BYTES:
-        raise InputError(f"{name} has more than {LIMIT_BYTES // 1024} KiB", "name a text that is meant for a prompt")
+    data = files.read(here, name, LIMIT_BYTES, "name a text that is meant for a prompt")
     try:
         return plain(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

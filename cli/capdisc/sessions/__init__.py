@@ -9,11 +9,13 @@ from capdisc import output, runtime
 
 def remembered(here: runtime.Runtime, name: str | None, ids: Sequence[str]) -> None:
     """Tell the session, if one is named, that these capabilities are about to be printed. It is begun where there is
-    none, and a notice says so: a name that was mistyped would else go unseen."""
+    none and something is printed, and a notice says so: a name that was mistyped would else go unseen."""
     if name is None:
         return
     from capdisc_indexer import session
 
     if not session.exists(here.state_dir(), name):
+        if not ids:
+            return
         output.notice(f"notice: {name} is a new session")
     session.remember(here.state_dir(), name, ids)

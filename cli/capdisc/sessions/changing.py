@@ -8,6 +8,7 @@ from capdisc import asking, output, runtime
 from capdisc.exit_codes import ExitCode
 from capdisc.sessions.order import Order
 from capdisc_indexer import session as sessions
+from capdisc_indexer import strict_json
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.session import form, steps
 from capdisc_indexer.session.extraction import Extraction, extract, rule_of
@@ -99,16 +100,13 @@ def _extracted(identifier: str, declared: Any, result: Any) -> Extraction:
 
 
 def _result() -> Any:
-    import json
-
-    data = runtime.stdin_bytes()
+    data = runtime.stdin_bytes(MAX_RESULT + 1)
     if len(data) > MAX_RESULT:
         raise InputError(f"the result has more than {MAX_RESULT // 1024 // 1024} MiB", "pass on a part of it")
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"the result on stdin is not JSON: {why[:200]}", "pipe the tool's result in") from error
+        return strict_json.loads(data)
+    except ValueError as error:
+        raise InputError(f"the result on stdin is not JSON: {str(error)[:200]}", "pipe the tool's result in") from error
 
 
 def _warn(identifier: str, found: Extraction, changed: Session) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer import strict_json
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.facts.values import (
     MAX_FACTS,
@@ -80,7 +82,7 @@ def load(state_dir: Path) -> Book:
     for number, line in enumerate((state_file.read(_path(state_dir)) or b"").splitlines(), 1):
         try:
             entry = _entry(line)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             what = f"{_path(state_dir)}: line {number} is neither a fact nor a question"
             raise InputError(what, "mend the line, or take it out") from error
         if isinstance(entry, Fact):
@@ -107,7 +109,7 @@ def _question_row(question: Question) -> dict[str, Any]:
 
 
 def _entry(line: bytes) -> Fact | Question:
-    row = json.loads(line)
+    row = strict_json.loads(line)
     if "fact" in row:
         return _sound(Fact(name=row["fact"], value=row["value"], reasoning=row["reasoning"], at=row["at"]))
     dates = {name: one_line(row[name], 40) for name in ("first", "last")}
@@ -124,6 +126,8 @@ def _sound(fact: Fact) -> Fact:
 
 
 def _sound_value(value: FactValue) -> FactValue:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError("the value is not a number", "give a number, or a text")
     if not isinstance(value, str):
         return value if isinstance(value, bool | int | float) else str(value)[:MAX_VALUE]
     text = plain(value).strip()

@@ -16,7 +16,7 @@ from typing import Any
 
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.running.request import READING
-from capdisc_indexer.running.values import Call, CommandCall, HttpCall, ToolCall
+from capdisc_indexer.running.values import Call, HttpCall
 from capdisc_indexer.store import state_file
 from capdisc_indexer.types import Descriptor
 
@@ -39,12 +39,14 @@ def reasons(descriptor: Descriptor, call: Call, is_known: bool) -> tuple[str, ..
 
 
 def fingerprint(descriptor: Descriptor, call: Call) -> str:
-    """What a yes holds for: how it is run, by which program, with which secrets, and the bytes of the files of its own
-    folder that the command names. The arguments are not part of it."""
+    """What a yes holds for: how it is run, where, by which program, with which secrets and which defaults, and the
+    bytes of the files that the command names. The arguments are not part of it."""
     told = {
         "id": descriptor.id,
         "path": descriptor.source.path,
         "run": descriptor.run,
+        "schema": descriptor.schema,
+        "cwd": None if isinstance(call, HttpCall) else os.path.realpath(call.cwd),
         "secrets": sorted(call.environment),
         "program": None if isinstance(call, HttpCall) else call.argv[0],
         "files": dict(_files(descriptor, call)),
@@ -83,14 +85,15 @@ def _kept(state_dir: Path) -> dict[str, Any]:
 
 
 def _files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
-    """Digests of the scripts that came with the capability."""
-    if not isinstance(call, CommandCall | ToolCall):
+    """Digests of what the words name, as `x` or `--option=x`, in the capability's folder and where it will run."""
+    if isinstance(call, HttpCall):
         return
-    folder = os.path.realpath(os.path.dirname(descriptor.source.path))  # noqa: PTH120
-    for word in _literals(descriptor):
-        path = os.path.realpath(os.path.join(folder, word))  # noqa: PTH118
-        if path.startswith(f"{folder}/") and os.path.isfile(path):  # noqa: PTH113
-            yield word, _digest(path)
+    for folder in (os.path.dirname(descriptor.source.path), str(call.cwd)):  # noqa: PTH120
+        for word in _literals(descriptor):
+            for name in {word, word.partition("=")[2]} - {""}:
+                path = os.path.realpath(os.path.join(folder, name))  # noqa: PTH118
+                if os.path.isfile(path):  # noqa: PTH113
+                    yield os.path.join(folder, name), _digest(path)  # noqa: PTH118
 
 
 def _literals(descriptor: Descriptor) -> list[str]:

@@ -10,6 +10,7 @@ from capdisc_indexer.arguments import filled, problems
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.linked_files import folder_of
 from capdisc_indexer.running import request
+from capdisc_indexer.running.quoting import variable
 from capdisc_indexer.running.surroundings import program
 from capdisc_indexer.running.values import (
     DEFAULT_SECONDS,
@@ -30,20 +31,28 @@ _WAYS = "run: {command: [...]}, {mcp: {...}} or {http: {...}}"
 def prepare(descriptor: Descriptor, arguments: Mapping[str, Any], place: Place) -> Call:
     """The call that the arguments make, defaults filled in. Raises UsageError with all that is wrong with them,
     InputError where the manifest's `run` makes no call here."""
-    run = descriptor.run or {}
     whole = checked(descriptor, arguments)
     try:
-        if "command" in run:
-            return _command(descriptor, run, whole, set(arguments), place)
-        if isinstance(tool := run.get("mcp"), Mapping):
-            return _tool(descriptor, tool, whole, place)
-        if isinstance(http := run.get("http"), Mapping):
-            call = request.http_call(http, whole, place)
-            _check_used(arguments, request.names(http))
-            return call
-        raise InputError("its manifest does not say what", _WAYS)
+        call = _call(descriptor, descriptor.run or {}, whole, arguments, place)
+        for name in call.environment:
+            variable(name)
+        return call
     except (InputError, UsageError) as error:
         raise type(error)(f"{one_line(descriptor.id)} cannot be run: {error.message}", error.hint) from None
+
+
+def _call(
+    descriptor: Descriptor, run: Mapping[str, Any], whole: dict[str, Any], given: Mapping[str, Any], place: Place
+) -> Call:
+    if "command" in run:
+        return _command(descriptor, run, whole, set(given), place)
+    if isinstance(tool := run.get("mcp"), Mapping):
+        return _tool(descriptor, tool, whole, place)
+    if isinstance(http := run.get("http"), Mapping):
+        call = request.http_call(http, whole, place)
+        _check_used(given, request.names(http))
+        return call
+    raise InputError("its manifest does not say what", _WAYS)
 
 
 def checked(descriptor: Descriptor, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.running.quoting import variable
 from capdisc_indexer.running.values import Credential, HttpCall, Place
 from capdisc_indexer.running.words import text_of
 
@@ -16,7 +17,8 @@ FORM = "application/x-www-form-urlencoded"
 
 _BASE = re.compile(r"https?://[^/?#{}\s]+(?=[/?#]|\Z)", re.IGNORECASE)
 _PLACE = re.compile(r"\{([^{}/]+)\}")
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# Of the marks that a header's name may have, those that mean nothing to a shell.
+_TOKEN = re.compile(r"[A-Za-z0-9+._~-]+", re.ASCII)
 # What says where a request goes and where it ends.
 _OURS = frozenset("host connection content-length transfer-encoding te trailer upgrade expect".split())
 
@@ -135,11 +137,11 @@ def _body(values: Mapping[str, Any], is_form: bool) -> tuple[str, bytes | None]:
 def _credential(declared: Any) -> Credential:
     """A name alone is a bearer token; {secret, in, name, prefix} says more."""
     if isinstance(declared, str):
-        return Credential(secret=declared)
+        return Credential(secret=variable(declared))
     if not isinstance(declared, Mapping) or not isinstance(secret := declared.get("secret"), str):
         raise InputError("its security names no secret", "security: [NAME] or [{secret: NAME, in: header, name: ...}]")
     name = str(declared.get("name", "Authorization"))
     where, prefix = declared.get("in", "header"), str(declared.get("prefix", "" if "name" in declared else "Bearer "))
     if where not in ("header", "query"):
         raise InputError(f"its secret {secret} has no place in the request", "in: header or query")
-    return Credential(secret=secret, place=where, name=_header_name(name), prefix=prefix)
+    return Credential(secret=variable(secret), place=where, name=_header_name(name), prefix=prefix)

@@ -132,5 +132,5 @@ def _answer(call: HttpCall, response: HTTPResponse, wire: Wire, limits: Limits) 
 def _cut_off(error: Exception, deadline: Deadline) -> Outcome:
     """An answer that did not come whole: none of it is passed on."""
     status = "too-large" if isinstance(error, TooLargeError) else "timeout" if deadline.is_over else "failed"
-    said = f"the answer could not be read: {_reason(error)}\n"
+    said = f"the answer could not be read: {_reason(error)}\n" if status == "failed" else ""  # else the status says it
     return Outcome(status=status, exit_code=1, stdout=b"", stderr=said.encode(), truncated=status != "failed")

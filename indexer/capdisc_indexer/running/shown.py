@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.running.quoting import joined, quoted
 from capdisc_indexer.running.values import Call, CommandCall, Credential, HttpCall
 from capdisc_indexer.types import Descriptor
 
 
-def shell_line(call: Call) -> str:
-    """The call as one could type it in a shell; what it reads on stdin stands behind `<<<`."""
+def shell_line(call: Call, limit: int = 0) -> str:
+    """The call as one could type it in a shell, on one line; what it reads on stdin stands behind `<<<`. Words longer
+    than `limit` are cut, and say so."""
     if isinstance(call, HttpCall):
-        return curl_line(call)
+        return curl_line(call, limit)
     names = "".join(f"{name}=${name} " for name in call.environment)
-    line = names + shlex.join(call.argv)
+    line = names + joined(call.argv, limit)
     if isinstance(call, CommandCall):
-        stdin = "" if call.stdin is None else f" <<< {shlex.quote(call.stdin.decode('utf-8', 'replace'))}"
-        return line + stdin
-    return f"{line} <<< {shlex.quote(json.dumps(_tools_call(call.tool, call.arguments), ensure_ascii=False))}"
+        return line if call.stdin is None else f"{line} <<< {quoted(call.stdin.decode('utf-8', 'replace'), limit)}"
+    return f"{line} <<< {quoted(json.dumps(_tools_call(call.tool, call.arguments), ensure_ascii=False), limit)}"
 
 
-def curl_line(call: HttpCall) -> str:
-    """The request for curl."""
+def curl_line(call: HttpCall, limit: int = 0) -> str:
+    """The request for curl, quoted but for the names of secrets, so that pasting it runs curl alone."""
     words = ["curl", "-X", call.method, *(word for each in call.headers for word in ("-H", f"{each[0]}: {each[1]}"))]
-    line = shlex.join(words)
+    # To curl, brackets and braces in a URL mean several requests.
+    line = joined([*words, *(("--globoff",) if re.search(r"[][{}]", call.url) else ())], limit)
     for each in call.credentials:
-        line += f' -H "{each.name}: {each.prefix}${each.secret}"' if each.place == "header" else ""
+        if each.place == "header":
+            line += f' -H {quoted(f"{each.name}: {each.prefix}", limit)}"${each.secret}"'
     if call.body is not None:
-        line += f" --data-raw {shlex.quote(call.body.decode('utf-8', 'replace'))}"
-    return f"{line} {_url_word(call.url, call.credentials)}"
+        line += f" --data-raw {quoted(call.body.decode('utf-8', 'replace'), limit)}"
+    return f"{line} {_url_word(call.url, call.credentials, limit)}"
 
 
 def document(call: Call) -> dict[str, Any]:
@@ -72,19 +76,23 @@ def _operation_line(descriptor: Descriptor, arguments: Mapping[str, Any], api_ur
     from capdisc_indexer.running.values import Place
 
     extra = descriptor.extra
-    base = api_url.rstrip("/") or "https://HOST"
+    url = api_url.rstrip("/")
+    base = url if re.match(r"https?://", url) else f"https://HOST{url if url.startswith('/') else ''}"
     http = {"method": extra.get("method"), "url": base + extra["path"], "parameters": extra.get("parameters")}
     try:
         return curl_line(http_call(http, arguments, Place(environ={}, cwd=Path("/"))))
     except (InputError, UsageError):  # an argument that is missing: the path as it is written
-        return shlex.join(["curl", "-X", str(extra.get("method", "GET")).upper(), base + extra["path"]])
+        return joined(["curl", "-X", str(extra.get("method", "GET")).upper(), base + extra["path"]])
 
 
-def _url_word(url: str, credentials: tuple[Credential, ...]) -> str:
-    asked = [f"{each.name}=${each.secret}" for each in credentials if each.place == "query"]
-    if not asked:
-        return shlex.quote(url)
-    return f'{shlex.quote(url)}"{"&" if "?" in url else "?"}{"&".join(asked)}"'
+def _url_word(url: str, credentials: tuple[Credential, ...], limit: int) -> str:
+    from urllib.parse import urlencode
+
+    word, joint = quoted(url, limit), "&" if "?" in url else "?"
+    for each in credentials:
+        if each.place == "query":
+            word, joint = word + f"""{quoted(joint + urlencode({each.name: each.prefix}))}"${each.secret}\"""", "&"
+    return word
 
 
 def _tools_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

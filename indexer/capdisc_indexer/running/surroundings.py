@@ -7,7 +7,7 @@ import os
 import shutil
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
 from capdisc_indexer.linked_files import file_in
@@ -72,9 +72,11 @@ def redacted(data: bytes, values: Mapping[str, str]) -> bytes:
 
 
 def _forms(value: str) -> Sequence[bytes]:
-    written = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
+    data = value.encode("utf-8", "surrogateescape")
+    in_urls = (quote(data, safe=""), quote(data), quote_plus(data))
+    written = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], *in_urls)
     plain = {form.encode("utf-8", "surrogateescape") for form in written}
-    return sorted(plain | {b64encode(value.encode("utf-8", "surrogateescape"))}, key=len, reverse=True)
+    return sorted(plain | {b64encode(data)}, key=len, reverse=True)
 
 
 def _absolute(environ: Mapping[str, str]) -> str:

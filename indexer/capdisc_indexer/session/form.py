@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer import strict_json
 from capdisc_indexer.session.modes import MODES
 from capdisc_indexer.session.values import (
     MAX_ENTITIES,
@@ -38,11 +39,7 @@ def to_document(session: Session) -> dict[str, Any]:
 
 def from_bytes(data: bytes, name: str) -> Session:
     """The session. Raises ValueError, saying what is wrong, for anything that `to_bytes` does not write."""
-    try:
-        value = json.loads(data)
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
-    document = _mapping(value)
+    document = _mapping(strict_json.loads(data))
     if document.get("schema_version") != SCHEMA_VERSION:
         raise ValueError(f"it is of version {document.get('schema_version')!r:.20}, not {SCHEMA_VERSION}")
     return Session(

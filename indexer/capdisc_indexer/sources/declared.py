@@ -15,6 +15,7 @@ from capdisc_indexer.sources.files import FileStat, FoundFile, printable
 from capdisc_indexer.sources.folder import found_file, stat_of
 from capdisc_indexer.sources.links import inside, target
 from capdisc_indexer.sources.patterns import fixed_part, matcher
+from capdisc_indexer.sources.tables.sampling import MAX_SAMPLES
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root, is_folder
 from capdisc_indexer.types import DeclaredSource, Finding, Severity
 
@@ -35,7 +36,7 @@ def declared_files(one: DeclaredSource, order: int) -> Iterator[FoundFile | Find
     has_files = os.path.isdir(resolved)
     found = list(_below(one, Root(order, base, resolved), pattern) if has_files else _single(one, order, base))
     for each in found:
-        if isinstance(each, Finding) or _wanted(one, each):
+        if _wanted(one, each):
             yield each if isinstance(each, Finding) else _declared(one, each)
     if not found and not one.within:
         yield _missing(one, "no file fits it")
@@ -48,6 +49,10 @@ def _check(one: DeclaredSource) -> None:
     if unknown := sorted(set(one.options) - known):
         hint = f"beside format, path and name it may say: {', '.join(sorted(known))}" if known else "leave it out"
         raise InputError(f"{one.origin}: a source of format {one.format} has no option {unknown[0]!r}", hint)
+    samples = one.options.get("samples", 0)
+    if isinstance(samples, bool) or not isinstance(samples, int) or not 0 <= samples <= MAX_SAMPLES:
+        what = f"samples of a source cannot be {str(samples)[:40]!r}"
+        raise InputError(f"{one.origin}: {what}", f"give a whole number from 0 to {MAX_SAMPLES:,}, such as samples = 5")
 
 
 def _single(one: DeclaredSource, order: int, path: str) -> Iterator[FoundFile | Finding]:
@@ -88,14 +93,15 @@ def _entries(folder: Folder) -> list[os.DirEntry[str]]:
         return []
 
 
-def _wanted(one: DeclaredSource, file: FoundFile) -> bool:
-    return not one.within or inside(file.path, one.within) or inside(file.resolved, one.within)
+def _wanted(one: DeclaredSource, found: FoundFile | Finding) -> bool:
+    places = (found.path,) if isinstance(found, Finding) else (found.path, found.resolved)
+    return not one.within or any(inside(place, one.within) for place in places)
 
 
 def _declared(one: DeclaredSource, file: FoundFile) -> FoundFile:
     is_alone = os.path.realpath(one.path) == file.resolved
     kept = _kept(one.kept) if SOURCES[file.format].keeps else ()
-    return replace(file, name=one.name, options=one.options, is_alone=is_alone, companions=kept)
+    return replace(file, name=one.name, options=one.options, is_alone=is_alone, is_declared=True, companions=kept)
 
 
 def _kept(folder: str) -> tuple[FileStat, ...]:

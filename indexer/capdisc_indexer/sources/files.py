@@ -34,8 +34,8 @@ class FoundFile(FileStat):
     has the name of one and cannot be it, such as a link out of the folder, why. Files that a manifest
     only names (`skillContent: docs/long.md`) are not among them, since a scan does not read manifests: a change there
     is seen when the manifest changes too, or when everything is read again (`index --verify`, `--rebuild`).
-    `name` and `options` are what a declaration says of the file beyond its format; `is_alone` that it means this very
-    file, not a folder with it.
+    `is_declared` says that a declaration tells the format, not the file's name; `name` and `options` are what it says
+    beyond that, `is_alone` that it means this very file, not a folder with it.
     """
 
     relative: str
@@ -47,6 +47,7 @@ class FoundFile(FileStat):
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     is_alone: bool = False
+    is_declared: bool = False
 
 
 def read_bytes(file: FileStat, limit_bytes: int) -> bytes | Finding:

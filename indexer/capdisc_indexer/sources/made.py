@@ -52,8 +52,8 @@ def plain_part(text: str) -> str:
 
 def sample_count(file: FoundFile) -> int:
     """How many samples the declaration of the file asks for; none unless it does."""
-    count = file.options.get("samples", 0)
-    return max(0, count) if isinstance(count, int) else 0
+    count: int = file.options.get("samples", 0)
+    return count
 
 
 def changed_at(file: FoundFile) -> str:

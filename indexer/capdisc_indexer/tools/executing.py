@@ -50,6 +50,8 @@ def _discovery_tool(called: str) -> Tool | None:
 def _asked(desk: Desk, name: str, given: Mapping[str, Any]) -> ToolAnswer:
     from capdisc_indexer import tools
 
+    if not desk.offers(name):
+        raise UsageError(f"{name} is not offered here", "call one of the tools that are listed")
     return tools.call(desk, name, given)
 
 

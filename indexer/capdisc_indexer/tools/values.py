@@ -21,7 +21,8 @@ Execute: TypeAlias = Callable[[Descriptor, Mapping[str, Any]], ToolAnswer]
 class Desk:
     """The open index with all that a tool answers from. `encoder` is called when a tool first needs it and gives None
     where words alone decide; `state_dir` holds facts and sessions; `environ` is for what is available here. `execute`
-    is given by who may run capabilities; without it, `execute_tool` says the call and does not make it."""
+    is given by who may run capabilities; without it, `execute_tool` says the call and does not make it. It
+    reaches the discovery tools that `offers` says yes to."""
 
     index: Index
     encoder: Callable[[], Encoder | None]
@@ -30,6 +31,7 @@ class Desk:
     state_dir: Path
     mode: str = "auto"
     execute: Execute | None = None
+    offers: Callable[[str], bool] = lambda _: True
 
 
 Answer: TypeAlias = Callable[[Desk, Mapping[str, Any]], ToolAnswer]

@@ -178,3 +178,16 @@ def test_the_core_answers_without_the_terminal(process) -> None:
     ]
     script = f"import sys, capdisc_indexer.tools; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_numbers_that_json_does_not_know_are_refused(capdisc, small) -> None:
+    for number in ("NaN", "Infinity", "1e999"):
+        done = capdisc("call", "add_fact", "-", stdin=f'{{"name": "a", "value": {number}}}')
+        assert (done.code, done.out) == (2, "")
+        assert "the arguments cannot be read" in done.err
+
+
+def test_calls_are_read_from_no_device(capdisc, small) -> None:
+    done = capdisc("call", "--batch", "/dev/zero")
+    assert (done.code, done.out) == (3, "")
+    assert "it is no plain file" in done.err

@@ -109,6 +109,15 @@ def test_tools_are_chosen_by_name_and_by_group(catalogue) -> None:
     assert "not offered" in text
 
 
+def test_execute_tool_reaches_no_tool_that_is_not_offered(catalogue) -> None:
+    flags = ("--allow-run", "--tools", "execute_tool,search_tool")
+    is_error, text = _called("execute_tool", {"tool_name": "list_skills"}, *flags)
+    assert is_error
+    assert "not offered" in text
+    wish = {"tool_name": "search_tool", "arguments": {"query": "merge PDFs"}}
+    assert not _called("execute_tool", wish, *flags)[0]
+
+
 def test_the_overview_is_a_resource(catalogue) -> None:
     async def talk(client):
         listed = await client.list_resources()

@@ -2,10 +2,13 @@
 
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -95,6 +98,12 @@ def test_arguments_that_are_no_object_are_a_usage_error(capdisc, tool, given: st
     done = capdisc("run", "echo", given, "--yes")
     assert (done.code, done.out) == (2, "")
     assert "hint:" in done.err
+    assert "merge PDFs" not in done.err
+
+
+def test_the_hint_of_arguments_that_cannot_be_read_names_its_own_parameters(capdisc, tool) -> None:
+    tool("echo", ECHO)
+    assert """hint: write JSON: '{"text": "..."}'""" in capdisc("run", "echo", "text=a", "--yes").err
 
 
 def test_fill_prints_the_arguments_with_their_defaults(capdisc, tool) -> None:
@@ -110,6 +119,7 @@ def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None
     done = capdisc("run", "touch", '{"path": "a b"}', "--dry-run")
     assert done.code == 0
     assert done.out.endswith("touch 'a b'\n")
+    assert done.err == f"note: it runs in {hermetic}\n"
     assert not (hermetic / "a b").exists()
     call = capdisc("run", "touch", '{"path": "a b"}', "--dry-run", "--json").json
     assert call["call"]["argv"][1:] == ["a b"]
@@ -323,6 +333,70 @@ def test_a_private_host_is_refused(capdisc, tool) -> None:
     done = capdisc("run", "http", "--yes")
     assert (done.code, done.out) == (5, "")
     assert "--allow-private" in done.err
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://127.0.0.1/x", "--allow-private"),
+        ("https://a.example.com:81/x", "port"),
+        ("http://a.example.com/", "http"),
+    ],
+)
+def test_dry_run_says_what_would_be_refused(capdisc, tool, url: str, said: str) -> None:
+    tool("http", f"run: {{http: {{method: GET, url: '{url}'}}}}\n")
+    for flags in ((), ("--json",)):
+        done = capdisc("run", "http", "--dry-run", *flags)
+        assert done.code == 5
+        assert url in done.out
+        assert said in done.err
+        assert "not sent" in done.err
+
+
+def test_no_word_paints_a_line_of_its_own_where_it_is_asked_about(capdisc, tool, terminal) -> None:
+    tool("paint", """run: {command: [sh, -c, "echo evil #\\n\\n  echo good\\n\\tRun it? [y/N]"]}\n""")
+    terminal()
+    for done in (capdisc("run", "paint", "--dry-run"), capdisc("run", "paint", stdin="n\n")):
+        lines = (done.out + done.err).splitlines()
+        assert r"$'echo evil #\n\n  echo good\n\tRun it? [y/N]'" in done.out + done.err
+        assert "  echo good" not in lines
+        assert lines.count("Run it? [y/N]") <= 1
+
+
+def test_a_word_too_long_to_read_is_cut_where_it_is_asked_about(capdisc, tool, terminal) -> None:
+    tool("long", f"run: {{command: [echo, {'x' * 5_000}]}}\n")
+    terminal()
+    assert "…<3,000 more characters>" in capdisc("run", "long", stdin="n\n").err
+    assert "x" * 5_000 in capdisc("run", "long", "--dry-run").out
+
+
+def test_a_name_of_a_secret_that_is_a_command_is_refused(capdisc, tool) -> None:
+    tool("bad", "run: {http: {url: 'https://a.example.com/', security: ['A`touch ran`']}}\n")
+    done = capdisc("run", "bad", "--dry-run")
+    assert (done.code, done.out) == (3, "")
+    assert "no name of a secret" in done.err
+
+
+@pytest.mark.parametrize(("is_early", "code"), [(True, 5), (False, 0)])
+def test_what_was_typed_before_the_question_is_no_yes(tool, hermetic, is_early: bool, code: int) -> None:
+    tool("echo", ECHO)
+    ours, theirs = pty.openpty()
+    if is_early:
+        os.write(ours, b"y\n")
+    argv = [sys.executable, "-m", "capdisc", "run", "echo", '{"text": "a"}']
+    with subprocess.Popen(argv, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL) as running:
+        seen, ended = b"", None
+        while b"[y/N]" not in seen:
+            assert select.select([ours], [], [], 60)[0], seen
+            seen += os.read(ours, 4096)
+        # The question is printed a moment before what was typed is dropped, so the answer may have to be said again.
+        while ended is None:
+            os.write(ours, b"n\n" if is_early else b"y\n")
+            with suppress(subprocess.TimeoutExpired):
+                ended = running.wait(0.5)
+        assert ended == code
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_search_show_run(capdisc, tool) -> None:

@@ -219,3 +219,29 @@ def test_confidence_is_returned_and_nothing_learns_from_use(capdisc, small, trip
         capdisc("session", "use", trip, "send-email", "--ok")
     after = capdisc("search", "book a room for Tuesday", "--json", "--session", trip).json
     assert after["hits"] == before["hits"]
+
+
+def test_a_search_that_finds_nothing_begins_no_session(capdisc, small) -> None:
+    done = capdisc("search", "zzqqx", "--session", "idle")
+    assert done.code == 1
+    assert "new session" not in done.err
+    assert "idle" not in capdisc("session", "list").out
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_result_with_a_number_that_json_does_not_know_is_refused(capdisc, small, number) -> None:
+    capdisc("session", "new", "s")
+    one = capdisc("list", "--ids").out.split()[0]
+    done = capdisc("session", "observe", "s", one, stdin=f"[{number}]")
+    assert done.code == 3
+    assert "the result on stdin is not JSON" in done.err
+
+
+def test_a_session_file_with_such_a_number_is_an_error_in_words(capdisc, small, hermetic, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_STATE_DIR", str(hermetic / "state"))
+    capdisc("session", "new", "s")
+    path = next((hermetic / "state").rglob("s.json"))
+    path.write_text(path.read_text().replace('"turn": 0', '"turn": 1e999'))
+    done = capdisc("session", "show", "s")
+    assert done.code == 3
+    assert "too large" in done.err

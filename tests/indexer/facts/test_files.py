@@ -95,3 +95,19 @@ def test_the_number_of_facts_has_an_end(tmp_path, monkeypatch) -> None:
     facts.add(tmp_path / "s", [Fact(name=name, value=1) for name in ("uno", "due")])
     with pytest.raises(UsageError, match="more than 2 facts"):
         facts.add(tmp_path / "s", [Fact(name="tre", value=1)])
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+@pytest.mark.parametrize("row", ['{"question": "q", "count": %s, "first": "", "last": ""}',
+                                 '{"fact": "f", "value": %s, "reasoning": "", "at": ""}'])  # fmt: skip
+def test_a_number_that_is_none_is_a_damaged_line(call, desk, row, number) -> None:
+    call("add_fact", name="a", value="b")
+    with (desk.state_dir / "facts.jsonl").open("a") as stream:
+        stream.write(row % number + "\n")
+    with pytest.raises(InputError, match="line 2 is neither a fact nor a question"):
+        facts.known(desk.state_dir)
+
+
+def test_a_value_that_is_no_number_is_refused(desk) -> None:
+    with pytest.raises(UsageError, match="not a number"):
+        files.add(desk.state_dir, [Fact(name="a", value=float("nan"))])

@@ -67,6 +67,31 @@ def test_a_yes_holds_for_other_arguments_and_for_nothing_else(described) -> None
     assert consent.fingerprint(one, _call(one)) not in prints | {first}
 
 
+def test_a_yes_does_not_survive_another_default(described) -> None:
+    schema = {"properties": {"a": {"type": "string", "default": "kind"}}}
+    one = described(run={"command": ["echo", "{a}"]}, schema=schema)
+    other = replace(one, schema={"properties": {"a": {"type": "string", "default": "cruel"}}})
+    assert consent.fingerprint(one, _call(one)) != consent.fingerprint(other, _call(other))
+
+
+@pytest.mark.parametrize("word", ["go.sh", "./go.sh", "--file=go.sh"])
+def test_a_yes_holds_for_the_files_where_it_is_run_and_for_that_folder(described, tmp_path, word: str) -> None:
+    one = described(run={"command": ["sh", word]})
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+        (folder / "go.sh").write_text("echo one")
+
+    def print_in(folder: Path) -> str:
+        return consent.fingerprint(one, prepare(one, {}, Place(environ=os.environ, cwd=folder)))
+
+    first = print_in(here)
+    assert print_in(here) == first
+    assert print_in(there) != first
+    (here / "go.sh").write_text("echo two")
+    assert print_in(here) != first
+
+
 def test_a_yes_is_kept_for_its_owner_alone(tmp_path) -> None:
     state = tmp_path / "state"
     assert not consent.is_approved(state, "a")

@@ -152,3 +152,10 @@ def test_a_manifest_may_ask_for_another_limit_of_time_within_bounds(described, t
 
 def test_the_users_limit_of_time_is_the_one_that_holds(described) -> None:
     assert seconds(described(run={"mcp": {"timeout": 5}}), 3_000) == 3_000
+
+
+def test_a_name_of_a_secret_that_says_more_to_a_shell_is_refused(described) -> None:
+    for secret in ("A;id", "$A", "A B", "`id`"):
+        one = described(run={"command": ["echo"]}, secrets=(secret,))
+        with pytest.raises(InputError, match="no name of a secret"):
+            prepare(one, {}, Place(environ={"PATH": os.environ["PATH"]}, cwd=Path("/")))

@@ -1,6 +1,8 @@
 """Arguments in an HTTP request."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -110,8 +112,8 @@ def test_the_line_for_curl_has_the_names_of_secrets_only() -> None:
     security = ["TOKEN", {"secret": "KEY", "in": "query", "name": "k"}]
     line = shell_line(_call({"id": "a b", "text": "it's"}, method="POST", security=security))
     assert line == (
-        "curl -X POST -H 'Content-Type: application/json' -H \"Authorization: Bearer $TOKEN\" "
-        """--data-raw '{"text": "it'"'"'s"}' https://api.example.com/things/a%20b"?k=$KEY\""""
+        "curl -X POST -H 'Content-Type: application/json' -H 'Authorization: Bearer '\"$TOKEN\" "
+        """--data-raw '{"text": "it'"'"'s"}' https://api.example.com/things/a%20b'?k='"$KEY\""""
     )
 
 
@@ -123,8 +125,29 @@ def test_the_line_for_curl_has_the_names_of_secrets_only() -> None:
         {"parameters": ["id"]},
         {"security": [3]},
         {"security": [{"secret": "X", "in": "body"}]},
+        {"security": ["X`id`"]},
+        {"security": ["1X"]},
+        {"security": [{"secret": 'X"; id; "'}]},
+        {"security": [{"secret": "X\n"}]},
+        {"security": [{"secret": "X", "name": "`id`"}]},
+        {"security": [{"secret": "X", "name": "$HOME", "in": "query"}]},
     ],
 )
 def test_what_is_no_request_is_refused(http) -> None:
     with pytest.raises(InputError):
         _call({"id": "a"}, **http)
+
+
+def test_the_line_for_curl_runs_nothing_but_curl_when_it_is_pasted(tmp_path) -> None:
+    """Whatever the manifest puts into prefixes, URLs and bodies comes out as it was, as words of curl."""
+    evil = "$(touch ran)`touch ran`\"; touch ran; '"
+    security = [{"secret": "KEY", "name": "X-Key", "prefix": evil}, {"secret": "KEY", "in": "query", "name": "k"}]
+    url = "https://api.example.com/`touch$IFS-ran`/$(id)"
+    line = shell_line(_call({"id": evil, "text": f"{evil}\n"}, url=url, method="POST", security=security))
+    shown = ["bash", "-c", f"curl() {{ printf '%s\\0' \"$@\"; }}; {line}"]
+    done = subprocess.run(shown, cwd=tmp_path, env={"KEY": "v $x", "PATH": os.defpath}, capture_output=True, check=True)
+    words = done.stdout.decode().split("\0")
+    assert f"X-Key: {evil}v $x" in words
+    assert json.loads(words[words.index("--data-raw") + 1]) == {"text": f"{evil}\n"}
+    assert words[-2] == f"{url}?k=v $x"
+    assert not (tmp_path / "ran").exists()

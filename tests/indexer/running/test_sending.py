@@ -95,6 +95,7 @@ def test_an_answer_above_the_limit_is_not_passed_on() -> None:
     with world({"/x": answer(b"x" * 5_000)}) as here:
         outcome = _send(here, limits=Limits(max_bytes=4_000))
     assert (outcome.status, outcome.stdout, outcome.truncated) == ("too-large", b"", True)
+    assert outcome.stderr == b""  # who reads the status says it once
 
 
 def test_an_answer_that_does_not_come_in_time_is_not_waited_for() -> None:

@@ -24,7 +24,8 @@ def test_all_secrets_that_are_missing_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", [SECRET, 'p\\"ä/ss wört', 'p\\"\\u00e4/ss w\\u00f6rt', "p%22%C3%A4%2Fss%20w%C3%B6rt"]
+    "written",
+    [SECRET, 'p\\"ä/ss wört', 'p\\"\\u00e4/ss w\\u00f6rt', "p%22%C3%A4%2Fss%20w%C3%B6rt", "p%22%C3%A4%2Fss+w%C3%B6rt"],
 )
 def test_a_secret_is_replaced_however_it_is_written(written: str) -> None:
     assert redacted(f"a {written} b".encode(), {"KEY": SECRET}) == b"a <secret KEY> b"
