@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from capdisc import output, runtime
 from capdisc_indexer.errors import RefusedError
-from capdisc_indexer.running import consent, shown
+from capdisc_indexer.running import consent, covered, shown
 from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.values import Call, HttpCall
 from capdisc_indexer.text import one_line
@@ -16,6 +16,7 @@ from capdisc_indexer.types import Descriptor
 
 # Of one word; --dry-run prints it whole.
 _MAX_SHOWN = 2_000
+_MOST_FILES = 10
 
 
 def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, yes: bool) -> None:
@@ -37,11 +38,20 @@ def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, yes: bool) 
     consent.approve(state_dir, print_of, descriptor.id)
 
 
+def holds_for(descriptor: Descriptor, call: Call) -> str:
+    """The note on the files by whose bytes a yes holds."""
+    names = [quoted(path) for path in covered.shown(descriptor, call)]
+    more = f" and {len(names) - _MOST_FILES:,} more" if len(names) > _MOST_FILES else ""
+    listed = f"the bytes of {', '.join(names[:_MOST_FILES])}{more}" if names else "the bytes of no file"
+    return f"note: a yes holds for {listed}; what such files load in turn is not looked at"
+
+
 def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:
     line, source = shown.shell_line(call, _MAX_SHOWN), quoted(descriptor.source.path)
     output.notice(f"{one_line(descriptor.id)}, from {source}:\n\n  {line}\n")
     if not isinstance(call, HttpCall):
         output.notice(f"in {quoted(str(call.cwd))}")
+        output.notice(holds_for(descriptor, call))
     if call.environment:
         output.notice(f"with the secrets {', '.join(call.environment)}")
     for reason in why:

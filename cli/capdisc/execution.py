@@ -9,7 +9,7 @@ from typing import Any
 
 from capdisc import consenting, output, runtime
 from capdisc.exit_codes import ExitCode
-from capdisc_indexer.running import sending, shown
+from capdisc_indexer.running import covered, sending, shown
 from capdisc_indexer.running.consent import fingerprint, is_approved, reasons
 from capdisc_indexer.running.execute import execute
 from capdisc_indexer.running.prepare import checked, prepare, seconds
@@ -78,13 +78,15 @@ def _dry(here: runtime.Runtime, descriptor: Descriptor, made: Call, as_json: boo
     """Print the call. One that would be refused is an error all the same: LinkRefusedError."""
     asks = reasons(descriptor, made, is_approved(here.state_dir(), fingerprint(descriptor, made)))
     if as_json:
-        output.document({"id": descriptor.id, "call": shown.document(made), "asks": list(asks)})
+        names = covered.shown(descriptor, made)
+        output.document({"id": descriptor.id, "call": shown.document(made), "asks": list(asks), "covers": names})
     else:
         output.lines([shown.shell_line(made)])
     if isinstance(made, HttpCall):
         sending.check(made)
     elif not as_json:
         output.notice(f"note: it runs in {quoted(str(made.cwd))}")
+        output.notice(consenting.holds_for(descriptor, made))
     return ExitCode.OK
 
 

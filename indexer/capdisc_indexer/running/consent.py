@@ -10,11 +10,11 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.running import covered
 from capdisc_indexer.running.request import READING
 from capdisc_indexer.running.values import Call, HttpCall
 from capdisc_indexer.store import state_file
@@ -40,7 +40,7 @@ def reasons(descriptor: Descriptor, call: Call, is_known: bool) -> tuple[str, ..
 
 def fingerprint(descriptor: Descriptor, call: Call) -> str:
     """What a yes holds for: how it is run, where, by which program, with which secrets and which defaults, and the
-    bytes of the files that the command names. The arguments are not part of it."""
+    bytes of the files that it names (see `covered`). The arguments are not part of it."""
     told = {
         "id": descriptor.id,
         "path": descriptor.source.path,
@@ -49,7 +49,7 @@ def fingerprint(descriptor: Descriptor, call: Call) -> str:
         "cwd": None if isinstance(call, HttpCall) else os.path.realpath(call.cwd),
         "secrets": sorted(call.environment),
         "program": None if isinstance(call, HttpCall) else call.argv[0],
-        "files": dict(_files(descriptor, call)),
+        "files": covered.files(descriptor, call),
         "says": [descriptor.risk, descriptor.has_side_effects, descriptor.confirm],
     }
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
@@ -82,31 +82,3 @@ def _kept(state_dir: Path) -> dict[str, Any]:
         return {str(key): value for key, value in approved.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"cannot read {_path(state_dir)}", "remove it; each call will be asked about anew") from error
-
-
-def _files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
-    """Digests of what the words name, as `x` or `--option=x`, in the capability's folder and where it will run."""
-    if isinstance(call, HttpCall):
-        return
-    for folder in (os.path.dirname(descriptor.source.path), str(call.cwd)):  # noqa: PTH120
-        for word in _literals(descriptor):
-            for name in {word, word.partition("=")[2]} - {""}:
-                path = os.path.realpath(os.path.join(folder, name))  # noqa: PTH118
-                if os.path.isfile(path):  # noqa: PTH113
-                    yield os.path.join(folder, name), _digest(path)  # noqa: PTH118
-
-
-def _literals(descriptor: Descriptor) -> list[str]:
-    run = descriptor.run or {}
-    mcp = run.get("mcp") or {}
-    words = run["command"] if "command" in run else [mcp.get("command"), *mcp.get("args", [])]
-    flat = [word for group in words for word in (group if isinstance(group, list) else [group])]
-    return [word for word in flat if isinstance(word, str) and word and "\0" not in word]
-
-
-def _digest(path: str) -> str:
-    try:
-        with open(path, "rb") as stream:  # noqa: PTH123
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", "check its permissions") from error

@@ -46,6 +46,12 @@ def placeholders(command: Any) -> list[str]:
     return list(dict.fromkeys(name for word in words if isinstance(word, str) for name in _names(word)))
 
 
+def filled_in(word: str, values: Mapping[str, Any]) -> list[str]:
+    """The word with these values in its places, unchecked, each item of a list by itself; none where a value is
+    missing."""
+    return _texts(word, values) if all(values.get(name) is not None for name in _names(word)) else []
+
+
 def text_of(value: Any) -> str:
     """The value as one word: text as it is, but for halves of surrogate pairs; all else as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -68,13 +74,7 @@ def _group(group: Sequence[Any], arguments: Mapping[str, Any], after_dashes: boo
 
 
 def _filled(word: str, arguments: Mapping[str, Any], after_dashes: bool) -> list[str]:
-    whole = _PLACE.fullmatch(word)
-    if whole and whole[3]:
-        value = arguments[whole[2]]
-        items = value if isinstance(value, list) else [value]
-    else:
-        items = [_PLACE.sub(lambda match: f"{{{match[1]}}}" if match[1] else text_of(arguments[match[2]]), word)]
-    texts = [text_of(item) for item in items]
+    texts = _texts(word, arguments)
     # What an agent was talked into may begin with a dash: to the program that is an option, not a value.
     leads = _PLACE.match(word)
     for text in texts:
@@ -84,3 +84,11 @@ def _filled(word: str, arguments: Mapping[str, Any], after_dashes: bool) -> list
             what = f"{leads[2]} begins with a dash, which the program would take for an option: {one_line(text, 60)}"
             raise UsageError(what, f'the manifest can allow it: "--", "{word}" or "--{leads[2]}={{{leads[2]}}}"')
     return texts
+
+
+def _texts(word: str, arguments: Mapping[str, Any]) -> list[str]:
+    whole = _PLACE.fullmatch(word)
+    if not (whole and whole[3]):
+        return [_PLACE.sub(lambda match: f"{{{match[1]}}}" if match[1] else text_of(arguments[match[2]]), word)]
+    value = arguments[whole[2]]
+    return [text_of(item) for item in (value if isinstance(value, list) else [value])]

@@ -119,12 +119,23 @@ def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None
     done = capdisc("run", "touch", '{"path": "a b"}', "--dry-run")
     assert done.code == 0
     assert done.out.endswith("touch 'a b'\n")
-    assert done.err == f"note: it runs in {hermetic}\n"
+    note = "note: a yes holds for the bytes of no file; what such files load in turn is not looked at\n"
+    assert done.err == f"note: it runs in {hermetic}\n{note}"
     assert not (hermetic / "a b").exists()
     call = capdisc("run", "touch", '{"path": "a b"}', "--dry-run", "--json").json
     assert call["call"]["argv"][1:] == ["a b"]
     assert call["call"]["cwd"] == str(hermetic)
     assert call["asks"] == ["it has not been run before as it is now"]
+    assert call["covers"] == []
+
+
+def test_dry_run_names_the_files_that_a_yes_holds_for(capdisc, tool) -> None:
+    folder = tool("go", "run: {command: [sh, -c, 'cd scripts && ./go.sh'], cwd: capability}\n").parent
+    script = folder / "scripts" / "go.sh"
+    script.parent.mkdir()
+    script.write_text("echo one")
+    assert f"the bytes of {script};" in capdisc("run", "go", "--dry-run").err
+    assert capdisc("run", "go", "--dry-run", "--json").json["covers"] == [str(script)]
 
 
 def test_an_unknown_name_points_back_to_search(capdisc, tool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.errors import InputError
-from capdisc_indexer.running import consent
+from capdisc_indexer.running import consent, covered
 from capdisc_indexer.running.prepare import prepare
 from capdisc_indexer.running.values import Place
 
@@ -90,6 +90,49 @@ def test_a_yes_holds_for_the_files_where_it_is_run_and_for_that_folder(described
     assert print_in(there) != first
     (here / "go.sh").write_text("echo two")
     assert print_in(here) != first
+
+
+_DEFAULT = {"properties": {"script": {"type": "string", "default": "go.py"}}}
+_LISTED = {"properties": {"scripts": {"type": "array", "default": ["x", "scripts/go.sh"]}}}
+_STEM = {"properties": {"name": {"type": "string", "default": "go"}}}
+
+
+@pytest.mark.parametrize(
+    ("command", "schema", "file"),
+    [
+        (["python3", "{script}"], _DEFAULT, "go.py"),
+        (["python3", "scripts/{name}.py"], _STEM, "scripts/go.py"),
+        (["cat", "{scripts...}"], _LISTED, "scripts/go.sh"),
+        (["python3", "-m", "tool"], None, "tool.py"),
+        (["python3", "-um", "tool.sub"], None, "tool/sub.py"),
+        (["python3", "-mtool.sub"], None, "tool/__init__.py"),
+        (["python3", "-m", "tool"], None, "tool/__main__.py"),
+        (["python3", "tool"], None, "tool/__main__.py"),
+        (["sh", "-c", "exec ./go.sh --fast"], None, "go.sh"),
+        (["sh", "-c", "cd scripts && . './go.sh'; echo $(sh x.sh)"], None, "scripts/x.sh"),
+        (["sh", "-c", "python3 -m tool </dev/null"], None, "tool.py"),
+        (["cat", ["--directory", "server"], "main.py"], None, "server/main.py"),
+        (["cat", "-fgo.awk"], None, "go.awk"),
+        (["cat", "@words.txt"], None, "words.txt"),
+    ],
+)
+def test_a_yes_holds_for_files_however_the_call_names_them(described, command, schema, file: str) -> None:
+    one = described(run={"command": command}, schema=schema)
+    path = Path(one.source.path).parent / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("one")
+    call = replace(_call(described(run={"command": ["true"]})), argv=tuple(map(str, command)))
+    first = consent.fingerprint(one, call)
+    assert str(path) in covered.shown(one, call)
+    path.write_text("two")
+    assert consent.fingerprint(one, call) != first
+
+
+def test_a_yes_holds_for_the_arguments_of_an_mcp_server(described) -> None:
+    one = described(run={"mcp": {"command": "python3", "args": ["-m", "server"]}})
+    path = Path(one.source.path).parent / "server.py"
+    path.write_text("one")
+    assert covered.shown(one, _call(one)) == [str(path)]
 
 
 def test_a_yes_is_kept_for_its_owner_alone(tmp_path) -> None:
