@@ -195,3 +195,9 @@ def test_a_definition_takes_what_its_tool_takes(desk) -> None:
 def test_mcp_hints_come_from_the_author_or_from_the_risk(desk) -> None:
     value, _ = in_form("mcp", offering.by_names(desk, ["wipe_disk", "list_apis"]))
     assert [each["annotations"] for each in value["tools"]] == [{"destructiveHint": True}, {"readOnlyHint": True}]
+
+
+def test_discovery_tools_that_keep_or_run_something_say_so(desk) -> None:
+    value, _ = in_form("mcp", offering.discovery(desk, hidden=True))
+    changing = {each["name"] for each in value["tools"] if not each["annotations"]["readOnlyHint"]}
+    assert changing == {"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"}

@@ -32,7 +32,7 @@ def of_tool(desk: Desk, tool: Tool, is_available: bool) -> Definition:
         kind=tool.group,
         is_available=is_available,
         is_ours=True,
-        annotations={} if tool.name in _CHANGING else {"readOnlyHint": True},
+        annotations={"readOnlyHint": tool.name not in _CHANGING},
     )
 
 
