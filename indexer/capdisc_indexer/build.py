@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from capdisc_indexer import encoders
+from capdisc_indexer.check.keyless import keyless
+from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError, EncoderError, IndexStateError
 from capdisc_indexer.ownership import collisions
@@ -15,6 +17,7 @@ from capdisc_indexer.previous import Previous, check_digests, load_previous, rem
 from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts, dropped_sources
+from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.store import collecting, disk, generation, integrity, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding
 
@@ -75,7 +78,7 @@ def _build(
         generation=fresh,
         published=published,
         counts=counts(last, changes) | {"embedded": embedded},
-        findings=_findings(changes),
+        findings=_findings(changes, (*names, *(fixed_part(one.path)[0] for one in options.sources))),
         degraded=(*last.notices, *degraded),
         roots=names,
         dropped_roots=dropped,
@@ -104,6 +107,6 @@ def _unchanged(last: Previous, changes: Changes, encoder: Encoder | None) -> boo
     return same_encoder and not changes.descriptors and now == known and changes.guidance == last.guidance
 
 
-def _findings(changes: Changes) -> tuple[Finding, ...]:
+def _findings(changes: Changes, places: Sequence[str]) -> tuple[Finding, ...]:
     of_files = [finding for one in changes.files.values() for finding in one.findings]
-    return (*changes.findings, *of_files, *collisions(changes.files))
+    return keyless((*changes.findings, *of_files, *collisions(changes.files)), SourceText(places))

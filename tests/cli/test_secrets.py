@@ -72,3 +72,16 @@ def test_a_value_in_the_place_of_a_name_is_refused_and_not_repeated(hermetic, ca
         assert VALUE not in done.out + done.err
     kept = [path for path in (hermetic / "index").rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
     assert kept == []
+
+
+def test_index_prints_no_key_that_a_finding_quotes(hermetic, capdisc) -> None:
+    """Whole, or cut short in the message."""
+    for name, key in (("one", VALUE), ("two", "glpat-" + "Zq7Rk" * 4 + "-" + "Rk2Zq" * 20)):
+        path = hermetic / "tools" / name / "CAPABILITY.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"name: {name}\nkind: tool\ndescription: Reads what is there.\n{key}: 3\n")
+    for flags in ((), ("--rebuild", "--json")):
+        done = capdisc("index", "tools", "--index-dir", "index", *flags)
+        assert "unknown-key" in done.out + done.err
+        assert "[secret]" in done.out + done.err
+        assert "Zq7Rk" not in done.out + done.err

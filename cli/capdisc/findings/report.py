@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
-from capdisc_indexer.check.secret_keys import beginnings, may_quote_a_key, without_keys
+from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import Finding
@@ -30,11 +29,11 @@ def report(
 ) -> Report:
     """The report with every path as it is shown here, those inside messages too, and without the keys that messages
     quote. A path itself stays whole, since programs open it."""
-    told, base = _teller(source), _beginning(cwd)
+    base = _beginning(cwd)
     return Report(
         files=files,
         profile=profile,
-        findings=tuple(_shown(one, told, base) for one in findings),
+        findings=tuple(_shown(one, base) for one in keyless(findings, source)),
         silenced=silenced,
         line=lambda one: source.line(one.path, one.line),
     )
@@ -51,12 +50,6 @@ def _beginning(cwd: Path) -> re.Pattern[str]:
     return re.compile(rf"(?:^|(?<=[\s\"'(\[<=,])){re.escape(base)}/(?=[^/])" if base else r"(?!)")
 
 
-def _shown(one: Finding, told: Callable[[str, str], str], base: re.Pattern[str]) -> Finding:
-    message, hint = (told(base.sub("", text), one.path) for text in (one.message, one.hint))
+def _shown(one: Finding, base: re.Pattern[str]) -> Finding:
+    message, hint = (base.sub("", text) for text in (one.message, one.hint))
     return replace(one, path=base.sub("", one.path, count=1), message=message, hint=hint)
-
-
-def _teller(source: SourceText) -> Callable[[str, str], str]:
-    """What takes the keys out of a text about a file, which is only read where there may be any."""
-    known = cache(lambda path: beginnings(source.text(path)))
-    return lambda text, path: without_keys(text, known(path)) if may_quote_a_key(text) else text
