@@ -15,6 +15,9 @@ from capdisc_indexer.folders import conventional_roots
 from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
 from capdisc_indexer.types import DeclaredSource
 
+# Of a text on stdin; no question, note or call has as much.
+LIMIT_BYTES = 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
@@ -115,18 +118,21 @@ def today() -> str:
     return time.strftime("%Y-%m-%d")
 
 
-def stdin_text() -> str:
-    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced."""
+def stdin_text(limit_bytes: int = LIMIT_BYTES, hint: str = "pass on a part of it") -> str:
+    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced. Raises InputError with `hint` for
+    more than `limit_bytes`; no more is ever read."""
+    data = stdin_bytes(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise InputError(f"stdin has more than {limit_bytes // 1024:,} KiB", hint)
+    return data.decode("utf-8", "replace")
+
+
+def stdin_bytes(most: int) -> bytes:
+    """Stdin as it came, and of it no more than `most` bytes."""
     if sys.stdin is None:
-        return ""
+        return b""
     buffer = getattr(sys.stdin, "buffer", None)
-    return buffer.read().decode("utf-8", "replace") if buffer else sys.stdin.read()
-
-
-def stdin_bytes(most: int = -1) -> bytes:
-    """Stdin as it came, and of it no more than `most` bytes; less than nothing means all."""
-    buffer = getattr(sys.stdin, "buffer", None)
-    return buffer.read(most) if buffer else stdin_text().encode("utf-8", "replace")
+    return buffer.read(most) if buffer else sys.stdin.read(most).encode("utf-8", "replace")[:most]
 
 
 def keep_small() -> None:

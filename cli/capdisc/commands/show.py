@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from capdisc import asking, options, output, runtime
+from capdisc import asking, files, options, output, runtime
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.errors import UsageError
@@ -38,7 +38,7 @@ def show(
 
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
-    piped = runtime.stdin_text().splitlines() if "-" in (ids or ()) else []
+    piped = runtime.stdin_text(files.LIMIT_BYTES).splitlines() if "-" in (ids or ()) else []
     wanted = [identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")]
     if not wanted:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")

@@ -13,6 +13,7 @@ from capdisc_indexer.check.profiles import PROFILES
 from capdisc_indexer.check.selection import Choice, choice
 from capdisc_indexer.config import Config
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import DeclaredSource
 
@@ -102,7 +103,7 @@ def _piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
         raise UsageError("stdin is checked alone", "name the files in a call of their own")
     from capdisc_indexer.check.standalone import default_name
 
-    data = runtime.stdin_bytes()
+    data = runtime.stdin_bytes(MAX_READ_BYTES + 1)
     # With a folder, the name is that of a file here, whose text is not yet saved.
     return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
 

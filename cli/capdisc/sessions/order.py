@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from capdisc import runtime
+from capdisc import files, runtime
 from capdisc_indexer.errors import UsageError
 
 
@@ -43,4 +43,4 @@ class Order:
         return given[0]
 
     def _lines(self, word: str) -> list[str]:
-        return runtime.stdin_text().splitlines() if word == "-" else [word]
+        return runtime.stdin_text(files.LIMIT_BYTES).splitlines() if word == "-" else [word]
