@@ -9,7 +9,7 @@ OF_FORM = frozenset(
     description-xml duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type
     line-ends-mixed link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case
     name-characters name-clash name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word
-    name-too-long too-many-files too-many-links unknown-field unknown-key
+    name-too-long run-shape too-many-files too-many-links unknown-field unknown-key
     """.split()
 )
 

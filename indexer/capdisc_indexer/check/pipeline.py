@@ -10,6 +10,7 @@ from pathlib import Path
 from capdisc_indexer.check.comments import refused
 from capdisc_indexer.check.examine import examine
 from capdisc_indexer.check.form import form
+from capdisc_indexer.check.guiding import guided
 from capdisc_indexer.check.order import ordered
 from capdisc_indexer.check.selection import EVERYTHING, Choice, Chosen, chosen
 from capdisc_indexer.check.sourcetext import SourceText, readable
@@ -48,6 +49,7 @@ def check(
     found, problems = _scanned(roots, declared)
     loaded = {file.path: load(file) for file in found.files}
     findings = [*found.findings, *(finding for one in loaded.values() for finding in one.findings)]
+    findings += dict.fromkeys(guided(found.guidance)[1])
     if any(root.is_dir() for root in roots):  # of single files nobody knows what else there is
         findings += together([(file, loaded[file.path]) for file in found.files])
     named = (*map(str, roots), *(fixed_part(one.path)[0] for one in declared if not one.within))
