@@ -41,7 +41,7 @@ SETTINGS: dict[str, Setting] = {
     "tier1_top_k": Setting(5, "CAPDISC_TIER1_TOP_K", "how many summaries"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
-    "pin": Setting([], "CAPDISC_PIN", "names of capabilities that every list of tools has"),
+    "pin": Setting([], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"),
     "progressive": Setting(
         "on", "CAPDISC_PROGRESSIVE", "tools without a query: on (the few that find), off (all), auto"
     ),

@@ -172,3 +172,38 @@ def test_the_overview_depends_on_the_budget_alone(capdisc, small, budget) -> Non
     assert len(overviews) == 1
     alone = capdisc("render", QUERY, "--tier", "0", "--budget", budget).out
     assert alone == capdisc("render", "--budget", budget).out
+
+
+LINE = "- tool:git-status: Shows which files"
+
+
+def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch) -> None:
+    """S93: first in tier 1, beside as many others as without it."""
+    usual = capdisc("render", QUERY, "--tier", "1").out
+    monkeypatch.setenv("CAPDISC_PIN", "git-status")
+    first, *others = capdisc("render", QUERY, "--tier", "1").out.removeprefix("Relevant capabilities:\n").splitlines()
+    assert first.startswith(LINE)
+    assert others == usual.removeprefix("Relevant capabilities:\n").splitlines()
+    for words in ((), ("xyzzyplugh",), ("which files are changed",)):
+        assert capdisc("render", *words).out.count(LINE) == 1
+    done = capdisc("render", QUERY, "--json").json
+    assert done["tiers"][1]["blocks"][0]["source"].endswith("git-status/CAPABILITY.yaml")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("budget", [270, 700])
+def test_what_is_pinned_keeps_to_the_budget(capdisc, small, monkeypatch, name, budget) -> None:
+    monkeypatch.setenv("CAPDISC_PIN", "git-status:merge-pdfs:send-email:convert-image")
+    for words in ((), (QUERY,)):
+        made = capdisc("render", *words, "--format", name, "--budget", str(budget))
+        assert made.code == 0
+        assert COUNT(made.out) <= budget
+
+
+def test_what_is_pinned_passes_the_filters_and_is_there(capdisc, small, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_PIN", "git-status:nothing-like-it")
+    done = capdisc("render", QUERY)
+    assert (done.code, done.out.count(LINE)) == (0, 1)
+    assert "there is no nothing-like-it, which is pinned" in done.err
+    for flags in (("--kind", "skill"), ("--exclude", "git-status")):
+        assert LINE not in capdisc("render", QUERY, *flags).out

@@ -52,8 +52,9 @@ def render(
 ) -> int:
     """Print a context for a query, for any agent: an overview, summaries, and the best capabilities in full.
 
-    The query comes from the arguments, or from stdin with - or through a pipe. Without a query: the overview alone (or,
-    as skills-xml, the skills that fit the budget). Nothing but the context goes to stdout.
+    The query comes from the arguments, or from stdin with - or through a pipe. Without a query: the overview, and
+    what the setting pin names (or, as skills-xml, the skills that fit the budget). Nothing but the context goes to
+    stdout.
 
     Example: capdisc render "merge two PDF files" --budget 1200 | llm
     """

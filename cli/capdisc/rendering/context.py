@@ -38,17 +38,19 @@ def material(desk: Desk) -> Material:
     shape, all_of_it = desk.typed.shape, desk.told.is_everything
     descriptors = learnt(desk.counter, desk.form, desk.found.stored)
     active = learnt(desk.counter, desk.form, desk.session.active)
+    always = learnt(desk.counter, desk.form, desk.pinned)
     details = None if all_of_it else 0 if desk.found.is_everything else desk.room.details
     levels = _levels(desk)
     lines = overview_lines(desk.asked, desk.found.ranking.query, shape.by_kind) if 0 in levels else ()
     return Material(
         overview=lines,
         descriptors=descriptors,
+        always=always,
         pinned=active,
         levels=levels,
         summaries=None if desk.found.is_everything else desk.room.summaries,
         details=details,
-        missing={} if desk.is_catalogue else missing(desk.asked, [*descriptors, *active]),
+        missing={} if desk.is_catalogue else missing(desk.asked, [*descriptors, *active, *always]),
         guidance=guidance(desk.asked, [*active, *descriptors[:details]], desk.counter) if 2 in levels else {},
         memory=desk.session.memory,
         added=_added(desk),
@@ -60,8 +62,8 @@ def material(desk: Desk) -> Material:
 
 
 def _levels(desk: Desk) -> tuple[int, ...]:
-    """The tiers to print. Without a query there is nothing to say in tiers 1 and 2, unless the text must begin as it
-    does with one."""
+    """The tiers to print. Without a query there is nothing to say in tiers 1 and 2 but what is always shown, unless the
+    text must begin as it does with one."""
     wanted = shaping.levels(desk.typed.shape)
     if desk.is_catalogue:
         return (1,)
@@ -69,7 +71,8 @@ def _levels(desk: Desk) -> tuple[int, ...]:
         return (2,)
     if desk.texts or _has_layout(desk) or desk.typed.shape.split or desk.form.name == "messages":
         return wanted
-    return tuple(level for level in wanted if level == 0 or (level == 2 and desk.session.active))
+    shown = {0: True, 1: desk.pinned, 2: desk.session.active}
+    return tuple(level for level in wanted if shown[level])
 
 
 def _budgets(desk: Desk) -> Budgets:
@@ -99,7 +102,7 @@ def _printing(desk: Desk) -> Printing:
 def _facts(desk: Desk) -> dict[str, Any]:
     from capdisc.rendering.facts import facts
 
-    return facts(desk.found, desk.told, desk.typed.shape.diagnostics)
+    return facts(desk.found, desk.pinned, desk.told, desk.typed.shape.diagnostics)
 
 
 def _added(desk: Desk) -> list[str]:

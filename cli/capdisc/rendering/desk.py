@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from capdisc import asking, files, output
 from capdisc.rendering import disclosing, limits, shaping
 from capdisc.rendering.disclosing import Disclosure
-from capdisc.rendering.finding import Found, everything, find, unasked
+from capdisc.rendering.finding import Found, Stored, everything, find, unasked
 from capdisc.rendering.limits import Room
 from capdisc.rendering.memory import Brought, brought
+from capdisc.rendering.pinning import pinned
 from capdisc.rendering.typed import Typed
 from capdisc_indexer.errors import IndexStateError, UsageError
 from capdisc_indexer.render.format import Format
@@ -32,6 +33,7 @@ class Desk:
     found: Found
     told: Disclosure
     session: Brought
+    pinned: tuple[Stored, ...]
 
     @property
     def is_catalogue(self) -> bool:
@@ -61,6 +63,7 @@ def prepared(asked: asking.Asked, typed: Typed) -> Desk:
         found=_found(asked, typed, query, form, told),
         told=told,
         session=brought(asked, typed.prompting.session),
+        pinned=pinned(asked, query),
     )
 
 

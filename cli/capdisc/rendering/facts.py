@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
 from capdisc.rendering.disclosing import Disclosure
-from capdisc.rendering.finding import Found
+from capdisc.rendering.finding import Found, Stored
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor, Hit, Ranking
 
 
-def facts(found: Found, told: Disclosure, diagnosed: bool) -> dict[str, Any]:
+def facts(found: Found, pinned: Sequence[Stored], told: Disclosure, diagnosed: bool) -> dict[str, Any]:
     """Costs, style, choice and results, each where there is something to say."""
-    made: dict[str, Any] = {"static_tokens": told.static_tokens, "results": _results(found)}
+    made: dict[str, Any] = {"static_tokens": told.static_tokens, "results": _results(found, pinned)}
     if told.style:
         made |= {"style": told.style.name, "use_tools": told.style.use_tools, "reason": told.style.reason}
         made |= {"model": one_line(told.style.model, 80)} if told.style.model else {}
@@ -22,10 +23,10 @@ def facts(found: Found, told: Disclosure, diagnosed: bool) -> dict[str, Any]:
     return made | ({"diagnostics": diagnostics(found.ranking)} if diagnosed else {})
 
 
-def _results(found: Found) -> dict[str, dict[str, Any]]:
+def _results(found: Found, pinned: Sequence[Stored]) -> dict[str, dict[str, Any]]:
     """How each capability fits, and where it comes from."""
     hits = {hit.id: hit for hit in found.ranking.hits}
-    return {d.id: {**_fit(hits.get(d.id)), "source": _place(d)} for d, _ in found.stored}
+    return {d.id: {**_fit(hits.get(d.id)), "source": _place(d)} for d, _ in (*pinned, *found.stored)}
 
 
 def _fit(hit: Hit | None) -> dict[str, Any]:

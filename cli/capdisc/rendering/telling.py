@@ -38,7 +38,10 @@ def _unknown(found: Found) -> str:
 def _instead(found: Found, context: Context) -> str:
     if not any(tier.blocks for tier in context.tiers):
         return ""
-    return "; printed every capability" if found.is_everything else "; printed the overview alone"
+    if found.is_everything:
+        return "; printed every capability"
+    alone = all(tier.level == 0 for tier in context.tiers if tier.blocks)
+    return "; printed the overview alone" if alone else "; printed the overview, and what is always there"
 
 
 def _shortened(context: Context) -> None:

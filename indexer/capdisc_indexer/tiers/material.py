@@ -30,9 +30,10 @@ class Material:
     """What the tiers are made from: overview lines, long to short, and the capabilities, best first (`summaries` or
     `details` None: each of them).
 
-    `pinned` are shown in full before those, whatever fits; `missing` names what each capability lacks here, `guidance`
-    is by category in one case, `added` are the caller's own texts. With `names` tier 1 has ids alone, with `hints`
-    usage hints, too; with `evenly` the details share their room, each with `each` tokens at most (0: no limit).
+    `always` have the first lines of tier 1 and `pinned` are shown in full before those, whatever fits; `missing` names
+    what each capability lacks here, `guidance` is by category in one case, `added` are the caller's own texts. With
+    `names` tier 1 has ids alone, with `hints` usage hints, too; with `evenly` the details share their room, each with
+    `each` tokens at most (0: no limit).
     """
 
     overview: Sequence[Mapping[str, Any]]
@@ -40,6 +41,7 @@ class Material:
     levels: tuple[int, ...] = (0, 1, 2)
     summaries: int | None = TOP_SUMMARIES
     details: int | None = TOP_DETAILS
+    always: Sequence[Descriptor] = ()
     pinned: Sequence[Descriptor] = ()
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     guidance: Mapping[str, Guidance] = field(default_factory=dict)

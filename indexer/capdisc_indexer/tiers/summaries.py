@@ -11,8 +11,9 @@ from capdisc_indexer.types import Block, Descriptor, Dropped, Tier
 
 def summaries(job: Job, room: int) -> Tier:
     """The lines in full when all fit; else each as long as leaves the later ones room for their shortest."""
-    wanted = [d for d in job.material.descriptors if job.form.suits(d)][: job.material.summaries]
-    blocks, dropped = lines(job, wanted, room, 1)
+    found = [d for d in job.material.descriptors if job.form.suits(d)][: job.material.summaries]
+    wanted = {d.id: d for d in (*filter(job.form.suits, job.material.always), *found)}
+    blocks, dropped = lines(job, list(wanted.values()), room, 1)
     return Tier(level=1, blocks=tuple(blocks), tokens=sum(block.tokens for block in blocks), dropped=tuple(dropped))
 
 
