@@ -165,6 +165,12 @@ def test_more_budget_never_fails_where_less_was_enough(capdisc, office) -> None:
     assert codes == sorted(codes, reverse=True)
 
 
+def test_an_overview_fits_every_budget_that_is_larger_than_one_that_it_fits(capdisc, small) -> None:
+    """Where only the printed text tells what it costs, and nothing else is printed."""
+    codes = [capdisc("render", "--json", "--budget", str(budget)).code for budget in range(120, 400, 10)]
+    assert set(codes) == {0}
+
+
 @pytest.mark.parametrize("budget", ["100", "480", "3000"])
 def test_the_overview_depends_on_the_budget_alone(capdisc, small, budget) -> None:
     made = [capdisc("render", query, "--budget", budget).out for query in (QUERY, "qqq zzz xxx", "merge PDF files")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -50,9 +50,17 @@ def assemble(
 
 
 def _largest(job: Job) -> Context:
-    """The fullest context whose whole text fits, by bisection: where pieces are escaped or wrapped, only the printed
-    text tells."""
-    first = _first(job) if is_wanted(job, 0) else None
+    """The fullest context whose whole text fits, with the first overview that leaves room for one."""
+    for first in _firsts(job) if is_wanted(job, 0) else (None,):
+        best = _fullest(job, first)
+        if best is not None and has_overview(job, best):
+            return best
+    raise too_small(job, job.budgets.total)
+
+
+def _fullest(job: Job, first: Tier | None) -> Context | None:
+    """The fullest with this overview, by bisection: where pieces are escaped or wrapped, only the printed text
+    tells."""
     low, high, best = 0, job.budgets.total, None
     allowed = high
     while low <= high:
@@ -63,18 +71,19 @@ def _largest(job: Job) -> Context:
             # Far above what its pieces need, more room changes nothing: that spares most steps of a large budget.
             high = min(allowed - 1, 2 * context.text_tokens)
         allowed = (low + high) // 2
-    if best is None or not has_overview(job, best):
-        raise too_small(job, job.budgets.total)
     return best
 
 
-def _first(job: Job) -> Tier:
-    """The overview, which is the same whatever room the rest has."""
+def _firsts(job: Job) -> Iterator[Tier]:
+    """The overview, which is the same whatever room the rest has, and shorter ones."""
     most = job.budgets.tier0 - frame(job, 0)
-    tier = steady(job, most)
-    if job.material.overview and (tier.tokens > most or not tier.blocks):
-        raise too_small(job, min(job.budgets.total, job.budgets.tier0))
-    return tier
+    last: Tier | None = None
+    for tier in steady(job, most):
+        if job.material.overview and (tier.tokens > most or not tier.blocks):
+            raise too_small(job, min(job.budgets.total, job.budgets.tier0))
+        if tier != last:
+            yield tier
+        last = tier
 
 
 def _counted(job: Job, context: Context) -> Context:

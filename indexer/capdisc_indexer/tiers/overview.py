@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,17 +30,18 @@ def smallest(job: Job) -> int:
     return _category(job, categories[0], -1).tokens + sum(block.tokens for block in rest)
 
 
-def steady(job: Job, cap: int) -> Tier:
+def steady(job: Job, cap: int) -> Iterator[Tier]:
     """The overview where only the printed text tells what it costs: a third of what is left beside the least that is
-    printed, whatever is asked, so that it stays the same from turn to turn."""
+    printed, whatever is asked, so that it stays the same from turn to turn. Then shorter ones, for where what is asked
+    leaves no room for that."""
     bare = _cost(job, ())
     most = job.budgets.total - bare
     most = most // 3 if {1, 2} & set(job.material.levels) else most
     for eighths in range(8, 0, -1):
         tier = overview(job, min(cap, most) * eighths // 8)
         if tier.blocks and _cost(job, (tier,)) - bare <= most:
-            return tier
-    return overview(job, smallest(job))
+            yield tier
+    yield overview(job, smallest(job))
 
 
 def _cost(job: Job, tiers: tuple[Tier, ...]) -> int:
