@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-
-from capdisc.signals import delayed
 
 
 def run(command: str, environ: Mapping[str, str], limit_s: float) -> str:
     """Run the command and wait for it; why it failed, or nothing. What it prints goes to stderr: results are ours."""
     import subprocess
 
+    from capdisc_indexer.running.starting import held
+
     out = _stderr(subprocess.DEVNULL)
+
+    def start() -> subprocess.Popen[bytes]:
+        # A group of its own, so that what it starts can be ended with it.
+        return subprocess.Popen(
+            command, shell=True, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+        )
+
     try:
-        with delayed():
-            # A group of its own, so that what it starts can be ended with it.
-            started = subprocess.Popen(
-                command, shell=True, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                start_new_session=True,
-            )  # fmt: skip
-        with started as child:
-            try:
-                return _status(child.wait(limit_s))
-            except BaseException:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                raise
+        with held(start) as child:
+            return _status(child.wait(limit_s))
     except subprocess.TimeoutExpired:
         return f"did not end within {limit_s:g} s and was ended"
     except OSError as error:

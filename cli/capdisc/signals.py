@@ -9,30 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import current_thread, main_thread
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_SECONDS = 1.5
-
-
-@contextmanager
-def delayed() -> Iterator[None]:
-    """What ends a command waits until the block is left: a program that is just being started must be known first."""
-    waiting: list[int] = []
-    found = {number: signal.getsignal(number) for number in _SIGNALS} if current_thread() is main_thread() else {}
-    ours = {number: handler for number, handler in found.items() if callable(handler)}
-    for number in ours:
-        signal.signal(number, lambda number, _: waiting.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in ours.items():
-            signal.signal(number, handler)
-        if waiting:
-            signal.raise_signal(waiting[0])
 
 
 class Stop:

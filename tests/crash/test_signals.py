@@ -110,10 +110,41 @@ def test_what_nohup_ignores_stays_ignored(small) -> None:
     assert (child.returncode, b"merge-pdfs" in out) == (0, True)
 
 
-def test_a_signal_waits_until_a_program_that_is_being_started_is_known() -> None:
-    script = "import os, signal\nfrom capdisc import signals\nstop = signals.Stop()\n"
-    script += "with signals.delayed():\n    os.kill(os.getpid(), signal.SIGTERM)\n    print('known', flush=True)\n"
-    script += "print('not ended', flush=True)"
-    child = _started("-c", script)
+# A signal that comes while a program is being started, as if Popen took long.
+_SLOW = """
+import os, signal, subprocess
+from pathlib import Path
+from capdisc import shell, signals
+from capdisc_indexer.running import process
+from capdisc_indexer.running.mcp_client import called
+from capdisc_indexer.running.values import CommandCall, Limits, ToolCall
+argv, here = ("/bin/sh", "-c", "sleep 1; touch lingered"), Path.cwd()
+stop = signals.Stop()
+class Slow(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("known", flush=True)
+subprocess.Popen = Slow
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "shell.run(argv[2], os.environ, 60)",
+        "process.run(CommandCall(argv=argv, cwd=here), os.environ, Limits())",
+        pytest.param(
+            "called(ToolCall(server='', argv=argv, cwd=here, tool='', arguments={}), os.environ, Limits())",
+            marks=pytest.mark.mcp,
+        ),
+    ],
+)
+def test_a_program_that_is_being_started_is_ended_by_a_signal_too(hermetic, call: str) -> None:
+    if "ToolCall" in call:
+        pytest.importorskip("mcp_types")
+    child = _started("-c", f"{_SLOW}try:\n    {call}\nfinally:\n    stop.leave()")
     out, _ = child.communicate(timeout=20)
     assert (out, child.returncode) == (b"known\n", 143)
+    time.sleep(1.5)
+    assert not (hermetic / "lingered").exists()

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from capdisc_indexer.running.process import end, unstartable
+from capdisc_indexer.running.process import unstartable
+from capdisc_indexer.running.starting import delayed, end
 from capdisc_indexer.running.values import ToolCall
 
 # What a server gets to leave by itself once its stdin is closed.
@@ -24,6 +25,7 @@ class ServerProcess:
         self._sdk, self._call, self._environment = sdk, call, environment
         self._max_bytes, self._size = max_bytes, 0
         self._stderr: list[bytes] = []
+        self._process: Any = None
         self.is_too_large = False
 
     @property
@@ -37,8 +39,19 @@ class ServerProcess:
 
         On the way out the server and all that it started are ended, at once when something went wrong.
         """
+        try:
+            with delayed():
+                self._process = await self._started()
+            async with self._streams() as streams:
+                yield streams
+        except BaseException:
+            if self._process is not None and self._process.returncode is None:
+                end(self._process.pid)
+            raise
+
+    @asynccontextmanager
+    async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
         anyio = self._sdk.anyio
-        self._process = await self._started()
         incoming, received = anyio.create_memory_object_stream(0)
         sent, outgoing = anyio.create_memory_object_stream(0)
         async with anyio.create_task_group() as tasks:

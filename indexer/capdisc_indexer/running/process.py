@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.running.starting import end, held
 from capdisc_indexer.running.values import CommandCall, Limits, Outcome
 
 _POLL_SECONDS = 0.05
@@ -26,7 +25,7 @@ def run(call: CommandCall, environment: Mapping[str, str], limits: Limits) -> Ou
     Past the limit of time, or of bytes on both streams together, the whole group is killed.
     """
     began = time.monotonic()
-    with _given(call.stdin) as stdin, _started(call, environment, stdin) as child:
+    with _given(call.stdin) as stdin, held(lambda: _started(call, environment, stdin)) as child:
         try:
             streams, status = _watched(child, limits, began + limits.seconds)
         finally:
@@ -40,12 +39,6 @@ def run(call: CommandCall, environment: Mapping[str, str], limits: Limits) -> Ou
         truncated=bool(status),
         seconds=time.monotonic() - began,
     )
-
-
-def end(group: int) -> None:
-    """Kill everything in the process group, if anything is left of it."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
 
 
 def unstartable(argv: tuple[str, ...], error: OSError | ValueError) -> InputError:
