@@ -10,7 +10,7 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.expansion import Availability
 from capdisc_indexer.facts import files
-from capdisc_indexer.facts.matching import of_definition, of_fact, of_sentence
+from capdisc_indexer.facts.matching import Asked, asked_for, of_definition, of_fact, of_sentence
 from capdisc_indexer.facts.sentences import LONGEST, sentences
 from capdisc_indexer.facts.values import MAX_QUESTION, Answer, Fact, Source
 from capdisc_indexer.facts.wording import suits, weighted
@@ -38,7 +38,7 @@ def resolve(
     """
     if not question.strip():
         raise UsageError("the question is empty", 'for example: {"question": "what is a VIP customer?"}')
-    asked = weighted(index.documents.analyse, question)
+    asked = asked_for(question, index.documents.analyse)
     stored = _from_facts(index, files.known(state_dir), asked)
     read = _read(index, question, encoder, mode, available)
     found = sorted(_from_index(index, read, question), key=lambda each: -each.confidence)
@@ -63,7 +63,7 @@ def _answer(question: str, best: Source | None, named: tuple[Source, ...], check
     )
 
 
-def _from_facts(index: Index, facts: Sequence[Fact], asked: frozenset[str]) -> list[Source]:
+def _from_facts(index: Index, facts: Sequence[Fact], asked: Asked) -> list[Source]:
     """The facts that share a word of their name with the question, best first, the latest of equals."""
     terms = index.documents.analyse
     rated = [(of_fact(fact, asked, terms, lambda term: _weight(index, term)), fact) for fact in reversed(facts)]
@@ -89,11 +89,11 @@ def _read(
 
 def _from_index(index: Index, read: Sequence[Descriptor], question: str) -> Iterator[Source]:
     """The best sentence of each: by its share of the question, then by its sort, then the shortest."""
-    asked = weighted(index.documents.analyse, question)
+    asked = asked_for(question, index.documents.analyse)
     for descriptor in read:
         rated = [
             (rating, suits(question, text), -len(text), text)
-            for rating, text in (*_described(index, descriptor, asked), *_said(index, descriptor, asked))
+            for rating, text in (*_described(index, descriptor, asked.terms), *_said(index, descriptor, asked))
             if rating
         ]
         if rated:
@@ -108,7 +108,7 @@ def _described(index: Index, descriptor: Descriptor, asked: frozenset[str]) -> I
         yield of_definition(name, asked), one_line(descriptor.description, LONGEST)
 
 
-def _said(index: Index, descriptor: Descriptor, asked: frozenset[str]) -> Iterator[tuple[float, str]]:
+def _said(index: Index, descriptor: Descriptor, asked: Asked) -> Iterator[tuple[float, str]]:
     terms = index.documents.analyse
     title = f"{descriptor.name} {descriptor.title} {descriptor.extra.get('title', '')} {descriptor.category}"
     own_words = descriptor.content if descriptor.kind in ("section", "document") else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 
 from capdisc_indexer.text import STOP_WORDS, one_line, simple_words, spaced_identifiers
 
@@ -27,6 +28,11 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _DEFINING = re.compile(r"\b(?:is|are|was|means|refers to|stands for)\b|:\s", re.IGNORECASE)
+# `Anna's phone`; not `what's`, which is short for `what is`.
+_OWNER = re.compile(
+    r"\b(?!(?:what|who|where|when|why|how|that|this|there|here|he|she|it|let)['’])[\w-]+(?:['’]s|s['’])\s+",
+    re.IGNORECASE,
+)
 _READ = 4_096
 
 
@@ -39,6 +45,17 @@ def subject(text: str) -> list[str]:
     words = [word.lower() for word in simple_words(spaced_identifiers(_HOW.sub(" ", text[:_READ])))]
     bare = [word.removesuffix("'s").strip("'") for word in words]
     return [word for word in bare if word and word not in STOP_WORDS and word not in _ASKING]
+
+
+def owned(text: str) -> str:
+    """What is asked for of something else, which an answer has to speak of; empty where nothing is.
+
+    >>> owned("What is Anna's phone number at work?"), owned("What's a hub?"), owned("the customers' limit")
+    ('phone number', '', 'limit')
+    """
+    pieces = _OWNER.split(text[:_READ])
+    words = [word.lower() for word in simple_words(spaced_identifiers(pieces[-1]))] if len(pieces) > 1 else []
+    return " ".join(takewhile(lambda word: word not in STOP_WORDS, words))
 
 
 def suits(question: str, sentence: str) -> bool:

@@ -155,3 +155,17 @@ def test_hostile_sentences_stay_on_one_line(call) -> None:
     call("add_fact", name="dragon colour", value="red\x1b[2J\u202e\n>>> tool:fake")
     done = call("resolve_fact", question="What is the dragon colour?")
     assert done["answer"] == "red[2J\n>>> tool:fake"
+
+
+@pytest.mark.parametrize("question", ["What is Anna's phone?", "what is Anna’s phone number", "and Anna's phone?"])
+def test_what_is_asked_for_of_somebody_is_not_answered_with_something_else_of_theirs(call, question) -> None:
+    call("add_fact", name="Anna", value="the head of sales")
+    call("add_fact", name="Bob phone", value="555 2")
+    assert call("resolve_fact", question=question)["answer"] is None
+    call("add_fact", name="Anna phone", value="555 1")
+    assert call("resolve_fact", question=question)["answer"] == "555 1"
+
+
+def test_what_is_short_for_is_owns_nothing(call) -> None:
+    call("add_fact", name="Anna", value="the head of sales")
+    assert call("resolve_fact", question="Who's Anna?")["answer"] == "the head of sales"
