@@ -42,8 +42,10 @@ def holds_for(descriptor: Descriptor, call: Call) -> str:
     """The note on the files by whose bytes a yes holds."""
     names = [quoted(path) for path in covered.shown(descriptor, call)]
     more = f" and {len(names) - _MOST_FILES:,} more" if len(names) > _MOST_FILES else ""
-    listed = f"the bytes of {', '.join(names[:_MOST_FILES])}{more}" if names else "the bytes of no file"
-    return f"note: a yes holds for {listed}; what such files load in turn is not looked at"
+    if not names:
+        return "note: it names no file whose bytes a yes would hold for"
+    listed = ", ".join(names[:_MOST_FILES])
+    return f"note: a yes holds for the bytes of {listed}{more}; what is loaded in turn is not looked at"
 
 
 def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:

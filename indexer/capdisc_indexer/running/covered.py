@@ -23,6 +23,7 @@ from capdisc_indexer.types import Descriptor
 
 # Folders that the words name, in which other words are looked for too: `--directory server`, `cd scripts`.
 _MAX_FOLDERS = 16
+_MAX_BYTES = 64 * 1024 * 1024
 # What stands between words where a shell reads them, and between an option and its value.
 _BETWEEN = re.compile(r"[\s;|&()<>\"'`=,]+")
 # An option with its value in one word, and options of which the last is -m.
@@ -31,22 +32,25 @@ _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def files(descriptor: Descriptor, call: Call) -> dict[str, str]:
-    """The SHA-256 of each file by its path, in the capability's folder, where it will run, and in folders that it
-    names. Raises InputError for one that cannot be read."""
-    if isinstance(call, HttpCall):
-        return {}
-    names = list(dict.fromkeys(_names(descriptor)))
-    found: dict[str, str] = {}
-    for folder in _folders(os.path.dirname(descriptor.source.path), str(call.cwd), names):
-        for path in (os.path.join(folder, name) for name in names):
-            if os.path.isfile(real := os.path.realpath(path)):
-                found[path] = _digest(real)
-    return found
+    """A digest of each file by its path. Raises InputError for one that cannot be read."""
+    return {path: _digest(real) for path, real in _paths(descriptor, call)}
 
 
 def shown(descriptor: Descriptor, call: Call) -> list[str]:
     """Where these files lie, each once, without links."""
-    return list(dict.fromkeys(os.path.realpath(path) for path in files(descriptor, call)))
+    return list(dict.fromkeys(real for _, real in _paths(descriptor, call)))
+
+
+def _paths(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
+    """The files as named and without links: in the capability's folder, where it will run, and in folders that it
+    names."""
+    if isinstance(call, HttpCall):
+        return
+    names = list(dict.fromkeys(_names(descriptor)))
+    for folder in _folders(os.path.dirname(descriptor.source.path), str(call.cwd), names):
+        for path in (os.path.join(folder, name) for name in names):
+            if os.path.isfile(real := os.path.realpath(path)):
+                yield path, real
 
 
 def _folders(own: str, cwd: str, names: Sequence[str]) -> Iterator[str]:
@@ -108,8 +112,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _digest(path: str) -> str:
+    """The SHA-256 of its bytes; of a file too large to be read each time, what changes with them (no program sets the
+    time of the last change to an inode)."""
     try:
         with open(path, "rb") as stream:
+            found = os.fstat(stream.fileno())
+            if found.st_size > _MAX_BYTES:
+                return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", "check its permissions") from error

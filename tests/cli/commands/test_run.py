@@ -119,7 +119,7 @@ def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None
     done = capdisc("run", "touch", '{"path": "a b"}', "--dry-run")
     assert done.code == 0
     assert done.out.endswith("touch 'a b'\n")
-    note = "note: a yes holds for the bytes of no file; what such files load in turn is not looked at\n"
+    note = "note: it names no file whose bytes a yes would hold for\n"
     assert done.err == f"note: it runs in {hermetic}\n{note}"
     assert not (hermetic / "a b").exists()
     call = capdisc("run", "touch", '{"path": "a b"}', "--dry-run", "--json").json

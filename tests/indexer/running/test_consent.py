@@ -128,6 +128,20 @@ def test_a_yes_holds_for_files_however_the_call_names_them(described, command, s
     assert consent.fingerprint(one, call) != first
 
 
+def test_a_change_of_a_very_large_file_is_seen_without_reading_it(described) -> None:
+    one = described(run={"command": ["cat", "large.bin"]})
+    path = Path(one.source.path).parent / "large.bin"
+    with path.open("wb") as stream:
+        stream.truncate(2**30)
+    first = consent.fingerprint(one, _call(one))
+    assert consent.fingerprint(one, _call(one)) == first
+    stamps = path.stat()
+    with path.open("r+b") as stream:
+        stream.write(b"x")
+    os.utime(path, ns=(stamps.st_atime_ns, stamps.st_mtime_ns))
+    assert consent.fingerprint(one, _call(one)) != first
+
+
 def test_a_yes_holds_for_the_arguments_of_an_mcp_server(described) -> None:
     one = described(run={"mcp": {"command": "python3", "args": ["-m", "server"]}})
     path = Path(one.source.path).parent / "server.py"
