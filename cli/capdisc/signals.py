@@ -24,6 +24,9 @@ class Stop:
             # One that is ignored stays so: that is what `nohup` and a shell's `&` arrange.
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._arrived)
+        # What a supervisor that ignores it leaves to us: the exit status of what we run would be lost.
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._guard()
 
     @property

@@ -148,3 +148,13 @@ def test_a_program_that_is_being_started_is_ended_by_a_signal_too(hermetic, call
     assert (out, child.returncode) == (b"known\n", 143)
     time.sleep(1.5)
     assert not (hermetic / "lingered").exists()
+
+
+def test_what_is_run_has_its_status_where_the_parent_ignores_the_end_of_children() -> None:
+    script = "import os, signal\nfrom pathlib import Path\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    script += "from capdisc import signals\nfrom capdisc_indexer.running import process\n"
+    script += "from capdisc_indexer.running.values import CommandCall, Limits\nsignals.Stop()\n"
+    script += "call = CommandCall(argv=('/bin/sh', '-c', 'exit 3'), cwd=Path('/'))\n"
+    script += "print(process.run(call, os.environ, Limits()).exit_code, flush=True)"
+    out, _ = _started("-c", script).communicate(timeout=20)
+    assert out == b"3\n"
