@@ -87,6 +87,13 @@ def test_a_declared_source_is_indexed_without_being_named(capdisc, hermetic) -> 
     assert "functions" in capdisc("config").out
 
 
+def test_a_misspelt_declaration_is_told_by_what_would_have_read_it(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "a")
+    (hermetic / "capdisc.toml").write_text('[[sources]]\nformat = "document"\npath = "terms.md"\n')
+    assert "unknown setting" in capdisc("index", "skills").err
+    assert capdisc("index", "skills").err.count("capdisc.toml: sources") == 1
+
+
 def test_another_name_in_the_declaration_is_taken_up(capdisc, hermetic) -> None:
     shutil.copy(FIXTURES / "garden.tools.json", hermetic)
     declare = '[[source]]\nformat = "mcp"\npath = "garden.tools.json"\nname = "{}"\n'

@@ -50,6 +50,8 @@ def index(
     """
     here = runtime.current()
     config = here.config()
+    for key in config.unknown:
+        output.notice(f"notice: unknown setting {key}")
     where = here.index_dir(index_dir, config)
     sources = here.sources(config, paths or ())
     asked_servers.ask(here, sources, ask_servers)
