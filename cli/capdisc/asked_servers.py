@@ -12,7 +12,7 @@ from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.server_config import Server
 from capdisc_indexer.store import state_file
-from capdisc_indexer.types import DeclaredSource
+from capdisc_indexer.types import DeclaredSource, Finding
 
 _AGAIN = "capdisc index --ask-servers asks again"
 
@@ -28,6 +28,9 @@ def ask(here: runtime.Runtime, sources: Sequence[DeclaredSource], everyone: bool
             message = f"ask = true counts in your own configuration only, not in {source.origin}"
             output.notice(f"notice: {message}; to ask its servers: capdisc index --ask-servers")
         for file, server in _servers(source):
+            if isinstance(server, Finding):
+                _refused(server, everyone or wants)
+                continue
             kept = Path(source.kept) / server.kept_name()
             if everyone or (wants and source.trusted):
                 _ask(here, server, Path(file.path).parent, kept)
@@ -35,7 +38,13 @@ def ask(here: runtime.Runtime, sources: Sequence[DeclaredSource], everyone: bool
                 output.notice(f"notice: the tools of {server.name} were listed {age} ago; {_AGAIN}")
 
 
-def _servers(source: DeclaredSource) -> Iterator[tuple[FoundFile, Server]]:
+def _refused(problem: Finding, is_asking: bool) -> None:
+    """Loading tells of it too, but only once, and who asks waits for an answer."""
+    if is_asking:
+        output.notice(f"notice: {problem.message} ({problem.hint})")
+
+
+def _servers(source: DeclaredSource) -> Iterator[tuple[FoundFile, Server | Finding]]:
     from capdisc_indexer.sources.declared import declared_files
     from capdisc_indexer.sources.mcp_servers import servers_of
 

@@ -174,10 +174,15 @@ def test_without_the_extra_the_hint_names_it(capdisc, configured, hermetic, monk
     assert "pip install 'capdisc[mcp]'" in capdisc("index", "--ask-servers").err
 
 
-def test_a_server_over_the_network_is_not_asked(capdisc, configured) -> None:
-    configured(near={"url": "https://mcp.example/sse"})
+@pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
+def test_a_server_over_the_network_is_not_asked_and_that_is_said(capdisc, configured, key) -> None:
+    configured(far={key: "https://mcp.example/sse"})
+    for done in (capdisc("index"), capdisc("index", "--ask-servers")):
+        assert done.code == 0
+        assert "the server far speaks HTTP; only servers that are started as programs are asked" in done.err
+        assert "NAME.tools.json" in done.err
     found = capdisc("index", "--json").json["findings"]
-    assert [(each["code"], each["severity"]) for each in found] == [("server-unasked", "info")]
+    assert [(each["code"], each["severity"]) for each in found] == [("server-unasked", "warning")]
 
 
 def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic, sdk) -> None:

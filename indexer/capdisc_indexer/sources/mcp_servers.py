@@ -36,12 +36,13 @@ def load(file: FoundFile, data: bytes) -> Loaded:
     )
 
 
-def servers_of(file: FoundFile) -> list[Server]:
-    """The servers of a file that can be asked; none where it cannot be read, which loading it tells of."""
+def servers_of(file: FoundFile) -> list[Server | Finding]:
+    """The servers of a file, a finding for each that cannot be asked; none where it cannot be read, which loading it
+    tells of."""
     data = read_bytes(file, SOURCES[file.format].limit_bytes)
     text = data if isinstance(data, Finding) else decode(data, file.path)
     value = text if isinstance(text, Finding) else read_json(text, file.path)
-    return [one for one in servers(value, file) if isinstance(one, Server)] if not isinstance(value, Finding) else []
+    return [] if isinstance(value, Finding) else list(servers(value, file))
 
 
 def answers(value: Json) -> tuple[str, Json]:

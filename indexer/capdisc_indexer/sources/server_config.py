@@ -14,6 +14,9 @@ from capdisc_indexer.types import Finding, Severity
 
 MAX_SERVERS = 100
 _HOW = 'write {"mcpServers": {"name": {"command": ..., "args": [...]}}}'
+_OVER_NETWORK = "the server {} speaks HTTP; only servers that are started as programs are asked"
+_ADDRESSES = {"url", "httpUrl", "serverUrl"}
+_BY_HAND = "save what it answers to tools/list as NAME.tools.json, in a folder that is scanned"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -72,12 +75,8 @@ def _server(name: str, declared: Mapping[str, Json], file: FoundFile) -> Server 
     command, args, env = declared.get("command"), declared.get("args", []), declared.get("env", {})
     if not plain_part(name):
         return noted(file, Severity.ERROR, "servers-shape", f"the server {name[:64]!r} has no name", _HOW)
-    if "command" not in declared and "url" in declared:
-        message, hint = (
-            f"the server {name[:64]} is asked over the network; not asked",
-            "save its list as NAME.tools.json",
-        )
-        return noted(file, Severity.INFO, "server-unasked", message, hint)
+    if "command" not in declared and declared.keys() & _ADDRESSES:
+        return noted(file, Severity.WARNING, "server-unasked", _OVER_NETWORK.format(name[:64]), _BY_HAND)
     is_list = isinstance(args, list) and all(isinstance(each, str) for each in args)
     if not isinstance(command, str) or not command or not is_list or not isinstance(env, dict):
         return noted(file, Severity.ERROR, "servers-shape", f"the server {name[:64]} cannot be started", _HOW)
