@@ -40,9 +40,7 @@ def _json(shown: Network, roots: Sequence[str]) -> str:
         {
             "schema_version": output.SCHEMA_VERSION,
             "ids": list(roots),
-            "nodes": [
-                {"id": key, "kind": key.partition(":")[0], "depth": depth} for key, depth in shown.depths.items()
-            ],
+            "nodes": [_node(key, depth) for key, depth in shown.depths.items()],
             "edges": [_edge(each) for each in shown.relations],
             "unresolved": shown.unresolved,
             "ignored": shown.ignored,

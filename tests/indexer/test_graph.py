@@ -1,5 +1,7 @@
 """Edges at query time."""
 
+import pytest
+
 from capdisc_indexer import graph
 
 HEADS = {
@@ -44,8 +46,9 @@ def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
     assert graph.needs(head) == ["a"]
 
 
-def test_an_edge_of_use_together_counts_by_its_weight() -> None:
-    edge = {"kind": "COMPOSED_WITH", "target": "tool:send", "weight": 0.5}
+@pytest.mark.parametrize("kind", ["COMPOSED_WITH", "REFERS_TO"])
+def test_an_edge_of_use_together_counts_by_its_weight(kind) -> None:
+    edge = {"kind": kind, "target": "tool:send", "weight": 0.5}
     heads = {"tool:send": HEADS["tool:send"], "tool:join": {"id": "tool:join", "edges": [edge]}}
     gains = graph.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
     assert gains["tool:join"] == graph.PARTNER_SHARE * 0.5 * 0.8

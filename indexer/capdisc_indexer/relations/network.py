@@ -13,8 +13,8 @@ from capdisc_indexer.relations.declared import declared
 from capdisc_indexer.relations.derived import neighbours, tagged
 from capdisc_indexer.relations.values import Network, Relation
 
-# Those that capabilities declare or share; sources add their own, such as foreign keys.
-KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY")
+# Those that capabilities declare or share; foreign keys are REFERS_TO.
+KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
 
 
 def whole(index: Index) -> Network:

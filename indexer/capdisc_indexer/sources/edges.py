@@ -6,7 +6,9 @@ from capdisc_indexer.sources.fields import Fields
 from capdisc_indexer.sources.nodes import ListNode, MapNode, Node
 from capdisc_indexer.types import Edge, Finding
 
-KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY")
+KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
+# The same under the name that others have for it.
+_ALSO = {"DEPENDS_ON": "REQUIRES"}
 MAX_EDGES = 256
 
 _NAMES = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weight": ("weight",)}
@@ -42,6 +44,7 @@ def _edge(item: Node, source: str, path: str) -> tuple[Edge | None, list[Finding
 
 def _kind(parts: Fields) -> str:
     kind = parts.text("type").upper().replace("-", "_").replace(" ", "_") or "RELATED"
+    kind = _ALSO.get(kind, kind)
     if kind in KINDS:
         return kind
     parts.warn(

@@ -65,6 +65,20 @@ def test_a_limit_says_what_it_leaves_out(capdisc, small) -> None:
     assert "left out: " in done.err
 
 
+def test_a_foreign_key_leads_from_the_table_that_has_it(capdisc, hermetic) -> None:
+    """S22."""
+    (hermetic / "shop.sql").write_text(
+        "create table songs (id int primary key, title text);"
+        "create table sales (id int primary key, song_id int references songs(id));"
+    )
+    capdisc("index", "shop.sql")
+    edge = capdisc("graph", "table:shop.songs", "--edge", "refers-to", "--json").json["edges"][0]
+    assert (edge["source"], edge["target"], edge["directed"]) == ("table:shop.sales", "table:shop.songs", True)
+    shown = capdisc("graph", "table:shop.songs", "--edge", "refers-to").out.splitlines()[1].split()
+    assert shown[:4] == ["table:shop.songs", "←", "REFERS_TO", "table:shop.sales"]
+    assert "n0 -->|" in capdisc("graph", "table:shop.sales", "--edge", "refers-to", "--format", "mermaid").out
+
+
 @pytest.mark.parametrize("name", ["dot", "mermaid", "svg"])
 def test_pictures(capdisc, small, name) -> None:
     """S182."""

@@ -205,6 +205,12 @@ def test_an_unknown_kind_is_an_error_that_names_the_known_ones(load: Load, codes
     assert "tool" in loaded.findings[0].hint
 
 
+def test_an_edge_that_depends_is_one_that_requires(load: Load) -> None:
+    loaded = load(manifest("edges: [{target: chat, type: depends-on}]\n"))
+    assert [(edge.kind, edge.target) for edge in only(loaded).edges] == [("REQUIRES", "chat")]
+    assert loaded.findings == ()
+
+
 @pytest.mark.parametrize(
     "line", ["riskLevel: huge", "hasSideEffects: maybe", "tags: {a: b}", "inputSchema: text", "edges: x", "edges: [{}]"]
 )

@@ -16,10 +16,11 @@ _COLOURS = {
     "REQUIRES": "#b3261e",
     "COMPOSED_WITH": "#1a6b3c",
     "RELATED": "#1f5fa8",
+    "REFERS_TO": "#6a3fa0",
     "TAGGED_WITH": "#7a6a00",
     "SAME_CATEGORY": "#888888",
 }
-_OTHER = "#6a3fa0"
+_OTHER = "#444444"
 # What XML 1.0 forbids and the labels' own cleaning leaves: a tab has become a blank, surrogates are gone.
 _NOT_XML = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ARROW = (

@@ -94,7 +94,7 @@ def _table(table: Table, home: _Home, description: str, targets: Joins) -> Part:
 
 def _edges(identifier: str, home: _Home, targets: Sequence[str]) -> tuple[Edge, ...]:
     joined = [f"table:{home.name}.{target}" for target in targets]
-    return tuple(Edge(kind="COMPOSED_WITH", source=identifier, target=target, weight=JOIN_WEIGHT) for target in joined)
+    return tuple(Edge(kind="REFERS_TO", source=identifier, target=target, weight=JOIN_WEIGHT) for target in joined)
 
 
 def _parameter(column: Column) -> Parameter:

@@ -92,7 +92,7 @@ def test_foreign_keys_are_columns_and_edges(music: Path) -> None:
     assert keys == {"id": None, "title": None, "artist_id": "artists.id", "price": None}
     edge = albums.edges[0]
     assert (edge.kind, edge.source, edge.target, edge.weight) == (
-        "COMPOSED_WITH",
+        "REFERS_TO",
         "table:music.albums",
         "table:music.artists",
         0.5,
