@@ -9,7 +9,7 @@ from capdisc import asking, output, sessions
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.tools import offering
-from capdisc_indexer.tools.definitions import in_form, refused_parameters
+from capdisc_indexer.tools.definitions import in_form, renamed_parameters
 from capdisc_indexer.tools.definitions.values import Definition
 from capdisc_indexer.tools.values import Desk
 from capdisc_indexer.types import Query
@@ -35,11 +35,13 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """The definitions in their form, with the name of each id in it, and how they were chosen."""
+    """The definitions in their form, with the name of each id in it and the parameters that have other names, and how
+    they were chosen."""
 
     form: str
     value: Any
     names: dict[str, str]
+    parameters: dict[str, dict[str, str]]
     choice: str
 
 
@@ -132,9 +134,10 @@ def _in_form(wanted: Offer, definitions: list[Definition], choice: str) -> Offer
     changed = [f"{each.id} is {names[each.id]}" for each in definitions if names[each.id] != each.name]
     if changed and wanted.form != "json":
         output.notice(f"notice: called otherwise here: {output.listed(changed)} (--map lists all)")
-    for identifier, wrong in refused_parameters(wanted.form, definitions).items():
-        output.notice(f"notice: {identifier} has parameters that {wanted.form} refuses: {output.listed(wrong)}")
-    return Offered(form=wanted.form, value=value, names=names, choice=choice)
+    parameters = renamed_parameters(wanted.form, definitions)
+    if others := [f"{own} is {new}" for each in parameters.values() for new, own in each.items()]:
+        output.notice(f"notice: parameters called otherwise here: {output.listed(others)} (--map lists all)")
+    return Offered(form=wanted.form, value=value, names=names, parameters=parameters, choice=choice)
 
 
 def printed(made: Offered) -> str:

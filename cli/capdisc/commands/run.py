@@ -50,8 +50,11 @@ def run(
     from capdisc import execution
     from capdisc_indexer.running.examples import example
     from capdisc_indexer.running.values import Place
+    from capdisc_indexer.tools.definitions.made import schema_of
+    from capdisc_indexer.tools.definitions.parameters import own_names
 
-    given = answering.arguments(arguments, None, example(descriptor.schema))
+    typed = answering.arguments(arguments, None, example(descriptor.schema))
+    given = own_names(schema_of(descriptor), typed)
     if fill:
         return execution.fill(descriptor, given, json)
     if not descriptor.run:

@@ -19,7 +19,7 @@ def tools(
     also: options.Also = None,
     format: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMS)}.")] = "json",
     names: Annotated[bool, typer.Option("--names", help="Print names only, one a line.")] = False,
-    mapping: Annotated[bool, typer.Option("--map", help="Print which id each name stands for.")] = False,
+    mapping: Annotated[bool, typer.Option("--map", help="Print what each changed name stands for.")] = False,
     all: Annotated[bool, typer.Option("--all", help="Every discovery tool, those without data here too.")] = False,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="This one (repeatable).")] = None,
     limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=200, help="How many capabilities.")] = 5,
@@ -48,7 +48,7 @@ def tools(
     """Print function definitions: of the capabilities that fit a query, and of the tools that find the others.
 
     Without a query: those tools alone, or with --static all there is. Names that a provider would refuse are changed;
-    --map says what each stands for.
+    --map says which id, or by id which parameter, each stands for.
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
@@ -72,7 +72,7 @@ def tools(
         if names:
             output.lines(made.names.values())
         elif mapping:
-            output.document({"names": {name: identifier for identifier, name in made.names.items()}})
+            output.document({"names": {name: key for key, name in made.names.items()}, "parameters": made.parameters})
         else:
             output.result(printed(made))
     return ExitCode.OK

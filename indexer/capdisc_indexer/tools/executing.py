@@ -9,6 +9,8 @@ from capdisc_indexer.arguments import filled, problems
 from capdisc_indexer.arguments.walk import mapping
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.text import one_line
+from capdisc_indexer.tools.definitions.made import schema_of
+from capdisc_indexer.tools.definitions.parameters import own_names
 from capdisc_indexer.tools.held import held, records, text
 from capdisc_indexer.tools.inputs import inputs, name
 from capdisc_indexer.tools.lookup import whole_of
@@ -23,6 +25,7 @@ def _execute(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
     if not heads and (tool := _discovery_tool(called)):
         return _asked(desk, tool.name, given)
     descriptor = _wanted(desk, called, heads)
+    given = own_names(schema_of(descriptor), given)
     if wrong := problems(descriptor.schema, given):
         what = f"arguments that {one_line(descriptor.id, 100)} does not take: {'; '.join(wrong)}"
         raise UsageError(what, f'capdisc call search_tool \'{{"query": "{one_line(descriptor.id, 100)}"}}\' says which')

@@ -195,6 +195,20 @@ def test_an_operation_is_shown_as_a_line_for_curl(capdisc, tool, hermetic, monke
     assert "https://api.music.example.com/v1/albums/4aa%20wy?market=DE" in done.out
 
 
+def test_a_parameter_may_be_called_as_the_model_was_told_to(capdisc, tool) -> None:
+    """S16: Anthropic's API takes no `page[size]`; the map says what was made of it, and either name is understood."""
+    tool("show", 'inputSchema: {properties: {"page[size]": {type: integer}}, required: ["page[size]"]}\n')
+    offered = capdisc("tools", "--only", "show", "--format", "anthropic")
+    [name] = offered.json[0]["input_schema"]["properties"]
+    assert "page[size] is page_size" in offered.err
+    mapped = capdisc("tools", "--only", "show", "--format", "anthropic", "--map").json["parameters"]
+    assert mapped == {"tool:show": {name: "page[size]"}}
+    for key in (name, "page[size]"):
+        wish = json.dumps({"tool_name": "show", "arguments": {key: 5}})
+        assert capdisc("call", "execute_tool", wish).json["arguments"] == {"page[size]": 5}
+        assert json.loads(capdisc("run", "show", json.dumps({key: 5})).out)["arguments"] == {"page[size]": 5}
+
+
 def test_away_from_a_terminal_nothing_is_run_that_nobody_agreed_to(capdisc, tool) -> None:
     tool("echo", ECHO)
     done = capdisc("run", "echo", '{"text": "a"}')

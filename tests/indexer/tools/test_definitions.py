@@ -1,6 +1,7 @@
 """Functions in the forms of model providers: names that they accept, schemas that they understand."""
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from capdisc_indexer.arguments import problems
 from capdisc_indexer.tools import offering
-from capdisc_indexer.tools.definitions import FORMS, in_form, refused_parameters
+from capdisc_indexer.tools.definitions import FORMS, in_form, renamed_parameters
 from capdisc_indexer.tools.definitions.gemini import gemini_schema
+from capdisc_indexer.tools.definitions.parameters import own_names
 from capdisc_indexer.tools.definitions.schema import object_schema
 from capdisc_indexer.tools.definitions.values import Definition
 from forms_of_providers import FORMS as SHAPES
@@ -147,11 +149,31 @@ def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
     assert names["tool:a.Summarize Detection"] == "Summarize_Detection"
 
 
-def test_parameters_that_a_provider_refuses_are_told() -> None:
-    """S16: `filter[name]` is no name to Anthropic; it is not changed, since the call would not know it."""
-    definitions = defined(("tool:x", "x"), schema={"properties": {"filter[name]": {}, "ok": {}}})
-    assert refused_parameters("anthropic", definitions) == {"tool:x": ["filter[name]"]}
-    assert refused_parameters("openai", definitions) == {}
+ODD = {
+    "properties": {"filter[name]": {}, "filter_name": {}, "page[size]": {}, "词": {}, "x" * 65: {}, "ok": {}},
+    "required": ["page[size]", "ok"],
+}
+
+
+def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again() -> None:
+    """S16: `filter[name]` is no name to Anthropic, whose API would refuse the whole request for it."""
+    definitions = defined(("tool:x", "x"), schema=ODD)
+    value, _ = checked("anthropic", definitions)
+    taken = value[0]["input_schema"]
+    assert all(re.fullmatch("[a-zA-Z0-9_.-]{1,64}", name) for name in taken["properties"])
+    assert (len(taken["properties"]), taken["required"]) == (6, ["page_size", "ok"])
+    back = renamed_parameters("anthropic", definitions)["tool:x"]
+    assert back["page_size"] == "page[size]"
+    assert own_names(ODD, dict.fromkeys(taken["properties"])) == dict.fromkeys(ODD["properties"])
+    assert renamed_parameters("openai", definitions) == {}
+
+
+def test_a_name_that_is_known_stands_for_itself() -> None:
+    both = {"filter[name]": 1, "filter_name": 2}
+    assert own_names(ODD, both) == both
+    assert own_names({"properties": {"a[b]": {}}}, {"a[b]": 1, "a_b": 2}) == {"a[b]": 1, "a_b": 2}
+    assert own_names(ODD, {"other": 1}) == {"other": 1}
+    assert own_names(None, "no object") == "no object"
 
 
 def test_a_name_does_not_depend_on_the_order() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from capdisc_indexer.arguments.walk import mapping
+from capdisc_indexer.tools.definitions import parameters
 from capdisc_indexer.tools.definitions.gemini import gemini_schema
 from capdisc_indexer.tools.definitions.naming import NameRule, names
 from capdisc_indexer.tools.definitions.schema import object_schema
@@ -17,10 +16,11 @@ from capdisc_indexer.tools.definitions.values import Definition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What a provider accepts as names of functions and parameters ("": anything), and how it wants the list."""
+    """What a provider accepts as names of functions, how it wants the list, and whether it refuses parameters by their
+    names."""
 
     name_rule: NameRule
-    parameter: str = ""
+    is_narrow: bool = False
     made: Callable[[Sequence[tuple[str, Definition]]], Any]
 
 
@@ -31,13 +31,13 @@ def in_form(form: str, definitions: Sequence[Definition]) -> tuple[Any, dict[str
     return chosen.made([(called[each.id], each) for each in definitions]), called
 
 
-def refused_parameters(form: str, definitions: Sequence[Definition]) -> dict[str, list[str]]:
-    """The parameters, by the id of their function, whose names this provider answers with an error. They are left as
-    they are: under another name the call would fail."""
-    accepted = FORMS[form].parameter
-    names = {each.id: [str(name) for name in mapping(mapping(each.schema).get("properties"))] for each in definitions}
-    refused = {key: [name for name in own if not re.fullmatch(accepted, name)] for key, own in names.items()}
-    return {key: wrong for key, wrong in refused.items() if wrong and accepted}
+def renamed_parameters(form: str, definitions: Sequence[Definition]) -> dict[str, dict[str, str]]:
+    """By the id of their function: which own name each parameter stands for that this provider would refuse.
+    `execute_tool` and `capdisc run` take either name."""
+    if not FORMS[form].is_narrow:
+        return {}
+    found = {each.id: {new: own for own, new in parameters.renamed(each.schema).items()} for each in definitions}
+    return {key: names for key, names in found.items() if names}
 
 
 def _openai(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def _function(name: str, each: Definition) -> dict[str, Any]:
 
 def _anthropic(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
     return [
-        {"name": name, "description": each.description, "input_schema": object_schema(each.schema)}
+        {"name": name, "description": each.description, "input_schema": parameters.accepted(each.schema)}
         for name, each in named
     ]
 
@@ -104,7 +104,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "json": Form(name_rule=_WIDE, made=_own),
         "openai": Form(name_rule=_WIDE, made=_openai),
         "openai-responses": Form(name_rule=_WIDE, made=_openai_responses),
-        "anthropic": Form(name_rule=_WIDE, parameter=r"[A-Za-z0-9_.-]{1,64}", made=_anthropic),
+        "anthropic": Form(name_rule=_WIDE, is_narrow=True, made=_anthropic),
         "gemini": Form(name_rule=NameRule(refused=r"[^A-Za-z0-9_-]", longest=64, first=r"[A-Za-z_]"), made=_gemini),
         "mcp": Form(name_rule=NameRule(refused=r"[^A-Za-z0-9_.-]", longest=128), made=_mcp),
     }

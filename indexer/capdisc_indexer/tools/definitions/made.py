@@ -62,7 +62,7 @@ def of_capability(descriptor: Descriptor, is_available: bool) -> Definition:
         name=descriptor.name,
         title="" if title == descriptor.name else title,
         description=_cut(plain(descriptor.description).strip()),
-        schema=descriptor.schema or _from_parameters(descriptor),
+        schema=schema_of(descriptor),
         kind=descriptor.kind,
         is_available=is_available,
         annotations=_annotations(descriptor),
@@ -73,7 +73,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= DESCRIPTION_CHARACTERS else one_line(text, DESCRIPTION_CHARACTERS)
 
 
-def _from_parameters(descriptor: Descriptor) -> dict[str, Any]:
+def schema_of(descriptor: Descriptor) -> Mapping[str, Any]:
+    """The schema that a capability is offered with: its own, else one of its list of parameters."""
+    if descriptor.schema:
+        return descriptor.schema
     properties = {each.name: _property(each.type, each.description) for each in descriptor.parameters}
     required = [each.name for each in descriptor.parameters if each.required]
     return {"type": "object", "properties": properties} | ({"required": required} if required else {})
