@@ -52,6 +52,19 @@ def test_what_is_needed_is_found_among_all_of_it(capdisc, collection) -> None:
     assert found and all(each.startswith("operation:") for each in found)
 
 
+def test_a_tool_comes_before_a_skill_of_like_wording(capdisc, hermetic, write_skill) -> None:
+    """The tool does it; the skill says how its authors want it done."""
+    shutil.copy(FIXTURES / "codehost.tools.json", hermetic / "codehost.tools.json")
+    said = "Create pull requests by the rules of the house. Use when opening a pull request or writing its description."
+    write_skill(hermetic / "skills", "create-pr", said)
+    write_skill(hermetic / "skills", "review-pr", "Review pull requests. Use when a pull request is to be read.")
+    capdisc("index", ".")
+    found = ids(capdisc("search", "create a pull request", "--json"))
+    assert found[0] == "tool:codehost.create_pull_request"
+    assert "skill:create-pr" in found
+    assert ids(capdisc("search", "merge a pull request", "--json"))[0] == "tool:codehost.merge_pull_request"
+
+
 def test_an_operation_is_shown_with_what_a_call_needs(capdisc, collection) -> None:
     """S31: parameters, secrets and risk of one operation, as text and as JSON."""
     capdisc("index", "things")
