@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from capdisc_indexer.discover import MODES, discover
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import EncoderError, UsageError
 from capdisc_indexer.index import Index
+from capdisc_indexer.needs import lacking
 from capdisc_indexer.store.permissions import distrust
 from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.types import Query, Ranking
@@ -112,16 +112,13 @@ def encoder_or_why(asked: Asked, name: str | None) -> tuple[Encoder | None, str]
 
 
 def available(here: runtime.Runtime, head: Mapping[str, Any]) -> bool:
-    """Whether the capability can be used here: switched on, every secret set, every program on PATH."""
+    """Whether the capability can be used here: switched on, and nothing of what it needs is missing."""
     return bool(head.get("available", True)) and not missing(here, head)
 
 
 def missing(here: runtime.Runtime, head: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the secrets that are not set here, and of the programs that are not on PATH, each once."""
-    secrets = [name for name in head.get("secrets", ()) if not here.environ.get(name)]
-    path = here.environ.get("PATH")
-    programs = [name for name in head.get("bins", ()) if not shutil.which(name, path=path)]
-    return tuple(dict.fromkeys((*secrets, *programs)))
+    """The secrets that are not set here, the programs that are not on PATH, and the system, each once."""
+    return lacking(head, here.environ, here.environ.get("PATH"), here.system)
 
 
 def check(asked: Asked, query: Query) -> None:

@@ -36,6 +36,11 @@ class Runtime:
         return workspace_of(self.cwd, self.home)
 
     @property
+    def system(self) -> str:
+        """The operating system, as `sys.platform` names it."""
+        return sys.platform
+
+    @property
     def colour(self) -> bool:
         """Whether results may be coloured: NO_COLOR and FORCE_COLOR decide, else whether a terminal is there."""
         if self.environ.get("NO_COLOR"):

@@ -64,7 +64,8 @@ class Parameter:
 class Descriptor:
     """One capability, the same shape for every source format.
 
-    `id` is `kind:name`, `warnings` the codes of what a reader should be wary of. `requires`, `composed_with` and
+    `id` is `kind:name`, `warnings` the codes of what a reader should be wary of. `bins` are programs, `a|b` for one of
+    them; `systems` are those of `sys.platform` that it works on, none for all. `requires`, `composed_with` and
     `related` hold names or ids as written; they are resolved against the index when a query is answered, so that a
     capability may appear after the one that needs it.
     """
@@ -85,6 +86,7 @@ class Descriptor:
     edges: tuple[Edge, ...] = ()
     secrets: tuple[str, ...] = ()
     bins: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
     risk: str = ""
     has_side_effects: bool = False
     confirm: bool = False

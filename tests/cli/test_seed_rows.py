@@ -41,6 +41,34 @@ def test_what_a_client_adds_to_a_skill_is_shown_and_nothing_more(capdisc, indexe
     assert extra == {"context": "fork", "agent": "Explore", "model": "small"}
 
 
+OPENCLAW = """homepage: https://cranes.example
+user-invocable: false
+metadata:
+  openclaw: {os: [macos], always: true, emoji: "x", requires: {anyBins: [no-such-crane, cp], env: [CRANE]}}
+"""
+
+
+def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(capdisc, indexed, monkeypatch) -> None:
+    """S169: its system, one of several programs, its secrets; the rest is shown."""
+    indexed(skill=OPENCLAW)
+    monkeypatch.setenv("CRANE", "x")
+
+    def on(system: str) -> bool:
+        monkeypatch.setattr("sys.platform", system)
+        hits = capdisc("search", "fold paper", "--available", "--ids").out.split()
+        shown = capdisc("show", "folded", "--json").json["capabilities"][0]
+        assert shown["available_here"] is ("skill:folded" in hits)
+        assert shown["extra"].keys() == {"homepage", "user-invocable", "metadata"}
+        return shown["available_here"]
+
+    assert on("darwin")
+    assert not on("linux")
+    assert "[missing: darwin]" in capdisc("render", "fold paper").out
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert not on("darwin")
+    assert "[missing: no-such-crane|cp]" in capdisc("render", "fold paper").out
+
+
 def test_a_name_may_be_said_with_its_category(capdisc, indexed) -> None:
     """S67."""
     indexed(skill="category: paper craft\n")

@@ -32,8 +32,9 @@ def overview_lines(asked: asking.Asked, query: Query, kinds_first: bool) -> list
 
 
 def missing(asked: asking.Asked, descriptors: Sequence[Descriptor]) -> dict[str, tuple[str, ...]]:
-    """The secrets and programs that each lacks here."""
-    lacking = {d.id: asking.missing(asked.here, {"secrets": d.secrets, "bins": d.bins}) for d in descriptors}
+    """What each lacks here: secrets, programs, the system."""
+    needs = {d.id: {"secrets": d.secrets, "bins": d.bins, "systems": d.systems} for d in descriptors}
+    lacking = {identifier: asking.missing(asked.here, each) for identifier, each in needs.items()}
     return {identifier: names for identifier, names in lacking.items() if names}
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.needs import named
 from capdisc_indexer.text import one_line, plain
 from capdisc_indexer.types import Descriptor
 
@@ -63,6 +64,7 @@ def _labelled(d: Descriptor) -> list[str]:
         ("Requires", d.requires),
         ("Required secrets", d.secrets),
         ("Required programs", d.bins),
+        ("Required system", named(d.systems)),
         ("Used together with", d.composed_with),
         ("Related", d.related),
         ("Risk", risk),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from capdisc_indexer.needs import named
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.content import detail_text, guidance_id, guidance_text
 from capdisc_indexer.render.format import CLIPPED, MORE_CATEGORIES, SHORTENED, Format
@@ -67,7 +68,7 @@ def _pieces(form: Format, descriptor: Descriptor, text: str) -> list[str]:
 
 
 def _needs(descriptor: Descriptor) -> Iterator[Sequence[str]]:
-    """Every choice of the secrets and programs that may be missing, where there are few."""
+    """Every choice of what may be missing, where there is little."""
     names = needed(descriptor)
     if len(names) <= _COUNTED_NEEDS:
         for size in range(1, len(names) + 1):
@@ -75,8 +76,8 @@ def _needs(descriptor: Descriptor) -> Iterator[Sequence[str]]:
 
 
 def needed(descriptor: Descriptor) -> list[str]:
-    """The secrets and programs that the capability cannot be used without, each once."""
-    return list(dict.fromkeys((*descriptor.secrets, *descriptor.bins)))
+    """The secrets, programs and systems that the capability cannot be used without, each once."""
+    return list(dict.fromkeys((*descriptor.secrets, *descriptor.bins, *named(descriptor.systems))))
 
 
 def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[str, int]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, quote_plus
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
 from capdisc_indexer.linked_files import file_in
+from capdisc_indexer.needs import not_here
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
 
@@ -38,7 +40,8 @@ def check_usable(descriptor: Descriptor, environ: Mapping[str, str]) -> None:
     """Raises InputError where the capability is switched off, or a program that it needs is not here."""
     if not descriptor.available:
         raise InputError(f"{one_line(descriptor.id)} is switched off in its manifest", "available: true switches it on")
-    if missing := [name for name in descriptor.bins if not shutil.which(name, path=_absolute(environ))]:
+    needs = {"bins": descriptor.bins, "systems": descriptor.systems}
+    if missing := not_here(needs, _absolute(environ), sys.platform):
         raise InputError(f"{one_line(descriptor.id)} needs what is not here: {', '.join(missing)}", "install it")
 
 

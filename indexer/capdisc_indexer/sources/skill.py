@@ -78,6 +78,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: Split) -> Descr
         phrases=known.phrases,
         secrets=known.secrets,
         bins=known.bins,
+        systems=known.systems,
         risk=known.risk,
         hidden=known.hidden,
         content=_clipped(fields, file.path, body, halves.body_line),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from capdisc_indexer import needs
 from capdisc_indexer.sources.fields import AMBIGUOUS, Fields, split_outside
 from capdisc_indexer.sources.naming import is_secret_name
 from capdisc_indexer.sources.nodes import Entry, Json, MapNode, TextNode, as_written, typed
@@ -44,8 +45,12 @@ _METADATA: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _SKILLPORT: Mapping[str, tuple[str, ...]] = MappingProxyType({"category": ("category",), "tags": ("tags",)})
-_CLIENT: Mapping[str, tuple[str, ...]] = MappingProxyType({"requires": ("requires",), "secret": ("primaryEnv",)})
-_REQUIRES: Mapping[str, tuple[str, ...]] = MappingProxyType({"bins": ("bins",), "secrets": ("env",)})
+_CLIENT: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"requires": ("requires",), "secret": ("primaryEnv",), "systems": ("os",)}
+)
+_REQUIRES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"bins": ("bins",), "any_bins": ("anyBins",), "secrets": ("env",)}
+)
 _RISKS = frozenset({"low", "medium", "high", "critical"})
 
 
@@ -59,6 +64,7 @@ class SkillFields:
     phrases: tuple[str, ...]
     secrets: tuple[str, ...]
     bins: tuple[str, ...]
+    systems: tuple[str, ...]
     risk: str
     hidden: bool
     usage_hint: str
@@ -83,7 +89,8 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         ),
         phrases=_merged(*(fields.texts(name, "\n") for name in ("phrases", "examples", "triggers", "queries"))),
         secrets=_secrets(client, requires),
-        bins=requires.texts("bins"),
+        bins=_merged(requires.texts("bins"), needs.named_any(requires.texts("any_bins"))),
+        systems=needs.systems(client.texts("systems")),
         risk=_risk(fields),
         hidden=fields.flag("hidden") or metadata.flag("internal"),
         usage_hint=fields.text("usage_hint"),

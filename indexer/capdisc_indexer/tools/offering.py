@@ -45,7 +45,8 @@ def offered(desk: Desk, descriptors: Sequence[Descriptor]) -> list[Definition]:
 
 
 def _head(descriptor: Descriptor) -> dict[str, object]:
-    return {"available": descriptor.available, "secrets": descriptor.secrets, "bins": descriptor.bins}
+    names = ("available", "secrets", "bins", "systems")
+    return {name: getattr(descriptor, name) for name in names}
 
 
 def by_names(desk: Desk, names: Sequence[str]) -> list[Definition]:

@@ -50,7 +50,7 @@ def test_the_digest_is_that_of_the_file(load: Load) -> None:
 
 
 def test_all_optional_fields_find_their_place(load: Load) -> None:
-    """S169: programs and secrets decide what is available; `os` and the like are kept, and filter nothing."""
+    """S169."""
     found = only(
         load(
             skill(
