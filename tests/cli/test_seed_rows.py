@@ -106,7 +106,6 @@ def test_what_is_encoded_is_what_it_does_and_never_what_it_needs_to_know(capdisc
 
 
 def test_a_word_of_the_name_counts_more_than_one_of_the_description(capdisc, indexed) -> None:
-    """S257: there is no weight to set for each field."""
     indexed(*CRANES)
     assert capdisc("search", "crane", "--mode", "lexical", "--ids").out.split() == ["tool:crane", "tool:lifter"]
 

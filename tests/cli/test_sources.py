@@ -100,6 +100,23 @@ def test_a_declared_source_is_indexed_without_being_named(capdisc, hermetic) -> 
     assert "functions" in capdisc("config").out
 
 
+def test_a_table_is_shown_the_same_whatever_it_came_from(capdisc, hermetic) -> None:
+    """S25."""
+    (hermetic / "trips.csv").write_text("id,town\n1,Ulm\n")
+    with closing(sqlite3.connect(hermetic / "shop.sqlite")) as database:
+        database.execute("create table customers (id integer primary key, name text)")
+    source = '[[source]]\nformat = "{}"\npath = "{}"\n'
+    declared = source.format("table", "trips.csv") + source.format("sql", "shop.sqlite")
+    (hermetic / "capdisc.toml").write_text(declared)
+    assert capdisc("index").code == 0
+    listed = [each["id"] for each in capdisc("list", "--kind", "table", "--json").json["capabilities"]]
+    assert len(listed) == 2
+    one, two = (capdisc("show", each, "--json").json["capabilities"][0] for each in listed)
+    assert one.keys() == two.keys()
+    assert one["extra"].keys() == two["extra"].keys()
+    assert one["extra"]["columns"][0].keys() == two["extra"]["columns"][0].keys()
+
+
 def test_a_misspelt_declaration_is_told_by_what_would_have_read_it(capdisc, hermetic, write_skill) -> None:
     write_skill(hermetic / "skills", "a")
     (hermetic / "capdisc.toml").write_text('[[sources]]\nformat = "document"\npath = "terms.md"\n')

@@ -22,7 +22,7 @@ def test_fusion_ignores_the_order_of_its_input(lexical, vector) -> None:
 
 
 def test_what_both_channels_like_comes_first() -> None:
-    """S262: scores are added, not ranks, by which it found less."""
+    """Scores are added, not ranks, by which it found less."""
     fused = ranking.fuse({"a": 10.0, "b": 9.0}, {"b": 0.9, "c": 0.8, "a": 0.1})
     assert ranking.ordered(fused)[0][0] == "b"
 

@@ -44,6 +44,17 @@ def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(watching, root, wri
     assert list(described()) == ["skill:beta"]
 
 
+def test_one_edit_among_many_parses_and_embeds_one(watching, root, write_skill) -> None:
+    """S213: an event is not answered by reading all folders anew."""
+    for number in range(300):
+        write_skill(root, f"s{number}", f"Folds {number} paper cranes. Use when asked.")
+    turns = watching(root)
+    assert next(turns).report.counts["parsed"] == 301
+    write_skill(root, "s7", "Cooks soup. Use when asked.")
+    counts = next(turns).report.counts
+    assert (counts["parsed"], counts["embedded"], counts["unchanged"]) == (1, 1, 300)
+
+
 def test_a_burst_leaves_what_a_build_from_scratch_gives(watching, root, hermetic, index_dir, write_skill) -> None:
     turns = watching(root)
     next(turns)

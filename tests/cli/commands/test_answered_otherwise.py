@@ -1,5 +1,6 @@
 """What the designs have and capdisc answers by other commands: that these do answer."""
 
+import json
 import os
 import shutil
 
@@ -53,19 +54,40 @@ def test_what_is_wrong_fails_and_json_is_whole_all_the_same(capdisc, here) -> No
     assert done.json["findings"][0]["code"] == "field-missing"
 
 
-def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(capdisc, here) -> None:
-    """S44."""
+def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(capdisc, here, write_skill) -> None:
+    """S44: each time until it is mended. No last version is kept, so that no answer is older than the files."""
+    write_skill(here / "skills", "beta", "Cooks soup. Use when asked.")
     capdisc("index", "skills")
-    (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: [\n---\n")
-    done = capdisc("index", "skills")
-    assert done.code == 1
-    assert "alpha/SKILL.md" in done.err
+    (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: alpha\n---\n")
+    for _ in range(2):
+        done = capdisc("index", "skills")
+        assert done.code == 1
+        assert "alpha/SKILL.md:2:1: error[field-missing]: the field description is missing" in done.err
+        assert done.out.startswith("1 capability from 2 files")
+        assert done.out.endswith("1 failed\n")
+    assert capdisc("list", "--ids").out == "skill:beta\n"
+    assert capdisc("status", "--json").json["errors"] == 1
 
 
 def test_each_part_of_a_score_is_said(capdisc, data) -> None:
-    """S102, S239, S244: by --explain for people and as signals for programs."""
+    """S239: by --explain for people and as signals for programs."""
     first = capdisc("search", "erase a whole disk", "--json").json["hits"][0]
     assert first["signals"]["bm25"] > 0
+    assert "bm25" in capdisc("search", "erase a whole disk", "--explain").out
+
+
+def test_lines_of_calls_are_a_trace_that_can_be_played_again(capdisc, data, hermetic) -> None:
+    """S244: which tools were asked, what they answered and from which files."""
+    calls = [
+        {"tool": "search_all", "arguments": {"query": "erase a whole disk"}},
+        {"tool": "search_tool", "arguments": {"query": "wipe_disk"}},
+    ]
+    (hermetic / "trace.jsonl").write_text("".join(json.dumps(call) + "\n" for call in calls))
+    first = capdisc("call", "--batch", "trace.jsonl").out
+    assert capdisc("call", "--batch", "trace.jsonl").out == first
+    answers = [json.loads(line) for line in first.splitlines()]
+    assert [each["tool"] for each in answers] == ["search_all", "search_tool"]
+    assert answers[0]["results"]["sources"][0].endswith(".jsonl")
     assert "bm25" in capdisc("search", "erase a whole disk", "--explain").out
 
 

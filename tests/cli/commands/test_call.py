@@ -142,7 +142,7 @@ def test_the_steps_that_the_help_names_lead_from_a_wish_to_a_call(capdisc, data)
 
 
 def test_nothing_that_is_asked_is_written_down(capdisc, data, hermetic) -> None:
-    """S122, S248: answered otherwise. There is no log of queries, so that there is none to leak."""
+    """There is no log of queries, so that there is none to leak."""
     home = hermetic.parent / "home"
     capdisc("call", "search_tool", '{"query": "a secret wish"}')
     capdisc("search", "a secret wish")

@@ -21,7 +21,7 @@ def test_a_kebab_spelling_of_a_name_in_camel_case_is_exact(ask) -> None:
 
 
 def test_an_exact_name_gives_full_documentation_with_typed_defaults(ask) -> None:
-    """S97, S115, S116."""
+    """S97, S115."""
     tool = ask("search_tool", query="base_tableList")["tool"]
     assert {"name", "category", "description", "full_documentation", "parameters"} <= set(tool)
     assert tool["parameters"]["table"] == {"type": "string", "required": True, "description": "Which table."}

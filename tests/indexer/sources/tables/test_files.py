@@ -148,6 +148,5 @@ def test_a_damaged_columnar_file_is_a_finding(put, name: str) -> None:
     assert (loaded.descriptors, codes(loaded)) == ((), ["unreadable-data"])
 
 
-def test_a_table_looks_the_same_whatever_it_came_from(put) -> None:
-    """S25."""
+def test_a_table_looks_the_same_whatever_file_it_came_from(put) -> None:
     assert table(put("a.csv", "a,b\n1,2\n")).keys() == table(put("b.json", '[{"a": 1}]')).keys()
