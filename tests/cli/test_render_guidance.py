@@ -26,7 +26,7 @@ def photos(capdisc, hermetic, monkeypatch):
 
 
 def test_guidance_is_printed_once_a_category_in_a_frame_of_its_own(capdisc, photos) -> None:
-    """S288, S290: two tools of a category, one block; whatever the case of its letters."""
+    """S290: two tools of a category, one block; whatever the case of its letters."""
     out = capdisc("render", "blur and crop photos").out
     details = out.split("--- Detailed Capability Reference ---\n")[1]
     assert details.startswith(">>> guidance:images [")

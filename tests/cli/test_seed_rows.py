@@ -110,6 +110,13 @@ def test_a_word_of_the_name_counts_more_than_one_of_the_description(capdisc, ind
     assert capdisc("search", "crane", "--mode", "lexical", "--ids").out.split() == ["tool:crane", "tool:lifter"]
 
 
+@pytest.mark.parametrize("query", ["hero", "find hero image", "ZDJĘCIE", "zdjecie"])
+def test_part_of_a_squeezed_name_and_a_word_with_or_without_accents_find(capdisc, indexed, query) -> None:
+    """S260."""
+    indexed(*CRANES, {"name": "findHeroImage", "description": "Dodaje zdjęcie na stronę."})
+    assert capdisc("search", query, "--mode", "lexical", "--ids").out.split()[0] == "tool:findHeroImage"
+
+
 def test_words_alone_need_no_model(capdisc, indexed, monkeypatch) -> None:
     """S264: there may be none, and nobody is told."""
     indexed(*CRANES)
