@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from capdisc_indexer.config import Config
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import IndexStateError, UsageError
 from capdisc_indexer.index import Index
+from capdisc_indexer.render.format import MORE_CATEGORIES
 from capdisc_indexer.store.generation import pointer
 from capdisc_indexer.tools import offering
 from capdisc_indexer.tools.definitions import in_form
@@ -111,14 +113,12 @@ class Service:
         return output.json_text(answer | notices, None)
 
     def overview(self) -> str:
-        """A line for each category, within the tokens that tier 0 has."""
+        """A line for each category, within the tokens that tier 0 has; where they are too many, the largest ones."""
         with self.live.held() as now:
             categories = now.asked.index.meta("overview")["categories"]
             room = int(now.asked.config["tier0_budget"])
         count = token_count()
-        lengths = range(len(categories[0]["lines"]) if categories else 0)
-        texts = ["\n".join(each["lines"][length] for each in categories) for length in lengths]
-        return next((text for text in texts if count(text) <= room), f"{len(categories):,} categories")
+        return _within(categories, lambda text: count(text) <= room)
 
     def _offered(self) -> str:
         return f"there are: {', '.join(each['name'] for each in self.tools())}"
@@ -141,6 +141,20 @@ def chosen(names: Sequence[str]) -> tuple[str, ...]:
             )
         found += [tool.name] if tool else [each.name for each in tools.TOOLS.values() if each.group == name]
     return tuple(dict.fromkeys(found))
+
+
+def _within(categories: Sequence[Mapping[str, Any]], fits: Callable[[str], bool]) -> str:
+    """All the categories by the longest lines that fit, else as many as do with the number of the others."""
+    for length in range(len(categories[0]["lines"]) if categories else 0):
+        if fits(text := "\n".join(each["lines"][length] for each in categories)):
+            return text
+    lines = [each["lines"][-1] for each in categories]
+
+    def first(shown: int) -> str:
+        return "\n".join([*lines[:shown], MORE_CATEGORIES.format(count=len(lines) - shown)])
+
+    shown = bisect_left(range(1, len(lines)), True, key=lambda number: not fits(first(number)))
+    return first(shown) if lines else ""
 
 
 def _plain(tool: tools.Tool) -> dict[str, Any]:

@@ -17,9 +17,13 @@ import anyio
 from mcp import Client, StdioServerParameters, types
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
+from capdisc_indexer.engines import token_count
+
 pytestmark = pytest.mark.mcp
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 ENOUGH = 60
+# PYTHONPATH says which checkout is meant.
+KEPT = ("HOME", "PYTHONPATH")
 
 
 @pytest.fixture
@@ -49,7 +53,7 @@ async def _server(*flags: str, mode: str = "auto", heard=None):
         if heard is not None and isinstance(message, types.ServerNotification):
             heard.append(message.method)
 
-    environment = {name: value for name, value in os.environ.items() if name.startswith("CAPDISC_") or name == "HOME"}
+    environment = {name: value for name, value in os.environ.items() if name.startswith("CAPDISC_") or name in KEPT}
     command = StdioServerParameters(command=sys.executable, args=["-m", "capdisc", "mcp", *flags], env=environment)
     with anyio.fail_after(ENOUGH):
         async with Client(command, mode=mode, message_handler=hear) as client:
@@ -127,6 +131,22 @@ def test_the_overview_is_a_resource(catalogue) -> None:
     uri, text = _talk(talk)
     assert uri == "capdisc://tier0"
     assert "merge-pdfs" in text
+
+
+def test_an_overview_of_very_many_categories_names_the_largest(catalogue, hermetic) -> None:
+    tools = [{"name": f"t{n}", "kind": "tool", "description": "Does it.", "category": f"c{n}"} for n in range(300)]
+    tools += [{**each, "name": f"more-{each['name']}"} for each in tools[:3]]
+    (hermetic / "tools" / "capabilities.jsonl").write_text("".join(json.dumps(each) + "\n" for each in tools))
+    catalogue("say-bye")
+
+    async def talk(client):
+        return (await client.read_resource("capdisc://tier0")).contents[0].text
+
+    lines = _talk(talk).splitlines()
+    assert 10 < len(lines) < 100
+    assert {"c0 (2)", "c1 (2)", "c2 (2)"} < set(lines)
+    assert lines[-1] == f"+{301 - len(lines) + 1} more categories"
+    assert token_count()("\n".join(lines)) <= 200
 
 
 def test_a_client_of_the_older_protocol_is_told_of_a_new_index(catalogue) -> None:
