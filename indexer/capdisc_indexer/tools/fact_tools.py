@@ -11,6 +11,7 @@ from capdisc_indexer.errors import InputError
 from capdisc_indexer.facts.extracting import MAX_CHARACTERS
 from capdisc_indexer.facts.values import MAX_NAME, MAX_VALUE, Extracted, Fact
 from capdisc_indexer.facts.wording import key
+from capdisc_indexer.text import one_line
 from capdisc_indexer.tools.inputs import inputs, limit, words
 from capdisc_indexer.tools.values import Desk, Tool, ToolAnswer
 
@@ -39,7 +40,8 @@ def _resolve_fact(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
 
 
 def _add_fact(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    fact = Fact(name=arguments["name"], value=arguments["value"], reasoning=arguments.get("reasoning", ""))
+    name = one_line(arguments["name"], MAX_NAME)  # as it is kept, so that it is found again
+    fact = Fact(name=name, value=arguments["value"], reasoning=arguments.get("reasoning", ""))
     replaced = facts.add(desk.state_dir, [fact])
     stored = next(each for each in facts.known(desk.state_dir) if key(each.name) == key(fact.name))
     return {"added": asdict(stored), "replaced": [asdict(each) for each in replaced.values()]}

@@ -35,6 +35,11 @@ def test_another_spelling_of_the_name_replaces_the_fact_and_says_which(call) -> 
     assert names(call) == ["the user's age"]
 
 
+def test_a_name_with_what_cannot_be_seen_is_kept_without_it(call) -> None:
+    assert call("add_fact", name="a\x00b", value=1)["added"]["name"] == "ab"
+    assert call("add_fact", name="ab", value=2)["replaced"][0]["value"] == 1
+
+
 def test_questions_without_an_answer_are_listed_until_they_have_one(call) -> None:
     """S50."""
     for _ in range(2):
