@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc import output, runtime, streams
 from capdisc_indexer import encoders
@@ -20,17 +20,22 @@ from capdisc_indexer.store.permissions import distrust
 from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.types import Query, Ranking
 
+if TYPE_CHECKING:
+    from capdisc_indexer.remote.values import Shared
+
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The open index with everything a command needs to answer from it."""
+    """The open index with everything a command needs to answer from it; `degraded` says what is not as it should be,
+    and was said on stderr."""
 
     here: runtime.Runtime
     config: Config
     index: Index
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,23 @@ def opened(index_dir: Path | None) -> Iterator[Asked]:
     """The index that is meant here. Raises IndexStateError when there is none."""
     here = runtime.current()
     config = here.config()
-    where = here.index_dir(index_dir, config)
-    with streams.native_hushed(), Index(where) as index:
-        if doubt := distrust(where):
-            output.notice(f"notice: {doubt}")
-        yield Asked(here=here, config=config, index=index)
+    where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
+    with streams.native_hushed():
+        notices = _brought(shared) if shared else ()
+        with Index(where) as index:
+            if doubt := distrust(where):
+                output.notice(f"notice: {doubt}")
+            yield Asked(here=here, config=config, index=index, degraded=notices)
+
+
+def _brought(shared: Shared) -> tuple[str, ...]:
+    """The copy of the shared index made the published one; what is to be known of it, which is said, too."""
+    from capdisc_indexer.remote.following import usable
+
+    notices = usable(shared)
+    for text in notices:
+        output.notice(f"notice: {text}")
+    return notices
 
 
 def texts_of(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
@@ -89,7 +106,7 @@ def ranking_for(asked: Asked, query: Query, mode: str | None, encoder_name: str 
     found = discover(asked.index, query, encoder, chosen, lambda head: available(asked.here, head))
     for text in found.degraded:
         output.notice(f"notice: {text}{why and f' ({why})'}")
-    return found
+    return replace(found, degraded=(*asked.degraded, *found.degraded)) if asked.degraded else found
 
 
 def mode_of(asked: Asked, mode: str | None) -> str:

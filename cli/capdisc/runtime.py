@@ -8,12 +8,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capdisc_indexer.config import Config, load_config
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.folders import conventional_roots
 from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
 from capdisc_indexer.types import DeclaredSource
+
+if TYPE_CHECKING:
+    from capdisc_indexer.remote.values import Shared
 
 # Of a text on stdin; no question, note or call has as much.
 LIMIT_BYTES = 1024 * 1024
@@ -55,13 +59,20 @@ class Runtime:
 
         return shutil.get_terminal_size().columns if self.stdout_is_terminal else 140
 
+    @property
+    def user_config(self) -> Path:
+        """The user's own configuration file, there or not."""
+        return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config") / "capdisc" / "config.toml"
+
     def config(self) -> Config:
         """The effective settings here."""
-        base = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
-        return load_config(self.workspace, base / "capdisc" / "config.toml", self.environ, os.pathsep)
+        return load_config(self.workspace, self.user_config, self.environ, os.pathsep)
 
     def index_dir(self, flag: Path | None, config: Config) -> Path:
-        """Where the index lies: by flag, by setting, else below the user's cache folder."""
+        """Where the index lies: by flag, by setting, else below the user's cache folder. Of one on an object store,
+        where its copy is kept."""
+        if shared := self.shared(flag, config):
+            return shared.copy
         if flag is not None:
             if not str(flag).strip() or str(flag) == ".":
                 raise UsageError("--index-dir is empty", "name a folder of its own for the index")
@@ -70,6 +81,16 @@ class Runtime:
             return self.expand(Path(config["index_dir"]))
         cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
         return default_index_dir(self.workspace, cache)
+
+    def shared(self, flag: Path | None, config: Config) -> Shared | None:
+        """The index on an object store that is meant, if one is. Raises RefusedError where a file of the workspace
+        alone names it."""
+        named = config["index_dir"] if flag is None else str(flag)
+        if ":/" not in named:
+            return None
+        from capdisc import sharing
+
+        return sharing.meant(self, named, "" if flag is not None else config.origins["index_dir"], config)
 
     def state_dir(self) -> Path:
         """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the user's state folder. No

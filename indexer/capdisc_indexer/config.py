@@ -28,7 +28,9 @@ class Setting:
 SETTINGS: dict[str, Setting] = {
     "roots": Setting([], "CAPDISC_DIRS", "folders to scan beside the conventional ones"),
     "folders": Setting("all", "CAPDISC_FOLDERS", "whose conventional folders: all, agents, claude, codex, gemini, …"),
-    "index_dir": Setting("", "CAPDISC_INDEX_DIR", "where the index lies; empty: the user's cache folder"),
+    "index_dir": Setting(
+        "", "CAPDISC_INDEX_DIR", "where the index lies: a folder, or s3://BUCKET/PREFIX; empty: the user's cache folder"
+    ),
     "encoder": Setting("", "CAPDISC_ENCODER", "static, or a sentence-transformers model; empty: as the index was made"),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
     "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
@@ -45,6 +47,8 @@ SETTINGS: dict[str, Setting] = {
     "progressive": Setting(
         "on", "CAPDISC_PROGRESSIVE", "tools without a query: on (the few that find), off (all), auto"
     ),
+    "store.fresh_for": Setting(0.0, "CAPDISC_STORE_FRESH_FOR", "seconds until a shared index is looked at again"),
+    "store.allow": Setting([], "CAPDISC_STORE_ALLOW", "addresses that a workspace's file may name as the index"),
     "validate.profile": Setting("spec", "CAPDISC_VALIDATE_PROFILE", "whose rules: see capdisc validate --help"),
     "validate.select": Setting([], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them"),
     "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out"),
@@ -54,10 +58,14 @@ SETTINGS: dict[str, Setting] = {
 # Read where ours is not set: folders that were named for another program of the same format.
 _OTHER_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
+# Not taken from a workspace's file, which came with what it would allow.
+_USERS_OWN = frozenset({"store.allow"})
+
 # Where a number may lie; the others start at 1 and have no end.
 LIMITS: dict[str, tuple[float, float]] = {
     "limit": (1, 1000),
     "lock_timeout": (0, 86_400),
+    "store.fresh_for": (0, 86_400),
     "tier0_budget": (0, math.inf),
     "tier1_budget": (0, math.inf),
     "tier2_budget": (0, math.inf),
@@ -88,7 +96,7 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
     for path in files:
         for key, value in _flat(_table(path)):
             name = _snake(key)
-            if name in SETTINGS:
+            if name in SETTINGS and not (name in _USERS_OWN and path != user_file):
                 values[name] = _anchored(name, _typed(name, value, str(path)), _base(path))
                 origins[name] = str(path)
             elif name == "source":

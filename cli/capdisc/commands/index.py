@@ -11,6 +11,7 @@ from capdisc import asked_databases, asked_servers, options, output, runtime, st
 from capdisc.exit_codes import ExitCode
 from capdisc.roots import existing
 from capdisc_indexer.build import build
+from capdisc_indexer.remote.building import build_shared
 from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import BuildOptions, BuildReport, Severity
 
@@ -52,11 +53,10 @@ def index(
     config = here.config()
     for key in config.unknown:
         output.notice(f"notice: unknown setting {key}")
-    where = here.index_dir(index_dir, config)
+    where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     sources = here.sources(config, paths or ())
     asked_servers.ask(here, sources, ask_servers)
     asked_databases.ask(here, sources, ask_servers)
-    roots = [here.expand(path) for path in paths] if paths else existing(here, config, where)
     settings = BuildOptions(
         encoder=here.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
@@ -66,14 +66,19 @@ def index(
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=sources,
     )
+
+    def built(folder: Path) -> BuildReport:
+        roots = [here.expand(path) for path in paths] if paths else existing(here, config, folder)
+        return build(roots, folder, settings, progress)
+
     with streams.native_hushed(), output.progress(here.stderr_is_terminal and not json) as progress:
-        report = build(roots, where, settings, progress)
-    _print(report, where, json, quiet)
+        report = build_shared(shared, built, settings, progress) if shared else built(where)
+    _print(report, shared.url if shared else str(where), json, quiet)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
-def _print(report: BuildReport, where: Path, json: bool, quiet: bool) -> None:
+def _print(report: BuildReport, where: str, json: bool, quiet: bool) -> None:
     _report(report, quiet)
     for text in report.degraded:
         output.notice(f"notice: {text}")
@@ -82,7 +87,7 @@ def _print(report: BuildReport, where: Path, json: bool, quiet: bool) -> None:
             {
                 "generation": report.generation.number,
                 "published": report.published,
-                "index_dir": str(where),
+                "index_dir": where,
                 "roots": report.roots,
                 "counts": report.counts,
                 "encoder": report.generation.fingerprint,

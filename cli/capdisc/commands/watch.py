@@ -59,6 +59,9 @@ def watch(
     """
     here = runtime.current()
     config = here.config()
+    if shared := here.shared(index_dir, config):
+        hint = "watch into a folder, --index-dir DIR; publish with: capdisc index"
+        raise UsageError(f"watch does not publish to {shared.url}", hint)
     where = here.index_dir(index_dir, config)
     named = [here.expand(path) for path in paths or []]
     roots = list(dict.fromkeys(named)) or awaited(here, config, where)

@@ -80,6 +80,11 @@ def _read_manifest(gen: Path, digest: str) -> dict[str, Any]:
         raise IndexStateError(f"the index is incomplete: {path} is missing", REBUILD) from error
     if hashlib.sha256(data).hexdigest() != digest:
         raise IndexStateError(f"the index is damaged: {path} does not match its digest", REBUILD)
+    return parsed(data)
+
+
+def parsed(data: bytes) -> dict[str, Any]:
+    """What a manifest says. Raises IndexStateError for one of another version."""
     try:
         manifest: dict[str, Any] = json.loads(data)
         if manifest["schema_version"] == SCHEMA_VERSION and _is_ours(manifest):

@@ -37,16 +37,27 @@ def publish(index_dir: Path, temporary: Path, facts: Mapping[str, Any], number: 
     manifest = json.dumps(
         {"schema_version": SCHEMA_VERSION, **facts, "files": files}, indent=1, sort_keys=True
     ).encode()
+    adopt(index_dir, temporary, manifest, number)
+    return Generation(number=number, schema_version=SCHEMA_VERSION, files=files, **facts)
+
+
+def adopt(index_dir: Path, temporary: Path, manifest: bytes, number: int) -> None:
+    """Make the folder with all the files of the manifest the published generation."""
     (temporary / "MANIFEST").write_bytes(manifest)
     durable.settle_tree(temporary)
     final = folder(index_dir, number)
     temporary.rename(final)
     durable.sync_folder(final.parent)
-    _point(index_dir, f"{number} {hashlib.sha256(manifest).hexdigest()}\n")
-    return Generation(number=number, schema_version=SCHEMA_VERSION, files=files, **facts)
+    point(index_dir, pointer_line(number, manifest))
 
 
-def _point(index_dir: Path, line: str) -> None:
+def pointer_line(number: int, manifest: bytes) -> str:
+    """What the pointer says of the generation with this manifest."""
+    return f"{number} {hashlib.sha256(manifest).hexdigest()}\n"
+
+
+def point(index_dir: Path, line: str) -> None:
+    """Make the pointer say this, and keep it so through a power cut."""
     durable.replace(index_dir / "CURRENT", line.encode())
     try:
         durable.sync_folder(index_dir)

@@ -1,0 +1,98 @@
+"""The vectors' table of a shared index: written to the store by LanceDB, and read from there by the next writer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capdisc_indexer import engines, state
+from capdisc_indexer.containment import contained
+from capdisc_indexer.errors import DamagedIndexError
+from capdisc_indexer.remote import layout
+from capdisc_indexer.remote.bucket import said
+from capdisc_indexer.remote.values import Shared
+from capdisc_indexer.store import vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Row i is part `parts[i]` of capability `ids[i]`, whose text has the hash `hashes[i]`."""
+
+    ids: Sequence[str]
+    parts: Sequence[int]
+    hashes: Sequence[str]
+    vectors: NDArray[Any]
+
+    def facts(self) -> bytes:
+        """Their number, and a digest of all that they hold."""
+        digest = hashlib.sha256()
+        for row in zip(self.ids, self.parts, self.hashes, strict=True):
+            digest.update(json.dumps(row).encode())
+        digest.update(self.vectors.astype("<f4", copy=False).tobytes())
+        return json.dumps({"rows": len(self.ids), "sha256": digest.hexdigest()}).encode()
+
+
+def rows_of(folder: Path) -> Rows:
+    """The rows of a local generation, in the order of its capabilities."""
+    known, found = vectors.read(folder / layout.VECTORS)
+    files = state.load(folder / "meta" / "files.json")
+    texts = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
+    rows = [(key, part, text_hash) for key in sorted(texts) for part, text_hash in enumerate(texts[key])]
+    return Rows(
+        ids=[key for key, _, _ in rows],
+        parts=[part for _, part, _ in rows],
+        hashes=[text_hash for *_, text_hash in rows],
+        vectors=found[[known[text_hash] for *_, text_hash in rows]].reshape(len(rows), found.shape[1]),
+    )
+
+
+def write(shared: Shared, generation: str, rows: Rows) -> None:
+    """Write the table of the generation whose objects lie below `generation`. Raises StoreError."""
+    pa = engines.pyarrow()
+    flat = pa.array(rows.vectors.reshape(-1), type=pa.float32())
+    columns = {
+        "id": pa.array(rows.ids, type=pa.string()),
+        "part": pa.array(rows.parts, type=pa.uint16()),
+        "text_hash": pa.array(rows.hashes, type=pa.string()),
+        "vector": pa.FixedSizeListArray.from_arrays(flat, rows.vectors.shape[1]),
+    }
+    with said(shared, layout.VECTORS):
+        _connected(shared, generation).create_table(vectors.TABLE, pa.table(columns))
+
+
+def read(shared: Shared, generation: str, facts: bytes) -> Rows:
+    """The rows of that table. Raises DamagedIndexError unless they are those that `facts` tells of."""
+    with contained("the shared index's table of vectors cannot be read", layout.REBUILD):
+        table = _connected(shared, generation).open_table(vectors.TABLE).to_arrow()
+        flat = table.column("vector").combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        dim = table.schema.field("vector").type.list_size
+        ids, parts, hashes = (table.column(name).to_pylist() for name in ("id", "part", "text_hash"))
+    rows = Rows(ids=ids, parts=parts, hashes=hashes, vectors=flat.reshape(len(ids), dim))
+    if rows.facts() != facts:
+        raise DamagedIndexError("the shared index's table of vectors does not match its digest", layout.REBUILD)
+    return rows
+
+
+def count(shared: Shared, generation: str) -> int:
+    """How many rows the table has in the store."""
+    with said(shared, layout.VECTORS):
+        return int(_connected(shared, generation).open_table(vectors.TABLE).count_rows())
+
+
+def restore(rows: Rows, folder: Path) -> None:
+    """Write the rows into a local generation's folder, where a build looks for vectors that it need not encode."""
+    vectors.write(folder / layout.VECTORS, rows.ids, rows.parts, rows.hashes, rows.vectors)
+
+
+def _connected(shared: Shared, generation: str) -> Any:
+    access = shared.access
+    options = {**access.options, "allow_http": str(access.allow_http).lower(), "connect_timeout": "5s"}
+    where = f"{shared.url}/{generation}/{layout.VECTORS}"
+    return engines.lancedb().connect(where, storage_options=options)
