@@ -29,13 +29,19 @@ MAX_LINES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The open index with everything a command needs to answer from it; `degraded` says what is not as it should be,
-    and was said on stderr."""
+    """The open index with everything a command needs to answer from it; `shared` where it is the copy of one on an
+    object store, `degraded` what is not as it should be with that, which was said on stderr."""
 
     here: runtime.Runtime
     config: Config
     index: Index
+    shared: Shared | None = None
     degraded: tuple[str, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        """Why someone else may have made the index what it is; empty when only this user and root could."""
+        return others(self.shared) if self.shared else distrust(self.index.index_dir)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,12 @@ def opened(index_dir: Path | None) -> Iterator[Asked]:
         with Index(where) as index:
             if doubt := distrust(where):
                 output.notice(f"notice: {doubt}")
-            yield Asked(here=here, config=config, index=index, degraded=notices)
+            yield Asked(here=here, config=config, index=index, shared=shared, degraded=notices)
+
+
+def others(shared: Shared) -> str:
+    """What is to be said of an index that others write, before anything is run from it."""
+    return f"it is a copy of {shared.url}, which others write"
 
 
 def _brought(shared: Shared) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from capdisc import options, output, runtime
 from capdisc.exit_codes import ExitCode
-from capdisc_indexer.config import SETTINGS
+from capdisc_indexer.config import SETTINGS, Config
+from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.types import DeclaredSource
 
 
@@ -29,8 +30,8 @@ def config(json: options.Json = False) -> int:
     sources = [_source(each) for each in here.sources(effective)]
     for key in effective.unknown:
         output.notice(f"notice: unknown setting {key}")
+    where = _where(here, effective)
     if json:
-        where = str(here.index_dir(None, effective))
         output.document(
             {
                 "workspace": str(here.workspace),
@@ -47,7 +48,7 @@ def config(json: options.Json = False) -> int:
         [
             "",
             f"workspace  {here.workspace}",
-            f"index      {here.index_dir(None, effective)}",
+            f"index      {where or '-'}",
             "folders, strongest first:",
         ]
     )
@@ -56,6 +57,17 @@ def config(json: options.Json = False) -> int:
         output.lines(["", "sources:"])
     output.lines(f"  {each['format']} {each['path']}  ({each['from']})" for each in sources)
     return ExitCode.OK
+
+
+def _where(here: runtime.Runtime, effective: Config) -> str:
+    """Where the index lies; empty where that is refused, which is said."""
+    try:
+        shared = here.shared(None, effective)
+        return shared.url if shared else str(here.index_dir(None, effective))
+    except CapdiscError as error:
+        output.notice(f"notice: {error.message}")
+        output.notice(f"hint: {error.hint}")
+        return ""
 
 
 def _source(one: DeclaredSource) -> dict[str, object]:

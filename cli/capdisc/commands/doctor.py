@@ -10,6 +10,7 @@ import typer
 from capdisc import options, output, runtime, streams
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.diagnosis import Check, State, examine, worst
+from capdisc_indexer.diagnosis.shared import examine_shared
 
 _EXIT = {State.PROBLEM: ExitCode.FINDINGS, State.UNUSABLE: ExitCode.INDEX}
 
@@ -27,11 +28,12 @@ def doctor(
     Example: capdisc doctor --deep
     """
     here = runtime.current()
-    where = here.index_dir(index_dir, here.config())
+    config = here.config()
+    where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     with streams.native_hushed():
-        checks = list(examine(where, deep, time.time_ns()))
+        checks = list(examine_shared(shared, deep) if shared else examine(where, deep, time.time_ns()))
     if json:
-        output.document({"index_dir": str(where), "state": worst(checks), "checks": checks})
+        output.document({"index_dir": shared.url if shared else str(where), "state": worst(checks), "checks": checks})
     else:
         output.lines(_printed(checks))
     return _EXIT.get(worst(checks), ExitCode.OK)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from capdisc import options, runtime, serving, streams
+from capdisc import following, options, runtime, serving, streams
+from capdisc.asking import others
 from capdisc_indexer.errors import RefusedError, UsageError
 from capdisc_indexer.index import Index
 from capdisc_indexer.store.permissions import distrust
@@ -43,11 +44,15 @@ def mcp(
 
     here = runtime.current()
     config = here.config()
-    live = serving.Live(here, config, here.index_dir(index_dir, config))
+    live, shared = serving.Live(here, config, here.index_dir(index_dir, config)), here.shared(index_dir, config)
+    if shared and allow_run:
+        raise RefusedError(f"nothing is run from this index: {others(shared)}", "leave out --allow-run")
     run = partial(_runner, here, yes) if allow_run else None
     service = serving.Service(live=live, names=names, run=run)
     runtime.keep_small()
     with streams.native_hushed():
+        if shared:
+            following.follow(shared)
         serve(Counter(tools=service.tools, answer=service.answer, overview=service.overview, version=live.version))
     return 0
 

@@ -9,10 +9,10 @@ import typer
 from capdisc import answering, asking, options, runtime
 from capdisc_indexer.errors import RefusedError, UsageError
 from capdisc_indexer.index import Index
-from capdisc_indexer.store.permissions import distrust
 from capdisc_indexer.types import Descriptor
 
 MAX_SECONDS = 86_400.0
+NOT_RUN = "capdisc doctor says what is wrong with a folder; from a shared index nothing is run, index its files here"
 
 
 def run(
@@ -43,8 +43,8 @@ def run(
     """
     here = runtime.current()
     with asking.opened(index_dir) as asked:
-        if doubt := distrust(asked.index.index_dir):
-            raise RefusedError(f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it")
+        if doubt := asked.doubt:
+            raise RefusedError(f"nothing is run from this index: {doubt}", NOT_RUN)
         descriptor, roots = _found(asked.index, identifier), tuple(asked.index.meta("scan")["roots"])
         api_url = _api_url(asked.index, descriptor)
     from capdisc import execution

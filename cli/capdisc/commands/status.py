@@ -32,7 +32,8 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
     findings = [finding for one in files.values() for finding in one.findings]
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
-        "index_dir": str(index.index_dir),
+        "index_dir": asked.shared.url if asked.shared else str(index.index_dir),
+        "copy": str(index.index_dir) if asked.shared else None,
         "generation": index.generation.number,
         "built_at": index.generation.built_at,
         "index_version": generation.SCHEMA_VERSION,
@@ -52,8 +53,10 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
 
 def _printed(facts: dict[str, Any]) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
+    copy = [f"copy        {facts['copy']}"] if facts["copy"] else []
     return [
         f"index       {facts['index_dir']} (generation {facts['generation']}, {facts['built_at']})",
+        *copy,
         f"roots       {', '.join(facts['roots'])}",
         f"holds       {facts['capabilities']:,} capabilities from {facts['files']:,} files: {kinds}",
         f"vectors     {facts['vectors']:,} by {facts['encoder'] or 'no encoder: searching goes by words alone'}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from capdisc_indexer import __version__
@@ -31,12 +31,19 @@ def pointed_to(index_dir: Path) -> tuple[Generation | None, Check]:
     return found, Check(name=name, state=State.OK, text=text)
 
 
-def contents(index_dir: Path, found: Generation, deep: bool) -> Iterator[Check]:
-    """Files, then the stores that they make up; with `deep`, every byte and every row."""
+def _rows_of(index: Index) -> int:
+    return vectors.count(index.folder / "vectors")
+
+
+def contents(
+    index_dir: Path, found: Generation, deep: bool, rows_of: Callable[[Index], int] = _rows_of
+) -> Iterator[Check]:
+    """Files, then the stores that they make up; with `deep`, every byte and every row. `rows_of` counts what the vector
+    store holds."""
     files = _files(index_dir, found, deep)
     yield files
     if files.state is State.OK:
-        yield _stores(index_dir, deep)
+        yield _stores(index_dir, rows_of if deep else None)
 
 
 def _files(index_dir: Path, found: Generation, deep: bool) -> Check:
@@ -54,12 +61,12 @@ def _files(index_dir: Path, found: Generation, deep: bool) -> Check:
     return Check(name=name, state=State.OK, text=f"{len(found.files)}, every byte as published")
 
 
-def _stores(index_dir: Path, deep: bool) -> Check:
+def _stores(index_dir: Path, rows_of: Callable[[Index], int] | None) -> Check:
     name = "stores"
     try:
         with Index(index_dir) as index:
             count, rows = index.generation.counts["capabilities"], index.generation.counts["rows"]
-            problem = _disagreement(index) if deep else ""
+            problem = _disagreement(index, rows_of) if rows_of else ""
     except (CapdiscError, OSError) as error:
         return _unusable(name, index_dir, str(error))
     if problem:
@@ -67,14 +74,14 @@ def _stores(index_dir: Path, deep: bool) -> Check:
     return Check(name=name, state=State.OK, text=f"{count:,} capabilities, {rows:,} vectors")
 
 
-def _disagreement(index: Index) -> str:
+def _disagreement(index: Index, rows_of: Callable[[Index], int]) -> str:
     """How the three stores differ; opening has compared their sizes, but for the vector store's, which takes 1 s."""
     ids = [head["id"] for head in index.documents.everything()]
     for identifier in ids:
         index.documents.body(identifier)
     if index.matrix is None:
         return ""
-    rows = vectors.count(index.folder / "vectors")
+    rows = rows_of(index)
     if rows != len(index.matrix):
         return f"the vector store holds {rows:,} rows, the matrix {len(index.matrix):,}"
     return "" if index.matrix.names() == sorted(ids) else "the matrix names other capabilities than the text index"

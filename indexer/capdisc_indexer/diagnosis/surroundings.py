@@ -22,7 +22,7 @@ def about(index_dir: Path, found: Generation, deep: bool, now_ns: int) -> Iterat
     """All of them."""
     last = load_previous(index_dir)
     yield _roots(index_dir, last.roots)
-    yield _encoder(index_dir, found, deep)
+    yield encoder(index_dir, found, deep)
     yield _clock(index_dir, last.scanned_at_ns, now_ns)
     yield _watching(last.roots)
 
@@ -38,8 +38,9 @@ def _roots(index_dir: Path, roots: Sequence[str]) -> Check:
     return Check(name=name, state=State.PROBLEM, text=text, fix=fix)
 
 
-def _encoder(index_dir: Path, found: Generation, deep: bool) -> Check:
-    """The shipped encoder is always looked at, since spelling uses it; another one takes seconds to load."""
+def encoder(index_dir: Path, found: Generation, deep: bool) -> Check:
+    """Whether the encoder of the vectors is there and whole. The shipped one is always looked at, since spelling uses
+    it; another one takes seconds to load."""
     name = "encoder"
     try:
         encoders.shipped().check()

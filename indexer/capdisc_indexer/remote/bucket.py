@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
-from capdisc_indexer.errors import BusyError, CapdiscError
+from capdisc_indexer.errors import BusyError
+from capdisc_indexer.remote.answers import ConditionError, NotModifiedError, said
 from capdisc_indexer.remote.values import MissingError, Shared, StoreError, UnsupportedError
 
 POINTER = "CURRENT"
@@ -20,7 +19,6 @@ _POINTER_BYTES = 200
 # Of a request, to connect, and for all tries of it together, in seconds; and how often it is tried again.
 _QUICK = (4, 2, 4, 1)
 _PATIENT = (120, 5, 60, 4)
-_ACCESS = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, and what they may do"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +58,13 @@ class Bucket:
         )
 
     def look(self, known: str = "") -> Head | None:
-        """The pointer; None where it is still the version of the tag `known`. Raises MissingError when there is none."""
+        """The pointer; None where it is still the version of the tag `known`. Raises MissingError where none is."""
         options = {"if_none_match": known} if known else {}
         try:
             with said(self._shared, POINTER):
                 answer = self._engine.get(self._pointers, POINTER, options=options)
                 data = b"".join(_at_most(answer.stream(_POINTER_BYTES), _POINTER_BYTES))
-        except _NotModifiedError:
+        except NotModifiedError:
             return None
         return Head(text=data.decode("ascii", "replace"), etag=str(answer.meta["e_tag"] or "")[:200])
 
@@ -93,7 +91,7 @@ class Bucket:
         """Replace the pointer, if it is still `last`. Raises BusyError when it is another one by now."""
         try:
             self._put_if(POINTER, text.encode(), {"e_tag": last.etag} if last else "create")
-        except _ConditionError:
+        except ConditionError:
             # An answer that got lost is asked for again, and then it is our own text that is in the way.
             self._check_pointer(text)
         except UnsupportedError:
@@ -114,7 +112,7 @@ class Bucket:
         """Whether a condition that does not hold keeps this object, which is there, from being written again."""
         try:
             self._put_if(name, content, {"e_tag": '"00000000000000000000000000000000"'})
-        except _ConditionError:
+        except ConditionError:
             return True
         except UnsupportedError:
             return False
@@ -139,55 +137,6 @@ class Bucket:
         """Remove the objects; those that are gone already do not matter."""
         with said(self._shared, names[0] if names else ""):
             self._engine.delete(self._objects, list(names))
-
-
-class _NotModifiedError(Exception):
-    pass
-
-
-class _ConditionError(Exception):
-    pass
-
-
-@contextmanager
-def said(shared: Shared, name: str) -> Iterator[None]:
-    """Turns what a library throws about an object into an error of ours, which says no more than a status or a code:
-    what libraries print may quote their options."""
-    try:
-        yield
-    except (CapdiscError, ImportError, TypeError, AttributeError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        kind, text = type(error).__name__, str(error)
-        if kind == "NotModifiedError":
-            raise _NotModifiedError from None
-        if kind in ("AlreadyExistsError", "PreconditionError"):
-            raise _ConditionError from None
-        if kind in ("NotSupportedError", "NotImplementedError") or "501 Not Implemented" in text:
-            raise UnsupportedError(f"{shared.url} does not know conditional writes", _ACCESS) from None
-        if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in text:
-            raise MissingError(f"there is no {shared.url}/{name}") from None
-        raise StoreError(f"{shared.url} cannot be used: {_reason(error, text)}", _hint(shared, text)) from None
-
-
-def _reason(error: BaseException, text: str) -> str:
-    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and error.filename:
-        return f"{error.strerror}: {error.filename}"
-    code = re.search(r"<Code>([A-Za-z]{1,60})</Code>", text)
-    status = re.search(r"status code: (\d{3} [A-Za-z ]{1,40})", text)
-    if code or status:
-        return code[1] if code else status[1].strip() if status else ""
-    if "builder error" in text:
-        return "it is not reached by https"
-    return "it does not answer" if re.search("HTTP error|timed out|timeout|metadata", text) else type(error).__name__
-
-
-def _hint(shared: Shared, text: str) -> str:
-    if "builder error" in text:
-        return "use an endpoint with https, or set AWS_ALLOW_HTTP=true"
-    if "169.254.169.254" in text:
-        return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a public bucket"
-    return _ACCESS
 
 
 def _at_most(chunks: Any, most: int) -> Iterator[bytes]:

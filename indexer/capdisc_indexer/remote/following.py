@@ -63,7 +63,8 @@ def _follow(shared: Shared, anew: bool) -> None:
                 raise IndexStateError(f"the shared index is incomplete: {error.message}", REBUILD) from error
             seen = {}
             continue
-        return _remember(shared, head)
+        _remember(shared, head)
+        return
 
 
 def _look(bucket: Bucket, shared: Shared, etag: str) -> Head | None:

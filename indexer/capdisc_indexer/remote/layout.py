@@ -63,7 +63,7 @@ def _plain(name: str) -> bool:
 
 
 def published_manifest(manifest: bytes, table_facts: bytes) -> bytes:
-    """The manifest of a local generation as it is published: the table's own files are LanceDB's, its facts are ours."""
+    """The manifest of a local generation as it is published: with facts of the table in place of its files."""
     value: dict[str, Any] = json.loads(manifest)
     kept = {name: entry for name, entry in value["files"].items() if name.partition("/")[0] != VECTORS}
     entry = {"size": len(table_facts), "sha256": hashlib.sha256(table_facts).hexdigest()}

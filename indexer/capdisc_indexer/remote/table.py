@@ -13,7 +13,7 @@ from capdisc_indexer import engines, state
 from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import DamagedIndexError
 from capdisc_indexer.remote import layout
-from capdisc_indexer.remote.bucket import said
+from capdisc_indexer.remote.answers import said
 from capdisc_indexer.remote.values import Shared
 from capdisc_indexer.store import vectors
 
