@@ -41,7 +41,11 @@ class Asked:
     @property
     def doubt(self) -> str:
         """Why someone else may have made the index what it is; empty when only this user and root could."""
-        return others(self.shared) if self.shared else distrust(self.index.index_dir)
+        if self.shared:
+            from capdisc.sharing import others
+
+            return others(self.shared)
+        return distrust(self.index.index_dir)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +80,15 @@ def opened(index_dir: Path | None) -> Iterator[Asked]:
     config = here.config()
     where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     with streams.native_hushed():
-        notices = _brought(shared) if shared else ()
+        notices: tuple[str, ...] = ()
+        if shared:
+            from capdisc.sharing import brought
+
+            notices = brought(shared)
         with Index(where) as index:
             if doubt := distrust(where):
                 output.notice(f"notice: {doubt}")
             yield Asked(here=here, config=config, index=index, shared=shared, degraded=notices)
-
-
-def others(shared: Shared) -> str:
-    """What is to be said of an index that others write, before anything is run from it."""
-    return f"it is a copy of {shared.url}, which others write"
-
-
-def _brought(shared: Shared) -> tuple[str, ...]:
-    """The copy of the shared index made the published one; what is to be known of it, which is said, too."""
-    from capdisc_indexer.remote.following import usable
-
-    notices = usable(shared)
-    for text in notices:
-        output.notice(f"notice: {text}")
-    return notices
 
 
 def texts_of(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc import output
 from capdisc_indexer.config import SETTINGS, Config
 from capdisc_indexer.errors import RefusedError
+from capdisc_indexer.remote.following import usable
 from capdisc_indexer.remote.values import Access, Shared, address, folder_of, is_remote
 
 if TYPE_CHECKING:
@@ -58,3 +60,16 @@ def _access(environ: Mapping[str, str]) -> Access:
     if environ.get("AWS_ENDPOINT_URL_S3"):
         options["aws_endpoint_url"] = environ["AWS_ENDPOINT_URL_S3"]
     return Access(options=options, allow_http=environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true"))
+
+
+def brought(shared: Shared) -> tuple[str, ...]:
+    """The copy of the shared index made the published one; what is to be known of it, which is said, too."""
+    notices = usable(shared)
+    for text in notices:
+        output.notice(f"notice: {text}")
+    return notices
+
+
+def others(shared: Shared) -> str:
+    """What is to be said of an index that others write, before anything is run from it."""
+    return f"it is a copy of {shared.url}, which others write"

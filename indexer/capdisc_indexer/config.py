@@ -102,7 +102,7 @@ def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], pa
             elif name == "source":
                 sources += declarations(value, path, _base(path), path == user_file)
             else:
-                unknown.append(f"{path}: {key}")
+                unknown.append(f"{path}: {key}{' (set it in your own file)' if name in _USERS_OWN else ''}")
     for name, setting in SETTINGS.items():
         for variable in (setting.variable, *_OTHER_VARIABLES.get(name, ())):
             if environ.get(variable) and origins[name] != setting.variable:

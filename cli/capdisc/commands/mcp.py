@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from capdisc import following, options, runtime, serving, streams
-from capdisc.asking import others
+from capdisc.sharing import others
 from capdisc_indexer.errors import RefusedError, UsageError
 from capdisc_indexer.index import Index
 from capdisc_indexer.store.permissions import distrust

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from capdisc_indexer.errors import CapdiscError
-from capdisc_indexer.remote.values import MissingError, Shared, StoreError, UnsupportedError
+from capdisc_indexer.remote.values import MissingError, Shared, StoreError
 
 _ACCESS = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, and what they may do"
 
@@ -35,7 +35,8 @@ def said(shared: Shared, name: str) -> Iterator[None]:
         if kind in ("AlreadyExistsError", "PreconditionError"):
             raise ConditionError from None
         if kind in ("NotSupportedError", "NotImplementedError") or "501 Not Implemented" in text:
-            raise UnsupportedError(f"{shared.url} does not know conditional writes", _ACCESS) from None
+            hint = "use a store that does: AWS S3, MinIO and Cloudflare R2 do"
+            raise StoreError(f"the store of {shared.url} knows no conditional writes", hint) from None
         if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in text:
             raise MissingError(f"there is no {shared.url}/{name}") from None
         raise StoreError(f"{shared.url} cannot be used: {_reason(error, text)}", _hint(shared, text)) from None

@@ -11,7 +11,7 @@ from typing import Any
 from capdisc_indexer import engines
 from capdisc_indexer.errors import BusyError
 from capdisc_indexer.remote.answers import ConditionError, NotModifiedError, said
-from capdisc_indexer.remote.values import MissingError, Shared, StoreError, UnsupportedError
+from capdisc_indexer.remote.values import Shared, StoreError
 
 POINTER = "CURRENT"
 CHUNK_BYTES = 8 << 20
@@ -37,7 +37,7 @@ class Bucket:
         self._engine = engines.obstore()
 
     @cached_property
-    def _pointers(self) -> Any:
+    def _glances(self) -> Any:
         return self._store(*_QUICK)
 
     @cached_property
@@ -62,7 +62,7 @@ class Bucket:
         options = {"if_none_match": known} if known else {}
         try:
             with said(self._shared, POINTER):
-                answer = self._engine.get(self._pointers, POINTER, options=options)
+                answer = self._engine.get(self._glances, POINTER, options=options)
                 data = b"".join(_at_most(answer.stream(_POINTER_BYTES), _POINTER_BYTES))
         except NotModifiedError:
             return None
@@ -94,17 +94,11 @@ class Bucket:
         except ConditionError:
             # An answer that got lost is asked for again, and then it is our own text that is in the way.
             self._check_pointer(text)
-        except UnsupportedError:
-            self._check_pointer(last.text if last else "")
-            self.put(POINTER, text.encode())
 
     def _check_pointer(self, expected: str) -> None:
-        """Raises BusyError unless the pointer says this; "": unless there is none."""
-        try:
-            now = self.look()
-        except MissingError:
-            now = None
-        if (now.text if now else "") != expected:
+        """Raises BusyError unless the pointer says this."""
+        now = self.look()
+        if now is None or now.text != expected:
             what = f"another writer has published to {self._shared.url} meanwhile"
             raise BusyError(what, "run it again: it builds upon what is published now")
 
@@ -114,13 +108,11 @@ class Bucket:
             self._put_if(name, content, {"e_tag": '"00000000000000000000000000000000"'})
         except ConditionError:
             return True
-        except UnsupportedError:
-            return False
         return False
 
     def _put_if(self, name: str, content: bytes, mode: Any) -> None:
         with said(self._shared, name):
-            self._engine.put(self._pointers, name, content, mode=mode)
+            self._engine.put(self._objects, name, content, mode=mode)
 
     def listed(self, folder: str) -> tuple[list[str], list[dict[str, Any]]]:
         """The folders and the objects right below `folder` ("" or ending in "/")."""

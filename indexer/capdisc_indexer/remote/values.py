@@ -23,10 +23,6 @@ class MissingError(StoreError):
     """The object store has no such object."""
 
 
-class UnsupportedError(StoreError):
-    """The object store does not know this kind of request."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """How the store is reached: options as object_store and LanceDB name them, secrets among them, never printed."""

@@ -1,0 +1,172 @@
+"""What a bucket holds is believed only as far as it fits the pointer; who names a bucket must be the user."""
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from capdisc_indexer.errors import IndexStateError, UsageError
+from capdisc_indexer.remote import layout
+from capdisc_indexer.remote.values import Access, address, is_remote
+from capdisc_indexer.store.generation import SCHEMA_VERSION
+
+COUNTS = dict.fromkeys(("capabilities", "rows", "dim", "deleted", "files"), 1)
+FACTS = {"made_by": "1", "encoder": "", "fingerprint": "", "pieces": "", "background": 0.0, "built_at": ""}
+
+
+def manifest(files):
+    return json.dumps({"schema_version": SCHEMA_VERSION, "counts": COUNTS, "files": files, **FACTS}).encode()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x", "text/../../x", "/etc/passwd", "text/..", "text//x", "CURRENT", "vectors/a", "text/a.lock", "text/a\n",
+     "meta/\u202etxt", "text/a/b/c/d/e", "", "text"],
+)  # fmt: skip
+def test_a_manifest_that_names_anything_but_plain_files_is_refused(name):
+    data = manifest({name: {"size": 1, "sha256": "0" * 64}})
+    with pytest.raises(IndexStateError, match="names what no index has"):
+        layout.files_of(data, hashlib.sha256(data).hexdigest())
+
+
+@pytest.mark.parametrize("entry", [{"size": -1, "sha256": "0" * 64}, {"size": 1, "sha256": "0"}])
+def test_sizes_and_digests_must_be_such(entry):
+    data = manifest({"text/a": entry})
+    with pytest.raises(IndexStateError, match="names what no index has"):
+        layout.files_of(data, hashlib.sha256(data).hexdigest())
+
+
+def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
+    for files in (
+        {"text/a": {"size": 1 << 50, "sha256": "0" * 64}},
+        {f"text/{number}": {"size": 0, "sha256": "0" * 64} for number in range(layout.MAX_FILES + 1)},
+    ):
+        data = manifest(files)
+        with pytest.raises(IndexStateError, match="larger than an index may be"):
+            layout.files_of(data, hashlib.sha256(data).hexdigest())
+
+
+def test_a_manifest_that_the_pointer_does_not_name_is_refused():
+    with pytest.raises(IndexStateError, match="does not match its digest"):
+        layout.files_of(manifest({}), "0" * 64)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1 abc\n", f"-1 {'0' * 64}\n", f"0 {'0' * 64}\n", f"1 {'0' * 64}\n\n"])
+def test_a_damaged_pointer_is_named(text):
+    with pytest.raises(IndexStateError, match="pointer is damaged"):
+        layout.pointed(text)
+
+
+def test_addresses_are_plain():
+    assert address("s3:/team/a/b/") == address("s3://team/a//b") == ("team", "a/b")
+    assert not is_remote("indexes/s3") and not is_remote("./s3:/x")
+    for text in (
+        "s3://",
+        "s3://team/../x",
+        "gs://team/x",
+        "https://host/x",
+        "s3://te am/x",
+        "s3://team/a?b",
+        "s3://team/.x",
+    ):
+        with pytest.raises(UsageError):
+            address(text)
+
+
+def test_secrets_are_not_part_of_what_an_access_looks_like():
+    assert "hunter2" not in repr(Access(options={"aws_secret_access_key": "hunter2"}))
+
+
+def test_another_kind_of_address_is_no_folder(capdisc):
+    refused = capdisc("search", "pdf", "--index-dir", "gs://team/idx")
+    assert refused.code == 2 and "s3://BUCKET/PREFIX" in refused.err
+
+
+def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
+    code = (
+        "import sys; from capdisc import app; app.run(['search', 'pdf'])\n"
+        "sys.exit(any(name.startswith(('obstore', 'capdisc_indexer.remote')) for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def configured(hermetic, text, name="capdisc.toml"):
+    path = hermetic / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_workspaces_file_may_not_make_us_use_the_network(capdisc, hermetic):
+    configured(hermetic, 'index_dir = "s3://evil/idx"\n[store]\nallow = ["s3://evil/"]\n')
+    for command in (("search", "pdf"), ("index",), ("doctor",), ("status",)):
+        refused = capdisc(*command)
+        assert (refused.code, refused.out) == (5, "")
+        assert "names an index on a network, s3://evil/idx, which only you may do" in refused.err
+    shown = capdisc("config")
+    assert (
+        shown.code == 0
+        and "which only you may do" in shown.err
+        and "store.allow (set it in your own file)" in shown.err
+    )
+
+
+@pytest.mark.s3
+def test_what_the_user_allowed_a_workspaces_file_may_name(capdisc, store, hermetic, machine, skills, monkeypatch):
+    monkeypatch.delenv("CAPDISC_INDEX_DIR")
+    home = machine("ci")
+    configured(hermetic, f'index_dir = "{store.url}"\n')
+    assert capdisc("index", str(skills)).code == 5 and store.seen == []
+    monkeypatch.setenv("CAPDISC_STORE_ALLOW", f"s3://{store.bucket}x")
+    assert capdisc("index", str(skills)).code == 5
+    monkeypatch.delenv("CAPDISC_STORE_ALLOW")
+    configured(home, f'[store]\nallow = ["s3://{store.bucket}/"]\n', ".config/capdisc/config.toml")
+    assert capdisc("index", str(skills)).code == 0
+    assert capdisc("search", "pdf").code == 0
+
+
+@pytest.mark.s3
+def test_an_object_that_was_tampered_with_is_refused_and_the_last_copy_answers(
+    capdisc, store, machine, skills, write_skill
+):
+    machine("ci")
+    capdisc("index", str(skills))
+    machine("reader")
+    capdisc("search", "pdf")
+    machine("ci")
+    write_skill(skills, "brew-espresso", "Brews an espresso.")
+    capdisc("index", str(skills))
+    for key in store.listing():
+        if "/00000002" in key and key.endswith("overview.json"):
+            store.put(key, store.get(key).replace(b"skill", b"skull"))
+    machine("reader")
+    found = capdisc("search", "espresso")
+    assert found.code == 1 and "does not match its digest; answering from the copy" in found.err
+    stranger = machine("stranger")
+    refused = capdisc("search", "espresso")
+    assert refused.code == 4 and "does not match its digest" in refused.err
+    assert not list(stranger.rglob("overview.json"))
+
+
+@pytest.mark.s3
+def test_a_reader_whose_generation_is_removed_while_it_copies_takes_the_newer_one(
+    capdisc, process, store, machine, skills, write_skill
+):
+    ci = {"HOME": str(machine("ci"))}
+    capdisc("index", str(skills))
+    (old,) = store.generations()
+
+    def replace(what, headers):
+        if what.endswith("meta/files.json") and old in what:
+            store.spoil = None
+            write_skill(skills, "brew-espresso", "Brews an espresso.")
+            assert process("index", str(skills), env=ci).code == 0
+            for key in store.listing():
+                if old in key:
+                    store.direct("DELETE", f"/{store.bucket}/idx/{key}")
+
+    store.spoil = replace
+    machine("reader")
+    found = capdisc("search", "espresso", "--ids")
+    assert (found.out.split()[0], found.err) == ("skill:brew-espresso", "")
