@@ -1,4 +1,7 @@
-"""Keep the copy of a shared index the one that is published."""
+"""Keep the copy of a shared index the one that is published.
+
+What only a look or a copy needs is imported there: a command whose copy is fresh pays for neither.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer.errors import BusyError, IndexStateError
-from capdisc_indexer.remote.bucket import Bucket, Head
-from capdisc_indexer.remote.fetching import fetch
-from capdisc_indexer.remote.layout import REBUILD
 from capdisc_indexer.remote.values import MissingError, Shared, StoreError
-from capdisc_indexer.store import generation, locks
+from capdisc_indexer.store import generation
+
+if TYPE_CHECKING:
+    from capdisc_indexer.remote.bucket import Bucket, Head
 
 _TRIES = 3
 _WAIT_SECONDS = 60.0
@@ -50,6 +53,8 @@ def refreshed(shared: Shared, anew: bool = False) -> tuple[str, ...]:
 
 
 def _follow(shared: Shared, anew: bool) -> None:
+    from capdisc_indexer.remote.bucket import Bucket
+
     bucket, held = Bucket(shared), generation.pointer(shared.copy)
     seen = {} if anew else _seen(shared)
     for attempt in range(1, _TRIES + 1):
@@ -60,7 +65,8 @@ def _follow(shared: Shared, anew: bool) -> None:
         except MissingError as error:
             # Removed under our eyes, because newer ones came? Then look again.
             if attempt == _TRIES:
-                raise IndexStateError(f"the shared index is incomplete: {error.message}", REBUILD) from error
+                how = "whoever builds it runs: capdisc index --rebuild"
+                raise IndexStateError(f"the shared index is incomplete: {error.message}", how) from error
             seen = {}
             continue
         _remember(shared, head)
@@ -76,6 +82,9 @@ def _look(bucket: Bucket, shared: Shared, etag: str) -> Head | None:
 
 
 def _copy(bucket: Bucket, head: Head, shared: Shared, anew: bool) -> None:
+    from capdisc_indexer.remote.fetching import fetch
+    from capdisc_indexer.store import locks
+
     with locks.writer(shared.copy, _WAIT_SECONDS):
         if anew or generation.pointer(shared.copy) != head.text:  # another command may have been quicker
             fetch(bucket, head.text, shared.copy)
