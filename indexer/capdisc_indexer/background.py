@@ -7,13 +7,9 @@ So the level above which a cosine says something is measured when the index is b
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
 
-from capdisc_indexer import engines
 from capdisc_indexer.encoders import Encoder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from capdisc_indexer.store.matrix import Matrix
 
 PROBES = 64
 PERCENTILE = 75
@@ -23,12 +19,15 @@ _SYLLABLES = (
 ).split()
 
 
-def background(encoder: Encoder, rows: NDArray[Any]) -> float:
-    """The cosine that three of four meaningless queries stay below, given (n, dim) float32 unit rows; 0 for no rows."""
-    if not len(rows):
+def background(encoder: Encoder, matrix: Matrix) -> float:
+    """The cosine that three of four meaningless queries stay below; 0 for no rows."""
+    if not len(matrix):
         return 0.0
-    nearest = (encoder.encode(probes()) @ rows.T).max(axis=1)
-    return round(float(engines.numpy().percentile(nearest, PERCENTILE)), 4)
+    queries = [encoder.encode_query(text) for text in probes()]
+    nearest = sorted(1.0 - min(matrix.distances(query)) for query in queries if any(query))
+    whole, part = divmod(PERCENTILE * max(len(nearest) - 1, 0), 100)
+    low, high = [*nearest, 0.0][whole], [*nearest, 0.0, 0.0][whole + 1]
+    return round(float(low + (high - low) * part / 100), 4)
 
 
 def probes() -> list[str]:

@@ -18,6 +18,7 @@ from capdisc_indexer.publishing import publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts, dropped_sources
 from capdisc_indexer.sources.patterns import fixed_part
+from capdisc_indexer.spool import Spool
 from capdisc_indexer.store import collecting, disk, generation, integrity, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding
 
@@ -59,7 +60,20 @@ def _build(
     roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
 ) -> BuildReport:
     now_ns = time.time_ns()
-    changes = reconcile(roots, last.files, last.scanned_at_ns, options, progress)
+    with Spool(index_dir) as spool:
+        changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, progress)
+        return _published(roots, index_dir, options, last, changes, now_ns, progress)
+
+
+def _published(
+    roots: Sequence[Path],
+    index_dir: Path,
+    options: BuildOptions,
+    last: Previous,
+    changes: Changes,
+    now_ns: int,
+    progress: Progress,
+) -> BuildReport:
     name = options.encoder or last.encoder or encoders.SHIPPED
     encoder, degraded = _encoder(name, options.encoder_required)
     names = tuple(map(str, roots))

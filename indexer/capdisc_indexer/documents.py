@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from capdisc_indexer.embedding_text import BODY_CHARACTERS, lexical_document
 from capdisc_indexer.errors import EncoderError
 from capdisc_indexer.likeness import signature
 from capdisc_indexer.previous import Previous
-from capdisc_indexer.reconcile import Progress
+from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
 from capdisc_indexer.render.counting import size_of
 from capdisc_indexer.state import FileState
@@ -39,22 +38,16 @@ def finals(files: Mapping[str, FileState]) -> dict[str, str]:
 
 
 def write_documents(
-    target: Path,
-    last: Previous,
-    files: Mapping[str, FileState],
-    fresh: Mapping[str, Descriptor],
-    counts: Mapping[str, Mapping[str, Any]],
-    bagged: Bagged,
-    progress: Progress,
+    target: Path, last: Previous, changes: Changes, make: Callable[[str], Document], progress: Progress
 ) -> int:
     """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries.
-    `counts` are of the rendered pieces of each fresh capability."""
-    before, now = finals(last.files), finals(files)
+    `make` gives the document of a changed capability by its id, and is asked once for each, in the order of the ids."""
+    before, now, fresh = finals(last.files), finals(changes.files), changes.descriptors
     removed = [key for key in before if key not in now or key in fresh]
     deleted = (last.generation.counts.get("deleted", 0) if last.generation else 0) + len(removed)
-    added = _made(fresh, counts, bagged, progress)
+    added = _made(fresh, make, progress)
     if last.folder is None or len(now) <= SMALL or deleted > MAX_DELETED_SHARE * len(now):
-        kept = _kept(last.folder, set(now) - set(fresh)) if last.folder else iter(())
+        kept = _kept(last.folder, sorted(key for key in now if key not in fresh)) if last.folder else iter(())
         writer.write(target, (), merge(kept, added, key=lambda document: document.id))
         return 0
     target.mkdir(parents=True)
@@ -63,33 +56,29 @@ def write_documents(
     return deleted
 
 
-def bagger() -> tuple[Bagged, str]:
+def bagger(few: bool) -> tuple[Bagged, str]:
     """What gives each capability's packed bag of the shipped encoder's pieces, and that encoder's fingerprint; empty
-    bags and no fingerprint when it is missing or damaged."""
+    bags and no fingerprint when it is missing or damaged. For a `few` capabilities the vocabulary stays on disk."""
     try:
         encoder = encoders.shipped()
         encoder.check()
     except EncoderError:
         return lambda descriptor: b"", ""
-    worths = encoder.worths
-    return lambda descriptor: packed(bag(descriptor, encoder.bulk_pieces, worths.__getitem__)), encoder.fingerprint
+    cut = encoder.pieces if few else encoder.bulk_pieces
+    weigh = encoder.worth_of if few else encoder.worths.__getitem__
+    return lambda descriptor: packed(bag(descriptor, cut, weigh)), encoder.fingerprint
 
 
-def _made(
-    fresh: Mapping[str, Descriptor], counts: Mapping[str, Mapping[str, Any]], bagged: Bagged, progress: Progress
-) -> Iterator[Document]:
-    for done, key in enumerate(sorted(fresh)):
-        progress("Writing", done, len(fresh))
-        yield make_document(fresh[key], counts[key], bagged)
+def _made(fresh: Iterable[str], make: Callable[[str], Document], progress: Progress) -> Iterator[Document]:
+    keys = sorted(fresh)
+    for done, key in enumerate(keys):
+        progress("Writing", done, len(keys))
+        yield make(key)
 
 
-def _kept(folder: Path, ids: set[str]) -> Iterator[Document]:
-    documents = Documents(folder / "text")
-    for head in documents.everything():
-        if head["id"] in ids:
-            body = json.loads(documents.body(head["id"]))
-            pieces = documents.pieces([head["id"]])[head["id"]]
-            yield _document(from_record(head, body), head, body, pieces)
+def _kept(folder: Path, ids: Sequence[str]) -> Iterator[Document]:
+    for head, body, pieces in Documents(folder / "text").whole(ids):
+        yield _document(from_record(head, body), head, body, pieces)
 
 
 def make_document(descriptor: Descriptor, counts: Mapping[str, Any], bagged: Bagged) -> Document:

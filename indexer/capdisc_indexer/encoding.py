@@ -1,87 +1,162 @@
-"""The vector half of a build: encode the texts that are new, take the others from the last generation."""
+"""The vector half of a build: what is new is encoded, the rest is taken from the last generation.
+
+A few new vectors are laid beside the last vector store, which is linked into the new generation as it is; only the
+matrix is written anew, out of slices of the last one. With many, the store itself is written anew.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.background import background
-from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.errors import DamagedIndexError
+from capdisc_indexer.intake import Intake
 from capdisc_indexer.previous import Previous
-from capdisc_indexer.reconcile import Progress
-from capdisc_indexer.store import matrix, vectors
-from capdisc_indexer.types import Descriptor
+from capdisc_indexer.quantise import quantise
+from capdisc_indexer.state import FileState
+from capdisc_indexer.store import integrity, matrix, pending, publication, vectors
+from capdisc_indexer.store.matrix import Matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BATCH = 2_048
+# So many vectors may lie beside the store, and as many of its own may be of no use: a share of it, or a few of a small.
+MAX_SHARE, SMALL = 0.05, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
-    """How many vectors there are, how many texts had to be encoded for them, and what meaningless queries reach."""
+    """How many vectors there are, how many rows the store has, how many texts had to be encoded for them, and what
+    meaningless queries reach."""
 
-    rows: int
-    embedded: int
+    rows: int = 0
+    stored: int = 0
+    embedded: int = 0
     background: float = 0.0
 
 
-def text_hashes(descriptor: Descriptor) -> tuple[str, ...]:
-    """A digest of each embedding text; equal text, equal vector."""
-    return tuple(
-        hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in embedding_texts(descriptor)
-    )
+Wanted = Mapping[str, Sequence[str]]
+
+
+def wanted_texts(files: Mapping[str, FileState]) -> Wanted:
+    """The text hashes of every indexed id, in the order of the ids: as the rows of a matrix stand."""
+    found = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
+    return {key: found[key] for key in sorted(found)}
+
+
+def reusable(last: Previous, encoder: Encoder | None) -> dict[str, int]:
+    """The row of the last matrix for each text hash, when it is this encoder's."""
+    if encoder is None or last.generation is None or last.generation.fingerprint != encoder.fingerprint:
+        return {}
+    hashes = [each for texts in wanted_texts(last.files).values() for each in texts]
+    if len(hashes) != last.generation.counts["rows"]:
+        raise DamagedIndexError("the index is damaged: it has other vectors than its files say", integrity.REBUILD)
+    return {text_hash: row for row, text_hash in enumerate(hashes)}
 
 
 def write_vectors(
-    target: Path,
-    last: Previous,
-    wanted: Mapping[str, Sequence[str]],
-    texts: Mapping[str, str],
-    encoder: Encoder,
-    progress: Progress,
+    target: Path, last: Previous, old: Mapping[str, int], wanted: Wanted, intake: Intake, encoder: Encoder
 ) -> Encoded:
-    """Write the table and the matrix for `wanted` (id → text hashes); `texts` holds every text that may be new."""
-    ids = sorted(wanted)
-    rows = [(owner, part, text_hash) for owner, key in enumerate(ids) for part, text_hash in enumerate(wanted[key])]
-    hashes = list(dict.fromkeys(text_hash for _, _, text_hash in rows))
-    known, old = _reusable(last, encoder)
-    missing = [text_hash for text_hash in hashes if text_hash not in known]
-    fresh = _encode([texts[text_hash] for text_hash in missing], encoder, progress)
-    np = engines.numpy()
-    both = np.concatenate([old, fresh]) if len(old) else fresh
-    position = {**known, **{text_hash: len(old) + i for i, text_hash in enumerate(missing)}}
-    all_rows = both[[position[text_hash] for _, _, text_hash in rows]].reshape(len(rows), encoder.dim)
-    vectors.write(
-        target / "vectors", [ids[o] for o, _, _ in rows], [p for _, p, _ in rows], [h for *_, h in rows], all_rows
-    )
-    matrix.write(target / "matrix", all_rows, [owner for owner, _, _ in rows], ids)
+    """Write store and matrix for `wanted`; what is not among the `old` rows of the last matrix was taken in."""
+    intake.encode()
+    embedded, rows = len(intake.position), sum(map(len, wanted.values()))
+    stored = _linked(target, last, old, wanted, intake, encoder.dim)
+    if stored is None:
+        stored = _written(target, last, old, wanted, intake, encoder.dim)
     return Encoded(
-        rows=len(rows),
-        embedded=len(missing),
-        background=background(encoder, all_rows),
+        rows=rows,
+        stored=stored,
+        embedded=embedded,
+        background=background(encoder, Matrix(target / "matrix", encoder.dim)),
     )
 
 
-def _reusable(last: Previous, encoder: Encoder) -> tuple[dict[str, int], NDArray[Any]]:
-    """The last generation's vectors, when they are this encoder's."""
-    if last.folder is None or last.generation is None or last.generation.fingerprint != encoder.fingerprint:
-        return {}, engines.numpy().zeros((0, encoder.dim), "float32")
-    return vectors.read(last.folder / "vectors")
+def _linked(
+    target: Path, last: Previous, old: Mapping[str, int], wanted: Wanted, intake: Intake, dim: int
+) -> int | None:
+    """Link the last store, lay beside it what it lacks, and write the matrix; how many rows the store has.
+
+    None, and nothing done, where there is no store to link, or too much would lie beside it or be of no use in it.
+    """
+    if not old or last.folder is None or last.generation is None:
+        return None
+    hashes, rows = pending.read(last.folder / "pending")
+    needed = set(chain.from_iterable(wanted.values()))
+    kept = [row for row, text_hash in enumerate(hashes) if text_hash in needed]
+    stored, beside = last.generation.counts["stored"], len(kept) + len(intake.position)
+    most = max(SMALL, int(MAX_SHARE * len(needed)))
+    if max(beside, stored + beside - len(needed)) > most:
+        return None
+    publication.clone(last.folder / "vectors", target / "vectors", lambda name: False)
+    parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in kept]
+    keys = [*(hashes[row] for row in kept), *intake.position]
+    pending.write(target / "pending", keys, b"".join(parts) + intake.raw())
+    _write_matrix(target, wanted, _slices(Matrix(last.folder / "matrix", dim), old, wanted, intake))
+    return stored
 
 
-def _encode(texts: Sequence[str], encoder: Encoder, progress: Progress) -> NDArray[Any]:
+def _slices(last: Matrix, old: Mapping[str, int], wanted: Wanted, intake: Intake) -> Iterator[bytes | memoryview]:
+    """The rows of `wanted`: runs of the last matrix, and single ones that are new."""
+    fresh: Any = quantise(intake.rows(last.dim)) if intake.position else None
+    start = end = 0
+    for text_hash in chain.from_iterable(wanted.values()):
+        row = old.get(text_hash)
+        if row == end and end > start:
+            end += 1
+            continue
+        if end > start:
+            yield last.bytes_of(start, end)
+        start, end = (row, row + 1) if row is not None else (0, 0)
+        if row is None:
+            yield fresh[_row(intake, text_hash)].tobytes()
+    if end > start:
+        yield last.bytes_of(start, end)
+
+
+def _written(target: Path, last: Previous, old: Mapping[str, int], wanted: Wanted, intake: Intake, dim: int) -> int:
+    """Write store and matrix anew, with all that the last ones have and is still wanted; how many rows there are."""
+    if old and last.folder is not None:
+        _take_over(last.folder, {each for texts in wanted.values() for each in texts if each in old}, intake, dim)
+    rows = intake.rows(dim)
+    vectors.write(target / "vectors", dim, lambda: _batches(wanted, intake, rows))
+    _write_matrix(target, wanted, (quantise(each.vectors).tobytes() for each in _batches(wanted, intake, rows)))
+    return sum(map(len, wanted.values()))
+
+
+def _take_over(folder: Path, needed: set[str], intake: Intake, dim: int) -> None:
+    """Add the vectors of these texts from the last generation."""
     np = engines.numpy()
-    parts = [np.zeros((0, encoder.dim), np.float32)]
-    for start in range(0, len(texts), _BATCH):
-        progress("Encoding", start, len(texts))
-        parts.append(encoder.encode(texts[start : start + _BATCH]))
-    progress("Encoding", len(texts), len(texts))
-    vectors: NDArray[Any] = np.concatenate(parts)
-    return vectors
+    hashes, rows = pending.read(folder / "pending")
+    beside = (hashes, np.frombuffer(rows, np.float32).reshape(-1, dim))
+    for keys, found in chain([beside], vectors.read(folder / "vectors")):
+        new = {key: row for row, key in enumerate(keys) if key in needed}
+        needed -= new.keys()
+        intake.add(new, found[list(new.values())])
+
+
+def _batches(wanted: Wanted, intake: Intake, rows: NDArray[Any]) -> Iterator[vectors.Batch]:
+    each = ((key, part, text_hash) for key, texts in wanted.items() for part, text_hash in enumerate(texts))
+    while some := list(islice(each, vectors.BATCH)):
+        ids, parts, hashes = zip(*some, strict=True)
+        found = rows[[_row(intake, text_hash) for text_hash in hashes]]
+        yield vectors.Batch(ids=ids, parts=parts, hashes=hashes, vectors=found)
+
+
+def _write_matrix(target: Path, wanted: Wanted, rows: Iterable[bytes | memoryview]) -> None:
+    owners = array("I", (owner for owner, texts in enumerate(wanted.values()) for _ in texts))
+    matrix.write(target / "matrix", rows, owners, list(wanted))
+
+
+def _row(intake: Intake, text_hash: str) -> int:
+    """Raises DamagedIndexError for a vector that should have been there, and was not."""
+    try:
+        return intake.position[text_hash]
+    except KeyError:
+        raise DamagedIndexError("the index is damaged: a vector is missing", integrity.REBUILD) from None

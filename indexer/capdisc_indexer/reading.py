@@ -10,8 +10,9 @@ from capdisc_indexer.check.examine import examine
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.files import FileStat, FoundFile, printable, read_bytes
 from capdisc_indexer.sources.given import digest, given
+from capdisc_indexer.spool import Spool, Stored
 from capdisc_indexer.state import Claim, FileState
-from capdisc_indexer.types import Descriptor, Finding, Severity
+from capdisc_indexer.types import Finding, Severity
 
 # A file changed again within its time stamp's grain looks unchanged; only older stamps are believed.
 GRAIN_NS = 2_000_000_000
@@ -29,11 +30,16 @@ class Reader:
     """
 
     def __init__(
-        self, old: Mapping[str, FileState], scanned_at_ns: int, verify: bool = False, grace_s: float = 0.0
+        self,
+        old: Mapping[str, FileState],
+        spool: Spool,
+        scanned_at_ns: int,
+        verify: bool = False,
+        grace_s: float = 0.0,
     ) -> None:
-        self._old, self._scanned_at, self._verify = old, scanned_at_ns, verify
+        self._old, self._spool, self._scanned_at, self._verify = old, spool, scanned_at_ns, verify
         self._grace_ns = int(grace_s * 1e9)
-        self._loaded: dict[str, tuple[Descriptor, ...]] = {}
+        self._loaded: dict[str, tuple[Stored, ...]] = {}
         self.unfinished: list[Finding] = []
         self.parsed = self.hashed = 0
 
@@ -41,8 +47,8 @@ class Reader:
         """Whether the file had to be parsed."""
         return path in self._loaded
 
-    def descriptors(self, file: FoundFile) -> tuple[Descriptor, ...]:
-        """The file's capabilities; parses it when its own state did not call for that."""
+    def stored(self, file: FoundFile) -> tuple[Stored, ...]:
+        """Where the file's capabilities lie in the spool; parses it when its own state did not call for that."""
         if file.path not in self._loaded:
             self._parse(file, _stat(file))
         return self._loaded[file.path]
@@ -84,8 +90,8 @@ class Reader:
             self._loaded[file.path] = ()
             return FileState(path=file.path, root=file.root, stat=stat, content_hash=_UNREADABLE, findings=(data,))
         loaded = examine(file, SOURCES[file.format].load(file, data))
-        self._loaded[file.path] = loaded.descriptors
-        claims = tuple(Claim(id=descriptor.id) for descriptor in loaded.descriptors)
+        stored = self._loaded[file.path] = tuple(map(self._spool.put, loaded.descriptors))
+        claims = tuple(Claim(id=each.id) for each in stored)
         return FileState(
             path=file.path,
             root=file.root,

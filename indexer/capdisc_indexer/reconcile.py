@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from capdisc_indexer.check.guiding import guided
@@ -11,6 +11,7 @@ from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
 from capdisc_indexer.sources.scan import scan
+from capdisc_indexer.spool import Spool, Spooled, Stored
 from capdisc_indexer.state import FileState
 from capdisc_indexer.types import BuildOptions, Descriptor, Finding
 
@@ -23,7 +24,7 @@ class Changes:
     is by category, as `check.guiding` gives it."""
 
     files: dict[str, FileState]
-    descriptors: dict[str, Descriptor]
+    descriptors: Mapping[str, Descriptor]
     digests: dict[str, str]
     findings: tuple[Finding, ...]
     parsed: int
@@ -36,31 +37,34 @@ def reconcile(
     old: Mapping[str, FileState],
     scanned_at_ns: int,
     options: BuildOptions,
+    spool: Spool,
     progress: Progress,
 ) -> Changes:
-    """Every file's state now; `descriptors` holds, by final id, those whose document must be written again."""
+    """Every file's state now; `descriptors` holds, by final id, those whose document must be written again;
+    they lie in the spool."""
     found = scan(roots, options.sources)
-    reader = Reader(old, scanned_at_ns, options.verify, options.grace_s)
+    reader = Reader(old, spool, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
     for done, file in enumerate(found.files, 1):
         files[file.path] = reader.state(file)
         progress("Reading", done, len(found.files))
     assign(files, found.files)
     by_path = {file.path: file for file in found.files}
-    descriptors = {}
+    places: dict[str, Stored] = {}
     for path, state in files.items():
         if reader.has(path) or _renamed(state, old.get(path)):
-            now = _final(state, reader.descriptors(by_path[path]))
-            descriptors.update(now)
+            now = _final(state, reader.stored(by_path[path]))
+            places.update(now)
             # A file that changed again since it was looked at keeps only what it still declares.
             files[path] = state.with_claims(c for c in state.claims if not c.final or c.final in now)
     known = {claim.final: claim.digest for state in old.values() for claim in state.claims if claim.final}
-    digests = {key: record_digest(each) for key, each in descriptors.items()}
+    spooled = Spooled(spool, places)
+    digests = {key: _digest(key, place, spooled) for key, place in places.items()}
     changed = [key for key, digest in digests.items() if known.get(key) != digest]
     guidance, wrong = guided(found.guidance)
     return Changes(
         files=files,
-        descriptors={key: descriptors[key] for key in changed},
+        descriptors=Spooled(spool, {key: places[key] for key in changed}),
         digests={key: digests[key] for key in changed},
         findings=(*found.findings, *reader.unfinished, *wrong),
         parsed=reader.parsed,
@@ -73,6 +77,10 @@ def _renamed(state: FileState, known: FileState | None) -> bool:
     return known is None or [claim.final for claim in state.claims] != [claim.final for claim in known.claims]
 
 
-def _final(state: FileState, descriptors: Sequence[Descriptor]) -> dict[str, Descriptor]:
-    pairs = [(claim, each) for claim, each in zip(state.claims, descriptors, strict=False) if claim.id == each.id]
-    return {claim.final: replace(descriptor, id=claim.final) for claim, descriptor in pairs if claim.final}
+def _final(state: FileState, stored: Sequence[Stored]) -> dict[str, Stored]:
+    pairs = [(claim, each) for claim, each in zip(state.claims, stored, strict=False) if claim.id == each.id]
+    return {claim.final: place for claim, place in pairs if claim.final}
+
+
+def _digest(final: str, place: Stored, spooled: Spooled) -> str:
+    return place.digest if place.id == final else record_digest(spooled[final])

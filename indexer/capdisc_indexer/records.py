@@ -44,9 +44,14 @@ def from_record(head: Mapping[str, Any], body: Mapping[str, Any] | None = None) 
 
 def record_digest(descriptor: Descriptor) -> str:
     """Thirty-two digits over everything that is stored of a descriptor."""
+    return digest_of(to_bytes(to_record(descriptor)))
+
+
+def digest_of(record: bytes) -> str:
+    """The same of its record as bytes."""
     import hashlib
 
-    return hashlib.sha256(to_bytes(to_record(descriptor))).hexdigest()[:32]
+    return hashlib.sha256(record).hexdigest()[:32]
 
 
 def to_bytes(value: Any) -> bytes:

@@ -69,7 +69,7 @@ HARMS = {
     "pointer": lambda top, gen: (top / "CURRENT").write_text("7"),
     "no pointer": lambda top, gen: (top / "CURRENT").unlink(),
     "manifest": lambda top, gen: (gen / "MANIFEST").write_text("{}"),
-    "size": lambda top, gen: (gen / "matrix" / "ids.json").write_text("[]"),
+    "size": lambda top, gen: (gen / "matrix" / "ids.utf8").write_text("[]"),
     "missing": lambda top, gen: (gen / "meta" / "overview.json").unlink(),
     "swapped": lambda top, gen: shutil.copy(gen.parent / "00000001" / "text" / "meta.json", gen / "text"),
 }

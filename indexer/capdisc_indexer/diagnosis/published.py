@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from capdisc_indexer import __version__
+from capdisc_indexer import __version__, state
 from capdisc_indexer.diagnosis.commands import index_command
 from capdisc_indexer.diagnosis.values import Check, State
 from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.index import Index
-from capdisc_indexer.store import collecting, generation, integrity, vectors
+from capdisc_indexer.store import collecting, generation, integrity, pending, vectors
 from capdisc_indexer.types import Generation
 
 
@@ -31,19 +31,25 @@ def pointed_to(index_dir: Path) -> tuple[Generation | None, Check]:
     return found, Check(name=name, state=State.OK, text=text)
 
 
-def _rows_of(index: Index) -> int:
-    return vectors.count(index.folder / "vectors")
+def _lack(index: Index) -> str:
+    """Which texts have no vector, in the vector store or beside it."""
+    beside, _ = pending.read(index.folder / "pending")
+    claims = (claim for one in state.load(index.folder / "meta" / "files.json").values() for claim in one.claims)
+    wanted = {text_hash for claim in claims if claim.final for text_hash in claim.texts}
+    missing = len(wanted - vectors.hashes(index.folder / "vectors") - set(beside))
+    return f"the vector store lacks {missing:,} of {len(wanted):,} texts" if missing else ""
 
 
-def contents(
-    index_dir: Path, found: Generation, deep: bool, rows_of: Callable[[Index], int] = _rows_of
-) -> Iterator[Check]:
-    """Files, then the stores that they make up; with `deep`, every byte and every row. `rows_of` counts what the vector
-    store holds."""
+Lack = Callable[[Index], str]
+
+
+def contents(index_dir: Path, found: Generation, deep: bool, lack: Lack = _lack) -> Iterator[Check]:
+    """Files, then the stores that they make up; with `deep`, every byte and every row. `lack` says what the vector
+    store lacks."""
     files = _files(index_dir, found, deep)
     yield files
     if files.state is State.OK:
-        yield _stores(index_dir, rows_of if deep else None)
+        yield _stores(index_dir, lack if deep else None)
 
 
 def _files(index_dir: Path, found: Generation, deep: bool) -> Check:
@@ -61,12 +67,12 @@ def _files(index_dir: Path, found: Generation, deep: bool) -> Check:
     return Check(name=name, state=State.OK, text=f"{len(found.files)}, every byte as published")
 
 
-def _stores(index_dir: Path, rows_of: Callable[[Index], int] | None) -> Check:
+def _stores(index_dir: Path, lack: Lack | None) -> Check:
     name = "stores"
     try:
         with Index(index_dir) as index:
             count, rows = index.generation.counts["capabilities"], index.generation.counts["rows"]
-            problem = _disagreement(index, rows_of) if rows_of else ""
+            problem = _disagreement(index, lack) if lack else ""
     except (CapdiscError, OSError) as error:
         return _unusable(name, index_dir, str(error))
     if problem:
@@ -74,17 +80,16 @@ def _stores(index_dir: Path, rows_of: Callable[[Index], int] | None) -> Check:
     return Check(name=name, state=State.OK, text=f"{count:,} capabilities, {rows:,} vectors")
 
 
-def _disagreement(index: Index, rows_of: Callable[[Index], int]) -> str:
+def _disagreement(index: Index, lack: Lack) -> str:
     """How the three stores differ; opening has compared their sizes, but for the vector store's, which takes 1 s."""
     ids = [head["id"] for head in index.documents.everything()]
     for identifier in ids:
         index.documents.body(identifier)
     if index.matrix is None:
         return ""
-    rows = rows_of(index)
-    if rows != len(index.matrix):
-        return f"the vector store holds {rows:,} rows, the matrix {len(index.matrix):,}"
-    return "" if index.matrix.names() == sorted(ids) else "the matrix names other capabilities than the text index"
+    if index.matrix.names() != sorted(ids):
+        return "the matrix names other capabilities than the text index"
+    return lack(index)
 
 
 def _unusable(name: str, index_dir: Path, text: str) -> Check:

@@ -61,8 +61,9 @@ def _of_copy(shared: Shared, deep: bool) -> Iterator[Check]:
         number, digest = layout.pointed(generation.pointer(shared.copy))
         name = layout.folder_name(number, digest)
 
-        def rows_of(index: Index) -> int:
-            return table.count(shared, name)
+        def lack(index: Index) -> str:
+            rows, needed = table.count(shared, name), index.generation.counts["rows"]
+            return f"the vector store holds {rows:,} rows of {needed:,}" if rows != needed else ""
 
-        yield from published.contents(shared.copy, found, deep, rows_of)
+        yield from published.contents(shared.copy, found, deep, lack)
         yield surroundings.encoder(shared.copy, found, deep)

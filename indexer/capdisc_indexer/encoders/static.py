@@ -7,6 +7,7 @@ single query needs no numpy either.
 from __future__ import annotations
 
 import hashlib
+import math
 from array import array
 from collections.abc import Sequence
 from functools import cached_property
@@ -40,6 +41,7 @@ class StaticEncoder:
         self._folder = folder
         self._tensors = model_files.open_tensors(folder, facts)
         self._cutter = Cutter(on_disk(self._tensors["pieces"], self._tensors["starts"]))
+        self._worth: dict[int, float] = {}
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
         """(n, dim) float32 unit rows; a row of zeros for a text without any known piece."""
@@ -62,13 +64,23 @@ class StaticEncoder:
 
     def encode_query(self, text: str) -> bytes:
         """dim int8 values that point where the query's vector points; all zero when nothing is known of it."""
+        total = self._sum(text)
+        peak = max(map(abs, total), default=0.0)
+        return array("b", [round(value * 127.0 / peak) for value in total] if peak else [0] * self.dim).tobytes()
+
+    def _sum(self, text: str) -> list[float]:
         weights, table = self._tensors["weight"], self._tensors["table"]
         total = [0.0] * self.dim
         for piece in self.pieces(text):
             row, weight = table[piece * self.dim : (piece + 1) * self.dim], weights[piece]
             total = [t + weight * value for t, value in zip(total, row, strict=True)]
-        peak = max(map(abs, total), default=0.0)
-        return array("b", [round(value * 127.0 / peak) for value in total] if peak else [0] * self.dim).tobytes()
+        return total
+
+    def _unit_row(self, text: str) -> list[float]:
+        """A row of `encode`, without numpy, whose import takes as long as all else of a run that finds no change."""
+        total = self._sum(text)
+        length = math.hypot(*total)
+        return [value / length for value in total] if length else total
 
     def pieces(self, text: str) -> list[int]:
         """The ids of the text's pieces, for a few texts."""
@@ -91,7 +103,14 @@ class StaticEncoder:
         """The length of each piece's vector: how much it says."""
         rows, weights = self._rows(pieces), self._tensors["weight"]
         squares = memoryview(engines.simsimd().dot(rows, rows)).tolist()
-        return [weights[piece] * square**0.5 for piece, square in zip(pieces, squares, strict=True)]
+        return [weights[piece] * math.sqrt(square) for piece, square in zip(pieces, squares, strict=True)]
+
+    def worth_of(self, piece: int) -> float:
+        """The same of one piece, remembered."""
+        found = self._worth.get(piece)
+        if found is None:
+            found = self._worth[piece] = self.worth([piece])[0]
+        return found
 
     def _rows(self, pieces: Sequence[int]) -> memoryview[Any]:
         table, dim = self._tensors["table"], self.dim
@@ -108,8 +127,8 @@ class StaticEncoder:
                     f"the encoder is damaged: {self._folder / name} does not match its digest", model_files.HINT
                 )
         golden = facts["golden"]
-        vector = self.encode([golden["text"]])[0][: len(golden["vector"])]
-        if max(abs(float(a) - b) for a, b in zip(vector, golden["vector"], strict=True)) > 1e-3:
+        vector = self._unit_row(golden["text"])[: len(golden["vector"])]
+        if not max(abs(a - b) for a, b in zip(vector, golden["vector"], strict=True)) <= 1e-3:
             raise EncoderError("the encoder is damaged: it does not give its own golden vector", model_files.HINT)
 
     @cached_property
@@ -121,10 +140,10 @@ class StaticEncoder:
 
     @cached_property
     def worths(self) -> NDArray[Any]:
-        """What every piece of the vocabulary is worth, (vocabulary,) float32."""
+        """What every piece of the vocabulary is worth, (vocabulary,) float64: the very numbers of `worth`."""
         np = engines.numpy()
         table, weight = self._arrays
-        found: NDArray[Any] = weight * np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float32))
+        found: NDArray[Any] = weight * np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.int64).astype(np.float64))
         return found
 
     @cached_property

@@ -16,7 +16,7 @@ from capdisc_indexer.errors import IndexStateError
 from capdisc_indexer.store import generation
 
 GENERATIONS = "generations/"
-VECTORS = "vectors"
+VECTORS, PENDING = "vectors", "pending"
 # Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside it.
 TABLE_FACTS = "meta/table.json"
 NO_TABLE = b"{}"
@@ -63,9 +63,11 @@ def _plain(name: str) -> bool:
 
 
 def published_manifest(manifest: bytes, table_facts: bytes) -> bytes:
-    """The manifest of a local generation as it is published: with facts of the table in place of its files."""
+    """The manifest of a local generation as it is published: with facts of the table in place of its files. The table
+    holds all rows, also those that lie beside the local one."""
     value: dict[str, Any] = json.loads(manifest)
-    kept = {name: entry for name, entry in value["files"].items() if name.partition("/")[0] != VECTORS}
+    value["counts"]["stored"] = value["counts"]["rows"]
+    kept = {name: entry for name, entry in value["files"].items() if name.partition("/")[0] not in (VECTORS, PENDING)}
     entry = {"size": len(table_facts), "sha256": hashlib.sha256(table_facts).hexdigest()}
     files: Mapping[str, Any] = {**kept, TABLE_FACTS: entry}
     return json.dumps({**value, "files": files}, indent=1, sort_keys=True).encode()

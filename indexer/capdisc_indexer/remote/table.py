@@ -15,7 +15,7 @@ from capdisc_indexer.errors import DamagedIndexError
 from capdisc_indexer.remote import layout
 from capdisc_indexer.remote.answers import said
 from capdisc_indexer.remote.values import Shared
-from capdisc_indexer.store import vectors
+from capdisc_indexer.store import pending, vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,16 +41,27 @@ class Rows:
 
 def rows_of(folder: Path) -> Rows:
     """The rows of a local generation, in the order of its capabilities."""
-    known, found = vectors.read(folder / layout.VECTORS)
     files = state.load(folder / "meta" / "files.json")
     texts = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
     rows = [(key, part, text_hash) for key in sorted(texts) for part, text_hash in enumerate(texts[key])]
+    known, found = _known(folder)
     return Rows(
         ids=[key for key, _, _ in rows],
         parts=[part for _, part, _ in rows],
         hashes=[text_hash for *_, text_hash in rows],
         vectors=found[[known[text_hash] for *_, text_hash in rows]].reshape(len(rows), found.shape[1]),
     )
+
+
+def _known(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
+    """The row of each text, and the rows: those of the local store, and those that lie beside it."""
+    np = engines.numpy()
+    hashes, beside = pending.read(folder / layout.PENDING)
+    batches = list(vectors.read(folder / layout.VECTORS))
+    dim = batches[0][1].shape[1] if batches else len(beside) // max(len(hashes), 1)
+    batches.append((hashes, np.frombuffer(beside, np.float32).reshape(len(hashes), dim)))
+    known = {text_hash: row for row, text_hash in enumerate(each for keys, _ in batches for each in keys)}
+    return known, np.concatenate([found for _, found in batches])
 
 
 def write(shared: Shared, generation: str, rows: Rows) -> None:
@@ -88,7 +99,8 @@ def count(shared: Shared, generation: str) -> int:
 
 def restore(rows: Rows, folder: Path) -> None:
     """Write the rows into a local generation's folder, where a build looks for vectors that it need not encode."""
-    vectors.write(folder / layout.VECTORS, rows.ids, rows.parts, rows.hashes, rows.vectors)
+    batch = vectors.Batch(ids=rows.ids, parts=rows.parts, hashes=rows.hashes, vectors=rows.vectors)
+    vectors.write(folder / layout.VECTORS, rows.vectors.shape[1], lambda: [batch])
 
 
 def _connected(shared: Shared, generation: str) -> Any:

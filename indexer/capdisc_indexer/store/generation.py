@@ -2,7 +2,7 @@
 
     CURRENT              number and MANIFEST digest of the published generation; replaced by rename
     LOCK                 one writer, by flock
-    gens/00000007/       text/ vectors/ matrix/ meta/ LEASE MANIFEST
+    gens/00000007/       text/ vectors/ pending/ matrix/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
 Nothing is written into a published generation. A power cut leaves the old or the new one: every file is synced before
@@ -23,7 +23,7 @@ from capdisc_indexer.types import Generation
 
 SCHEMA_VERSION = 6
 _FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "pieces", "background", "counts", "files", "built_at"}
-_COUNTS = {"capabilities", "rows", "dim", "deleted", "files"}
+_COUNTS = {"capabilities", "rows", "stored", "dim", "deleted", "files"}
 
 
 def folder(index_dir: Path, number: int) -> Path:

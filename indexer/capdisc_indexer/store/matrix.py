@@ -2,32 +2,37 @@
 
 matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is 127
 owners.u32    n numbers: which capability each row belongs to
-ids.json      the capabilities' ids, in the order of those numbers
+ids.utf8      the capabilities' ids, in the order of those numbers, one after the other
+starts.u32    where each of them starts, and where the last one ends
 """
 
 from __future__ import annotations
 
 import heapq
-import json
+import math
 import mmap
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from capdisc_indexer import engines
-from capdisc_indexer.quantise import quantise
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+# Of so many rows the nearest are told by blocks; for fewer it is not worth the while.
+_FEW = 1_000
 
 
-def write(target: Path, vectors: NDArray[Any], owners: Sequence[int], ids: Sequence[str]) -> None:
-    """Write the matrix of (n, dim) float32 vectors; `owners` holds n numbers of `ids`."""
+def write(target: Path, rows: Iterable[bytes | memoryview], owners: array[int], ids: Sequence[str]) -> None:
+    """Write the matrix of int8 rows, which come in pieces of any number; `owners` holds a number of `ids` for each."""
     target.mkdir(parents=True, exist_ok=True)
-    (target / "matrix.i8").write_bytes(quantise(vectors).tobytes() if len(vectors) else b"")
-    (target / "owners.u32").write_bytes(array("I", owners).tobytes())
-    (target / "ids.json").write_text(json.dumps(list(ids), ensure_ascii=False), encoding="utf-8")
+    with (target / "matrix.i8").open("wb") as stream:
+        for piece in rows:
+            stream.write(piece)
+    encoded = [each.encode() for each in ids]
+    (target / "owners.u32").write_bytes(owners.tobytes())
+    (target / "ids.utf8").write_bytes(b"".join(encoded))
+    (target / "starts.u32").write_bytes(array("I", accumulate(map(len, encoded), initial=0)).tobytes())
 
 
 class Matrix:
@@ -36,9 +41,10 @@ class Matrix:
     def __init__(self, source: Path, dim: int) -> None:
         self.dim = dim
         self._owners = array("I", (source / "owners.u32").read_bytes())
-        self._ids_path = source / "ids.json"
-        self._ids: list[str] | None = None
-        self._rows = _mapped(source / "matrix.i8", len(self._owners), dim)
+        self._starts = array("I", (source / "starts.u32").read_bytes())
+        self._ids = _mapped(source / "ids.utf8", self._starts[-1])
+        data = _mapped(source / "matrix.i8", len(self._owners) * dim)
+        self._rows = data.cast("b", (len(self._owners), dim)) if len(self._owners) else None
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -47,35 +53,60 @@ class Matrix:
         """The `count` capabilities nearest to the query (dim int8), best first, each by its best row, as cosine."""
         if not len(self) or not any(query):
             return []
-        distances = self._distances(query)
+        distances = self.distances(query)
         # A capability may own many rows (one a phrase): look at more rows until enough capabilities are seen.
         wanted, best = count, self._best(distances, count)
         while len(best) < count and wanted < len(self):
             wanted *= 4
             best = self._best(distances, wanted)
-        names = self.names()
-        return [(names[owner], 1.0 - distance) for owner, distance in list(best.items())[:count]]
+        return [(self._name(owner), 1.0 - distance) for owner, distance in list(best.items())[:count]]
 
-    def _best(self, distances: memoryview, rows: int) -> dict[int, float]:
+    def _best(self, distances: Any, rows: int) -> dict[int, float]:
         best: dict[int, float] = {}
-        for row in heapq.nsmallest(rows, range(len(self)), key=distances.__getitem__):
+        for row in nearest_rows(distances, rows):
             best.setdefault(self._owners[row], distances[row])
         return best
 
-    def _distances(self, query: bytes) -> memoryview:
+    def distances(self, query: bytes) -> Any:
+        """How far each row is from the query, as one buffer of floats: one less the cosine."""
         # simsimd wants the one query as a vector and the rows as a two-dimensional buffer.
         return memoryview(engines.simsimd().cosine(memoryview(query).cast("b"), self._rows))
 
+    def bytes_of(self, start: int, end: int) -> memoryview:
+        """The rows from `start` up to `end`, as stored."""
+        assert self._rows is not None
+        return self._rows[start:end].cast("B")
+
+    def _name(self, owner: int) -> str:
+        return bytes(self._ids[self._starts[owner] : self._starts[owner + 1]]).decode()
+
     def names(self) -> list[str]:
         """The ids of the capabilities, in the order in which rows refer to them."""
-        if self._ids is None:
-            self._ids = json.loads(self._ids_path.read_text(encoding="utf-8"))
-        return self._ids
+        data = bytes(self._ids)
+        return [data[start:end].decode() for start, end in pairwise(self._starts)]
 
 
-def _mapped(path: Path, rows: int, dim: int) -> memoryview | None:
-    if not rows:
-        return None
+def nearest_rows(distances: Any, count: int) -> list[int]:
+    """At least the `count` nearest rows, nearest first, equal ones in their order; exact.
+
+    `min` over a block of the buffer is five times as fast as comparing each number in Python. The count-th smallest of
+    those minima is as far as any wanted row can be, so only blocks that come as near are looked into. With the scan,
+    100 of 100,000 rows take 4 ms and of 1,000,000 32 ms, which is why there is no approximate index here.
+    """
+    total = len(distances)
+    size = math.isqrt(4 * total // max(count, 1))
+    if total <= _FEW or size < 2:
+        return heapq.nsmallest(count, range(total), key=distances.__getitem__)
+    least = [min(distances[start : start + size]) for start in range(0, total, size)]
+    limit = heapq.nsmallest(count, least)[-1]
+    blocks = [number * size for number, smallest in enumerate(least) if smallest <= limit]
+    near = [row for start in blocks for row in range(start, min(start + size, total)) if distances[row] <= limit]
+    return sorted(near, key=distances.__getitem__)
+
+
+def _mapped(path: Path, size: int) -> memoryview:
+    """The file's bytes, which are read when they are used; nothing for a file that should be empty."""
+    if not size:
+        return memoryview(b"")
     with path.open("rb") as handle:
-        view = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-    return memoryview(view).cast("b", (rows, dim))
+        return memoryview(mmap.mmap(handle.fileno(), size, access=mmap.ACCESS_READ))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,56 +19,78 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "capability_index"
-
+# Rows in memory at a time, while a table is written or read.
+BATCH = 8_192
 
 # What file systems without hard links answer; the vector store puts its manifest in place by one.
 _WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
-def write(target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequence[str], vectors: NDArray[Any]) -> None:
-    """Write one table: row i is part `parts[i]` (0: description, then phrases) of capability `ids[i]`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Some rows: row i is part `parts[i]` (0: description, then phrases) of capability `ids[i]`."""
+
+    ids: Sequence[str]
+    parts: Sequence[int]
+    hashes: Sequence[str]
+    vectors: NDArray[Any]
+
+
+Batches = Callable[[], Iterable[Batch]]
+
+
+def write(target: Path, dim: int, batches: Batches) -> None:
+    """Write one table out of the batches, which may be asked for twice."""
     try:
-        _write(target, ids, parts, hashes, vectors)
+        _write(target, dim, batches)
     except OSError as error:
         if error.errno not in _WITHOUT_LINKS:
             raise
         shutil.rmtree(target, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="capdisc-") as elsewhere:
-            _write(Path(elsewhere), ids, parts, hashes, vectors)
+            _write(Path(elsewhere), dim, batches)
             publication.clone(Path(elsewhere), target, lambda name: True)
 
 
-def _write(
-    target: Path, ids: Sequence[str], parts: Sequence[int], hashes: Sequence[str], vectors: NDArray[Any]
-) -> None:
+def _write(target: Path, dim: int, batches: Batches) -> None:
     pa = engines.pyarrow()
+    fields = {"id": pa.string(), "part": pa.uint16(), "text_hash": pa.string(), "vector": pa.list_(pa.float32(), dim)}
+    schema = pa.schema(list(fields.items()))
     with contained(
         "the vector store could not be written", "free some disk space, or choose --index-dir DIR", IndexStateError
     ):
-        flat = pa.array(vectors.reshape(-1), type=pa.float32())
-        columns = {
-            "id": pa.array(ids, type=pa.string()),
-            "part": pa.array(parts, type=pa.uint16()),
-            "text_hash": pa.array(hashes, type=pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
-        }
-        engines.lancedb().connect(str(target)).create_table(TABLE, pa.table(columns))
+        reader = pa.RecordBatchReader.from_batches(schema, (_columns(each, schema) for each in batches()))
+        engines.lancedb().connect(str(target)).create_table(TABLE, reader, schema=schema)
 
 
-def read(source: Path) -> tuple[dict[str, int], NDArray[Any]]:
-    """The row of each text hash, and all rows as (n, dim) float32."""
-    np = engines.numpy()
+def _columns(batch: Batch, schema: Any) -> Any:
+    pa = engines.pyarrow()
+    flat = pa.array(batch.vectors.reshape(-1), type=pa.float32())
+    vectors = pa.FixedSizeListArray.from_arrays(flat, batch.vectors.shape[1])
+    texts = [pa.array(each, type=pa.string()) for each in (batch.ids, batch.hashes)]
+    return pa.record_batch([texts[0], pa.array(batch.parts, type=pa.uint16()), texts[1], vectors], schema=schema)
+
+
+def read(source: Path) -> Iterator[tuple[list[str], NDArray[Any]]]:
+    """All rows in batches: text hashes, and vectors as (n, dim) float32."""
     with contained("the vector store could not be read", "run: capdisc index --rebuild"):
-        table = engines.lancedb().connect(str(source)).open_table(TABLE).to_arrow()
-        column = table.column("vector").combine_chunks()
-        flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
-        dim = table.schema.field("vector").type.list_size
-        hashes: list[str] = table.column("text_hash").to_pylist()
-    rows = {text_hash: row for row, text_hash in enumerate(hashes)}
-    return rows, flat.reshape(len(hashes), dim)
+        for batch in _opened(source).search().select(["text_hash", "vector"]).to_batches(BATCH):
+            if len(batch):
+                flat = batch.column("vector").flatten().to_numpy(zero_copy_only=False)
+                yield batch.column("text_hash").to_pylist(), flat.reshape(len(batch), -1)
+
+
+def hashes(source: Path) -> set[str]:
+    """The texts whose vectors the table holds."""
+    with contained("the vector store could not be read", "run: capdisc index --rebuild"):
+        return set(_opened(source).search().select(["text_hash"]).to_arrow().column("text_hash").to_pylist())
 
 
 def count(source: Path) -> int:
     """How many rows the table holds."""
     with contained("the vector store could not be read", "run: capdisc index --rebuild"):
-        return int(engines.lancedb().connect(str(source)).open_table(TABLE).count_rows())
+        return int(_opened(source).count_rows())
+
+
+def _opened(source: Path) -> Any:
+    return engines.lancedb().connect(str(source)).open_table(TABLE)

@@ -1,0 +1,75 @@
+"""Descriptors on disk while an index is built: those of a large catalogue do not fit into memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from capdisc_indexer.records import digest_of, from_record, to_bytes, to_record
+from capdisc_indexer.types import Descriptor
+
+# What a build of a few thousand capabilities needs stays in memory.
+_IN_MEMORY = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A descriptor in the spool: what the file calls it, where it lies, and the digest of its record."""
+
+    id: str
+    start: int
+    size: int
+    digest: str
+
+
+class Spool:
+    """Takes descriptors and gives them back, equal to what a reader of the index gets.
+
+    Many of them lie in a file without a name in `folder`, which is gone when this process ends, however it does.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file: Any = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder))  # noqa: SIM115
+        self._end = 0
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def put(self, descriptor: Descriptor) -> Stored:
+        """Keep it."""
+        data = to_bytes(to_record(descriptor))
+        self._file.seek(self._end)
+        self._file.write(data)
+        start, self._end = self._end, self._end + len(data)
+        return Stored(descriptor.id, start, len(data), digest_of(data))
+
+    def get(self, place: Stored) -> Descriptor:
+        """The descriptor that was kept there."""
+        self._file.seek(place.start)
+        head, body = json.loads(self._file.read(place.size))
+        return from_record(head, body)
+
+
+class Spooled(Mapping[str, Descriptor]):
+    """Descriptors by the id that the index calls them by, each read from the spool when it is asked for."""
+
+    def __init__(self, spool: Spool, places: Mapping[str, Stored]) -> None:
+        self._spool, self._places = spool, places
+
+    def __getitem__(self, final: str) -> Descriptor:
+        place = self._places[final]
+        found = self._spool.get(place)
+        return found if place.id == final else replace(found, id=final)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
