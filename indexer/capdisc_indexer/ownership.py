@@ -30,18 +30,24 @@ def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, t
     if owner is None and file.format == "capability":
         owner = owners.get(_folded(claim.id))
     if owner is None:
-        final = replace(claim, final=claim.id, status="indexed", other="")
+        final = _decided(claim, claim.id, "indexed")
     elif owner[0].content_hash == state.content_hash and owner[0].path != state.path:
-        return replace(claim, final="", status="copy", other=owner[0].path)
+        return _decided(claim, "", "copy", owner[0].path)
     elif owner[0].root != state.root:
-        return replace(claim, final="", status="shadowed", other=owner[0].path)
+        return _decided(claim, "", "shadowed", owner[0].path)
     elif file.format == "capability":
-        return replace(claim, final="", status="duplicate", other=owner[0].path)
+        return _decided(claim, "", "duplicate", owner[0].path)
     else:
-        final = replace(claim, final=_qualified(claim.id, file.relative, owners), status="indexed", other=owner[0].path)
+        final = _decided(claim, _qualified(claim.id, file.relative, owners), "indexed", owner[0].path)
     owners[final.final] = (state, final)
     owners.setdefault(_folded(claim.id), (state, final))
     return final
+
+
+def _decided(claim: Claim, final: str, status: str, other: str = "") -> Claim:
+    if (claim.final, claim.status, claim.other) == (final, status, other):
+        return claim  # as nearly every one is in a run that finds little new
+    return replace(claim, final=final, status=status, other=other)
 
 
 def _folded(identifier: str) -> str:

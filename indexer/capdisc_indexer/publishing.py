@@ -101,7 +101,7 @@ def _described(changes: Changes, last: Previous, made: Mapping[str, Claim]) -> d
 
 
 def _described_claim(claim: Claim, found: Claim | None) -> Claim:
-    if not claim.final or found is None:
+    if not claim.final or found is None or (claim.digest == found.digest and claim.card is not None):
         return claim
     return replace(claim, texts=found.texts, digest=found.digest, card=found.card)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,26 @@ class FileState:
     read_as: str = ""
 
     def with_claims(self, claims: Iterable[Claim]) -> FileState:
-        """The same file with other claims."""
-        return replace(self, claims=tuple(claims))
+        """The same file with other claims; itself where they are the same ones."""
+        fresh = tuple(claims)
+        return self if fresh == self.claims else replace(self, claims=fresh)
 
 
 def save(path: Path, files: Mapping[str, FileState]) -> None:
-    """Write the states as JSON."""
-    text = json.dumps(list(files.values()), ensure_ascii=False, separators=(",", ":"), default=_fields)
+    """Write the states as JSON: a list a file, a list a claim, and each root once."""
+    roots = list(dict.fromkeys(one.root for one in files.values()))
+    number = {root: at for at, root in enumerate(roots)}
+    rows = [
+        (one.path, number[one.root], one.stat, one.content_hash, one.read_as, one.findings, list(map(_row, one.claims)))
+        for one in files.values()
+    ]
+    text = json.dumps([roots, rows], ensure_ascii=False, separators=(",", ":"), default=_fields)
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _row(claim: Claim) -> tuple[Any, ...]:
+    one = claim
+    return (one.id, one.final, one.status, one.other, one.texts, one.digest, one.card)
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -57,11 +69,23 @@ def _fields(value: Any) -> dict[str, Any]:
 
 def load(path: Path) -> dict[str, FileState]:
     """The states by path."""
-    rows = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-    return {row["path"]: _file(row) for row in rows}
+    roots, rows = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+    return {row[0]: _file(roots, row) for row in rows}
 
 
-def _file(row: dict[str, Any]) -> FileState:
-    claims = tuple(Claim(**{**claim, "texts": tuple(claim["texts"])}) for claim in row.pop("claims"))
-    findings = tuple(Finding(**{**one, "severity": Severity(one["severity"])}) for one in row.pop("findings"))
-    return FileState(**{**row, "stat": tuple(row["stat"])}, claims=claims, findings=findings)
+def _file(roots: Sequence[str], row: Sequence[Any]) -> FileState:
+    path, root, stat, content_hash, read_as, findings, claims = row
+    return FileState(
+        path=path,
+        root=roots[root],
+        stat=tuple(stat),
+        content_hash=content_hash,
+        claims=tuple(map(_claim, claims)),
+        findings=tuple(Finding(**{**one, "severity": Severity(one["severity"])}) for one in findings),
+        read_as=read_as,
+    )
+
+
+def _claim(row: Sequence[Any]) -> Claim:
+    name, final, status, other, texts, digest, card = row
+    return Claim(id=name, final=final, status=status, other=other, texts=tuple(texts), digest=digest, card=card)

@@ -28,6 +28,8 @@ MAX_PIECES = 512
 MAX_CHARACTERS = 8_000
 # Texts whose rows are gathered at a time: their table rows as floats should stay in the processor's cache.
 _BATCH = 64
+# Texts for which loading the vocabulary takes longer than looking their words up on disk.
+_FEW = 16
 
 
 class StaticEncoder:
@@ -55,7 +57,7 @@ class StaticEncoder:
     def _add_rows(self, vectors: NDArray[Any], texts: Sequence[str]) -> None:
         np = engines.numpy()
         table, weight = self._arrays
-        cut = [self.bulk_pieces(text) for text in texts]
+        cut = list(map(self.pieces if len(texts) <= _FEW else self.bulk_pieces, texts))
         filled = [row for row, ids in enumerate(cut) if ids]
         if filled:
             flat = np.concatenate([cut[row] for row in filled])

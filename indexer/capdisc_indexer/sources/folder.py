@@ -71,6 +71,8 @@ def _recognised(folder: Folder, entry: os.DirEntry[str]) -> Source | None:
 
 def _with_companions(file: FoundFile, beside: Sequence[FileStat], lost: Sequence[Finding]) -> FoundFile:
     names = SOURCES[file.format].companions
+    if not names or not (beside or lost):
+        return file
     companions = tuple(status for status in beside if os.path.basename(status.path).lower() in names)
     return replace(file, companions=companions, lost=tuple(lost) if names else ())
 

@@ -55,7 +55,10 @@ class Folder:
     def holding(self, entries: Sequence[os.DirEntry[str]]) -> Folder:
         """The same folder, owned where one of its entries makes it so."""
         sources = (source_for(entry.name) for entry in entries if not self.owned and not is_folder(entry))
-        return replace(self, owned=True) if any(source and source.owns_folder for source in sources) else self
+        return self._as_owned() if any(source and source.owns_folder for source in sources) else self
+
+    def _as_owned(self) -> Folder:
+        return Folder(self.root, self.path, self.resolved, self.relative, self.depth, True)
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
