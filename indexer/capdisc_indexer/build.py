@@ -12,6 +12,7 @@ from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError, EncoderError, IndexStateError
+from capdisc_indexer.hands import Hands
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
 from capdisc_indexer.publishing import publish
@@ -60,9 +61,9 @@ def _build(
     roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
 ) -> BuildReport:
     now_ns = time.time_ns()
-    with Spool(index_dir) as spool:
-        changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, progress)
-        return _published(roots, index_dir, options, last, changes, now_ns, progress)
+    with Spool(index_dir) as spool, Hands() as hands:
+        changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, progress)
+        return _published(roots, index_dir, options, last, changes, now_ns, hands, progress)
 
 
 def _published(
@@ -72,6 +73,7 @@ def _published(
     last: Previous,
     changes: Changes,
     now_ns: int,
+    hands: Hands,
     progress: Progress,
 ) -> BuildReport:
     name = options.encoder or last.encoder or encoders.SHIPPED
@@ -86,7 +88,7 @@ def _published(
             # What is taken over gets new digests: a changed byte must not be among it.
             check_digests(index_dir, last.generation)
         last = replace(last, roots=names)
-        fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, progress)
+        fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, hands, progress)
         published = True
     return BuildReport(
         generation=fresh,

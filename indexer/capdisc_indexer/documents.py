@@ -38,14 +38,14 @@ def finals(files: Mapping[str, FileState]) -> dict[str, str]:
 
 
 def write_documents(
-    target: Path, last: Previous, changes: Changes, make: Callable[[str], Document], progress: Progress
+    target: Path, last: Previous, changes: Changes, made: Iterable[Document], progress: Progress
 ) -> int:
     """Bring the text index in `target` up to date with the files; the number of deleted documents it still carries.
-    `make` gives the document of a changed capability by its id, and is asked once for each, in the order of the ids."""
+    `made` are the documents of the changed capabilities, in the order of their ids."""
     before, now, fresh = finals(last.files), finals(changes.files), changes.descriptors
     removed = [key for key in before if key not in now or key in fresh]
     deleted = (last.generation.counts.get("deleted", 0) if last.generation else 0) + len(removed)
-    added = _made(fresh, make, progress)
+    added = _counted(made, len(fresh), progress)
     if last.folder is None or len(now) <= SMALL or deleted > MAX_DELETED_SHARE * len(now):
         kept = _kept(last.folder, sorted(key for key in now if key not in fresh)) if last.folder else iter(())
         writer.write(target, (), merge(kept, added, key=lambda document: document.id))
@@ -69,11 +69,10 @@ def bagger(few: bool) -> tuple[Bagged, str]:
     return lambda descriptor: packed(bag(descriptor, cut, weigh)), encoder.fingerprint
 
 
-def _made(fresh: Iterable[str], make: Callable[[str], Document], progress: Progress) -> Iterator[Document]:
-    keys = sorted(fresh)
-    for done, key in enumerate(keys):
-        progress("Writing", done, len(keys))
-        yield make(key)
+def _counted(made: Iterable[Document], count: int, progress: Progress) -> Iterator[Document]:
+    for done, document in enumerate(made):
+        progress("Writing", done, count)
+        yield document
 
 
 def _kept(folder: Path, ids: Sequence[str]) -> Iterator[Document]:

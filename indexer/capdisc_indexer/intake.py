@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
-from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.types import Descriptor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,9 +37,9 @@ class Intake:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def take(self, descriptor: Descriptor) -> tuple[str, ...]:
-        """The hashes of the capability's embedding texts; those that are not known will be encoded."""
-        texts = {text_hash(text): text for text in embedding_texts(descriptor)}
+    def take(self, embedding_texts: Iterable[str]) -> tuple[str, ...]:
+        """The hashes of a capability's embedding texts; those that are not known will be encoded."""
+        texts = {text_hash(text): text for text in embedding_texts}
         if self._encoder is not None:
             new = {key: text for key, text in texts.items() if key not in self.position and key not in self._known}
             self._waiting.update(new)

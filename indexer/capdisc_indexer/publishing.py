@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
 
-from capdisc_indexer import __version__, engines
-from capdisc_indexer.documents import bagger, finals, make_document, write_documents
+from capdisc_indexer import __version__
+from capdisc_indexer.documents import finals, write_documents
+from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, reusable, wanted_texts, write_vectors
+from capdisc_indexer.hands import Hands
 from capdisc_indexer.intake import Intake
+from capdisc_indexer.making import Maker, make_elsewhere
 from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import from_record
-from capdisc_indexer.render.counting import size_of, stored_counts
 from capdisc_indexer.small_files import write_small_files
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.writer import Document
-from capdisc_indexer.tokens import TokenCounter
-from capdisc_indexer.types import Descriptor, Generation
-
-Counts: TypeAlias = Mapping[str, Any]
-
-# For so many changed capabilities the encoder's vocabulary is not loaded.
-_FEW = 50
+from capdisc_indexer.types import Generation
 
 
 def publish(
@@ -38,20 +33,23 @@ def publish(
     encoder: Encoder | None,
     name: str,
     now_ns: int,
+    hands: Hands,
     progress: Progress,
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
     old = reusable(last, encoder)
     with publication.building(index_dir) as folder, Intake(encoder, old, folder) as intake:
-        making = _Making(changes, intake)
-        deleted = write_documents(folder / "text", last, changes, making.document, progress)
+        making = _Making(changes, intake, hands)
+        deleted = write_documents(folder / "text", last, changes, making.documents(), progress)
         files = _described(changes, last, making.made)
         encoded = _vectors(folder, last, old, files, intake, encoder)
-        write_small_files(folder / "meta", files, scan_record(last.roots, now_ns), changes.guidance, making.counter)
+        write_small_files(
+            folder / "meta", files, scan_record(last.roots, now_ns), changes.guidance, making.maker.counter
+        )
         facts = {
             "made_by": __version__,
             "encoder": name,
-            "pieces": making.pieces,
+            "pieces": making.maker.pieces,
             "fingerprint": encoder.fingerprint if encoder else "",
             "background": encoded.background,
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -69,25 +67,21 @@ def publish(
 
 
 class _Making:
-    """Everything that is made of a changed capability, in one pass: its document, its vectors, its place in lists."""
+    """Makes the changed capabilities' documents; keeps the rest of what is made of each in `made` and the intake."""
 
-    def __init__(self, changes: Changes, intake: Intake) -> None:
-        self.counter = TokenCounter(engines.token_count)
+    def __init__(self, changes: Changes, intake: Intake, hands: Hands) -> None:
+        self.maker = Maker(len(changes.descriptors))
         self.made: dict[str, Claim] = {}
-        self._changes, self._intake = changes, intake
-        self._bagged, self.pieces = bagger(few=len(changes.descriptors) <= _FEW)
+        self._changes, self._intake, self._hands = changes, intake, hands
 
-    def document(self, key: str) -> Document:
-        """The document of the capability with this id; the rest of it is kept in `made` and taken in."""
-        descriptor = self._changes.descriptors[key]
-        counts = stored_counts(descriptor, self.counter)
-        self.made[key] = Claim(
-            id=key,
-            texts=self._intake.take(descriptor),
-            digest=self._changes.digests[key],
-            card=_card(descriptor, counts),
-        )
-        return make_document(descriptor, counts, self._bagged)
+    def documents(self) -> Iterator[Document]:
+        """All of them, in the order of their ids."""
+        keys, record = sorted(self._changes.descriptors), self._changes.descriptors.record
+        jobs = ((key, record(key)) for key in keys)
+        for key, each in zip(keys, self._hands.map(make_elsewhere, jobs, len(keys), self.maker.make), strict=True):
+            texts, digest = self._intake.take(each.texts), self._changes.digests[key]
+            self.made[key] = Claim(id=key, texts=texts, digest=digest, card=each.card)
+            yield each.document
 
 
 def _described(changes: Changes, last: Previous, made: Mapping[str, Claim]) -> dict[str, FileState]:
@@ -118,10 +112,5 @@ def _vectors(
         return Encoded()
     if last.generation is not None and last.generation.fingerprint != encoder.fingerprint:
         for head in Documents(folder / "text").everything():
-            intake.take(from_record(head))
+            intake.take(embedding_texts(from_record(head)))
     return write_vectors(folder, last, old, wanted_texts(files), intake, encoder)
-
-
-def _card(descriptor: Descriptor, counts: Counts) -> dict[str, Any]:
-    d = descriptor
-    return {"kind": d.kind, "name": d.name, "category": d.category, "hidden": d.hidden, "size": size_of(counts)}

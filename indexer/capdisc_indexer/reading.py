@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from capdisc_indexer.check.examine import examine
+from capdisc_indexer.hands import Hands
+from capdisc_indexer.records import as_bytes
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.files import FileStat, FoundFile, printable, read_bytes
 from capdisc_indexer.sources.given import digest, given
@@ -20,6 +22,15 @@ GRAIN_NS = 2_000_000_000
 UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A file's digest, what is wrong with it, and its capabilities, each with its id and as a record."""
+
+    content_hash: str
+    findings: tuple[Finding, ...]
+    records: tuple[tuple[str, bytes], ...] = ()
 
 
 class Reader:
@@ -40,8 +51,19 @@ class Reader:
         self._old, self._spool, self._scanned_at, self._verify = old, spool, scanned_at_ns, verify
         self._grace_ns = int(grace_s * 1e9)
         self._loaded: dict[str, tuple[Stored, ...]] = {}
+        self._ahead: Iterator[Read] = iter(())
         self.unfinished: list[Finding] = []
         self.parsed = self.hashed = 0
+
+    def states(self, files: Sequence[FoundFile], hands: Hands) -> Iterator[FileState]:
+        """How the files are now, by as little work as is safe; those that must be read anyway are read by the hands."""
+        new = [file for file in files if self._is_new(file)]
+        self._ahead = hands.map(read, new, len(new))
+        yield from map(self._state, files)
+
+    def _is_new(self, file: FoundFile) -> bool:
+        known = self._old.get(file.path)
+        return self._verify or known is None or _elsewhere(known, file) or _unread(known)
 
     def has(self, path: str) -> bool:
         """Whether the file had to be parsed."""
@@ -53,11 +75,10 @@ class Reader:
             self._parse(file, _stat(file))
         return self._loaded[file.path]
 
-    def state(self, file: FoundFile) -> FileState:
-        """How the file is now, by as little work as is safe."""
+    def _state(self, file: FoundFile) -> FileState:
         known, stat = self._old.get(file.path), _stat(file)
-        if self._verify or known is None or _elsewhere(known, file) or _unread(known):
-            return self._parse(file, stat)
+        if known is None or self._is_new(file):
+            return self._kept(file, stat, next(self._ahead))
         if known.stat == stat and self._settled(stat):
             return known
         self.hashed += 1
@@ -83,24 +104,31 @@ class Reader:
         return all(stamp < self._scanned_at - GRAIN_NS for stamp in (*stat[1::4], *stat[2::4]))
 
     def _parse(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
+        return self._kept(file, stat, read(file))
+
+    def _kept(self, file: FoundFile, stat: tuple[int, ...], found: Read) -> FileState:
         self.parsed += 1
         self.hashed += 1
-        data = given(file)
-        if isinstance(data, Finding):
-            self._loaded[file.path] = ()
-            return FileState(path=file.path, root=file.root, stat=stat, content_hash=_UNREADABLE, findings=(data,))
-        loaded = examine(file, SOURCES[file.format].load(file, data))
-        stored = self._loaded[file.path] = tuple(map(self._spool.put, loaded.descriptors))
-        claims = tuple(Claim(id=each.id) for each in stored)
+        self._loaded[file.path] = tuple(self._spool.put(name, record) for name, record in found.records)
         return FileState(
             path=file.path,
             root=file.root,
             stat=stat,
-            content_hash=_content_hash(file, data),
-            claims=claims,
-            findings=loaded.findings,
+            content_hash=found.content_hash,
+            claims=tuple(Claim(id=name) for name, _ in found.records),
+            findings=found.findings,
             read_as=_read_as(file),
         )
+
+
+def read(file: FoundFile) -> Read:
+    """What is in the file now."""
+    data = given(file)
+    if isinstance(data, Finding):
+        return Read(content_hash=_UNREADABLE, findings=(data,))
+    loaded = examine(file, SOURCES[file.format].load(file, data))
+    records = tuple((each.id, as_bytes(each)) for each in loaded.descriptors)
+    return Read(content_hash=_content_hash(file, data), findings=loaded.findings, records=records)
 
 
 def _unread(known: FileState) -> bool:

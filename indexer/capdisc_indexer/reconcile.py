@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from capdisc_indexer.check.guiding import guided
+from capdisc_indexer.hands import Hands
 from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.spool import Spool, Spooled, Stored
 from capdisc_indexer.state import FileState
-from capdisc_indexer.types import BuildOptions, Descriptor, Finding
+from capdisc_indexer.types import BuildOptions, Finding
 
 Progress = Callable[[str, int, int], None]
 
@@ -24,7 +25,7 @@ class Changes:
     is by category, as `check.guiding` gives it."""
 
     files: dict[str, FileState]
-    descriptors: Mapping[str, Descriptor]
+    descriptors: Spooled
     digests: dict[str, str]
     findings: tuple[Finding, ...]
     parsed: int
@@ -38,6 +39,7 @@ def reconcile(
     scanned_at_ns: int,
     options: BuildOptions,
     spool: Spool,
+    hands: Hands,
     progress: Progress,
 ) -> Changes:
     """Every file's state now; `descriptors` holds, by final id, those whose document must be written again;
@@ -45,8 +47,8 @@ def reconcile(
     found = scan(roots, options.sources)
     reader = Reader(old, spool, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
-    for done, file in enumerate(found.files, 1):
-        files[file.path] = reader.state(file)
+    for done, state in enumerate(reader.states(found.files, hands), 1):
+        files[state.path] = state
         progress("Reading", done, len(found.files))
     assign(files, found.files)
     by_path = {file.path: file for file in found.files}

@@ -42,9 +42,20 @@ def from_record(head: Mapping[str, Any], body: Mapping[str, Any] | None = None) 
     return Descriptor(**values)
 
 
+def as_bytes(descriptor: Descriptor) -> bytes:
+    """Head and body in one."""
+    return to_bytes(to_record(descriptor))
+
+
+def from_bytes(record: bytes) -> Descriptor:
+    """The descriptor of such a record, equal to what a reader of the index gets."""
+    head, body = json.loads(record)
+    return from_record(head, body)
+
+
 def record_digest(descriptor: Descriptor) -> str:
     """Thirty-two digits over everything that is stored of a descriptor."""
-    return digest_of(to_bytes(to_record(descriptor)))
+    return digest_of(as_bytes(descriptor))
 
 
 def digest_of(record: bytes) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from capdisc_indexer.records import digest_of, from_record, to_bytes, to_record
+from capdisc_indexer.records import digest_of, from_bytes
 from capdisc_indexer.types import Descriptor
 
 # What a build of a few thousand capabilities needs stays in memory.
@@ -27,7 +26,7 @@ class Stored:
 
 
 class Spool:
-    """Takes descriptors and gives them back, equal to what a reader of the index gets.
+    """Takes the records of descriptors and gives them back.
 
     Many of them lie in a file without a name in `folder`, which is gone when this process ends, however it does.
     """
@@ -42,19 +41,18 @@ class Spool:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def put(self, descriptor: Descriptor) -> Stored:
-        """Keep it."""
-        data = to_bytes(to_record(descriptor))
+    def put(self, name: str, record: bytes) -> Stored:
+        """Keep a record; `name` is the id in it."""
         self._file.seek(self._end)
-        self._file.write(data)
-        start, self._end = self._end, self._end + len(data)
-        return Stored(descriptor.id, start, len(data), digest_of(data))
+        self._file.write(record)
+        start, self._end = self._end, self._end + len(record)
+        return Stored(name, start, len(record), digest_of(record))
 
-    def get(self, place: Stored) -> Descriptor:
-        """The descriptor that was kept there."""
+    def get(self, place: Stored) -> bytes:
+        """The record that was kept there."""
         self._file.seek(place.start)
-        head, body = json.loads(self._file.read(place.size))
-        return from_record(head, body)
+        record: bytes = self._file.read(place.size)
+        return record
 
 
 class Spooled(Mapping[str, Descriptor]):
@@ -64,9 +62,12 @@ class Spooled(Mapping[str, Descriptor]):
         self._spool, self._places = spool, places
 
     def __getitem__(self, final: str) -> Descriptor:
-        place = self._places[final]
-        found = self._spool.get(place)
-        return found if place.id == final else replace(found, id=final)
+        found = from_bytes(self.record(final))
+        return found if found.id == final else replace(found, id=final)
+
+    def record(self, final: str) -> bytes:
+        """Its record, in which it still has the id that its file gives it."""
+        return self._spool.get(self._places[final])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

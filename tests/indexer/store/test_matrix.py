@@ -1,0 +1,46 @@
+"""The flat matrix: its nearest rows are the nearest ones, whatever its size."""
+
+import random
+from array import array
+
+import pytest
+
+from capdisc_indexer.store.matrix import Matrix, nearest_rows, write
+
+DIM = 16
+
+
+def _vectors(count: int, seed: int = 3) -> bytes:
+    rng = random.Random(seed)
+    return array("b", [rng.randint(-127, 127) for _ in range(count * DIM)]).tobytes()
+
+
+@pytest.mark.parametrize("total", [1, 999, 1_001, 20_011])
+@pytest.mark.parametrize("count", [1, 100, 5_000])
+def test_no_row_left_out_is_nearer_than_one_that_is_told(total, count) -> None:
+    rng = random.Random(total)
+    distances = memoryview(array("d", [rng.choice((0.0, 0.25, rng.random())) for _ in range(total)]))
+    exact = sorted(range(total), key=distances.__getitem__)
+    found = nearest_rows(distances, count)
+    assert found[:count] == exact[:count]
+    assert len(found) >= min(count, total)
+
+
+def test_each_capability_is_told_once_by_its_best_row(tmp_path) -> None:
+    rows = _vectors(6_000)
+    owners = array("I", [row // 60 for row in range(6_000)])
+    write(tmp_path, [rows[:1_600], rows[1_600:]], owners, [f"skill:ß-{n}" for n in range(100)])
+    matrix = Matrix(tmp_path, DIM)
+    found = matrix.nearest(rows[:DIM], 50)
+    assert found[0] == ("skill:ß-0", pytest.approx(1.0))
+    assert len({name for name, _ in found}) == 50
+    every = dict(matrix.nearest(rows[:DIM], 100))
+    assert list(every.items())[:50] == found
+    distances = matrix.distances(rows[:DIM])
+    assert every["skill:ß-7"] == pytest.approx(1.0 - min(distances[420:480]))
+
+
+def test_an_empty_matrix_is_near_to_nothing(tmp_path) -> None:
+    write(tmp_path, [], array("I"), [])
+    matrix = Matrix(tmp_path, DIM)
+    assert (len(matrix), matrix.names(), matrix.nearest(b"\1" * DIM, 5)) == (0, [], [])

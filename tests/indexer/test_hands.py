@@ -1,0 +1,63 @@
+"""Other processes share the work of a large build; whatever happens to them, the result is the same."""
+
+import os
+import signal
+
+import pytest
+
+from capdisc_indexer import hands
+from capdisc_indexer.build import build
+from capdisc_indexer.hands import Hands
+from capdisc_indexer.index import Index
+from capdisc_indexer.types import BuildOptions
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Hands are raised for the least work, on any machine."""
+    monkeypatch.setattr(hands, "WORTH_WHILE", 1)
+    monkeypatch.setattr(hands, "_processors", lambda: 2)
+
+
+def test_answers_come_in_the_order_of_what_was_asked(always) -> None:
+    with Hands() as many:
+        assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
+
+
+def test_what_a_killed_hand_had_to_do_is_done_here(always) -> None:
+    with Hands() as many:
+        found = many.map(str, range(500), 500, here=lambda number: f"{number} here")
+        first = next(found)
+        for child in many._children:
+            os.kill(child.pid, signal.SIGKILL)
+        answers = [first, *found]
+    assert [answer.split()[0] for answer in answers] == [str(number) for number in range(500)]
+    assert answers[-1] == "499 here"
+
+
+def test_an_error_in_the_work_is_raised_where_it_was_asked_for(always) -> None:
+    with Hands() as many, pytest.raises(ValueError, match="invalid literal"):
+        list(many.map(int, ["1", "two"], 2))
+
+
+def test_little_work_starts_no_process() -> None:
+    with Hands() as many:
+        assert list(many.map(str, [1, 2], 2)) == ["1", "2"]
+        assert many._children == []
+
+
+def test_a_build_with_hands_gives_the_index_of_one_without(hermetic, write_skill, always, monkeypatch) -> None:
+    for number in range(40):
+        write_skill(hermetic / "skills", f"skill-{number}", f"Handles case {number}. Use when asked for it.")
+    (hermetic / "skills" / "skill-3" / "SKILL.md").write_text("no front matter at all")
+    shared = build([hermetic / "skills"], hermetic / "shared", BuildOptions())
+    monkeypatch.setattr(hands, "_processors", lambda: 1)
+    alone = build([hermetic / "skills"], hermetic / "alone", BuildOptions())
+    assert shared.findings == alone.findings
+    assert _contents(hermetic / "shared") == _contents(hermetic / "alone")
+
+
+def _contents(index_dir) -> list[object]:
+    with Index(index_dir) as index:
+        whole = [(head, index.documents.body(head["id"])) for head in index.documents.everything()]
+        return [whole, index.generation.background, (index.folder / "matrix" / "matrix.i8").read_bytes()]
