@@ -62,7 +62,7 @@ def publish(
                 "files": len(files),
             },
         }
-        published = publication.publish(index_dir, folder, facts, publication.next_number(index_dir))
+        published = publication.publish(index_dir, folder, facts, publication.next_number(index_dir), last.generation)
     return published, encoded.embedded
 
 

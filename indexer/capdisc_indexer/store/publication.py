@@ -30,10 +30,16 @@ def building(index_dir: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def publish(index_dir: Path, temporary: Path, facts: Mapping[str, Any], number: int) -> Generation:
-    """Make the built folder the published generation: digests, sync, rename, pointer, sync, in this order."""
+def publish(
+    index_dir: Path, temporary: Path, facts: Mapping[str, Any], number: int, last: Generation | None = None
+) -> Generation:
+    """Make the built folder the published generation: digests, sync, rename, pointer, sync, in this order.
+
+    Of what is linked from the `last` generation, the digests are those that it was published with.
+    """
     (temporary / "LEASE").touch(mode=0o600)
-    files = {name: _entry(temporary / name) for name in sorted(_names(temporary))}
+    before = (folder(index_dir, last.number), last.files) if last else (temporary, {})
+    files = {name: _known(temporary, name, *before) or _entry(temporary / name) for name in sorted(_names(temporary))}
     manifest = json.dumps(
         {"schema_version": SCHEMA_VERSION, **facts, "files": files}, indent=1, sort_keys=True
     ).encode()
@@ -91,6 +97,14 @@ def clone(source: Path, target: Path, copied: Callable[[str], bool]) -> None:
 def _names(top: Path) -> list[str]:
     # A lock belongs to a file's inode: linked into two generations it would tie them together.
     return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
+def _known(temporary: Path, name: str, before: Path, files: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The entry of a file that is one with the last generation's of this name."""
+    if name not in files or not (temporary / name).samefile(before / name):
+        return None
+    entry: dict[str, Any] = files[name]
+    return entry
 
 
 def _entry(path: Path) -> dict[str, Any]:
