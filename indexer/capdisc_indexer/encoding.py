@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # So many vectors may lie beside the store, and as many of its own may be of no use: a share of it, or a few of a small.
-MAX_SHARE, SMALL = 0.05, 100
+MAX_SHARE, SMALL = 0.05, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +91,8 @@ def _linked(
     needed = set(chain.from_iterable(wanted.values()))
     kept = [row for row, text_hash in enumerate(hashes) if text_hash in needed]
     stored, beside = last.generation.counts["stored"], len(kept) + len(intake.position)
-    most = max(SMALL, int(MAX_SHARE * len(needed)))
-    if max(beside, stored + beside - len(needed)) > most:
+    used = sum(map(len, wanted.values()))
+    if max(beside, stored + beside - used) > max(SMALL, int(MAX_SHARE * used)):
         return None
     publication.clone(last.folder / "vectors", target / "vectors", lambda name: False)
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in kept]

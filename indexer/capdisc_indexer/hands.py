@@ -113,8 +113,9 @@ def _asked(child: subprocess.Popen[bytes], work: Callable[..., Any], batch: Sequ
 def serve() -> None:
     """Answer until the one who asks is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all; the builder ends its hands
-    with suppress(*_GONE):
+    with os.fdopen(os.dup(1), "wb") as answers, suppress(*_GONE):
+        os.dup2(2, 1)  # what a library prints is no answer
         while True:
             work, batch = pickle.load(sys.stdin.buffer)
-            pickle.dump([work(each) for each in batch], sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+            pickle.dump([work(each) for each in batch], answers)
+            answers.flush()

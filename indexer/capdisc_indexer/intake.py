@@ -23,7 +23,10 @@ def text_hash(text: str) -> str:
 
 
 class Intake:
-    """Rows of float32 in a file without a name in `scratch`; `position` says which row is whose text's."""
+    """Rows of float32 in a file without a name in `scratch`; `position` says which row is whose text's.
+
+    Not in a folder that is published meanwhile: network file systems give such a file a name there.
+    """
 
     def __init__(self, encoder: Encoder | None, known: Container[str], scratch: Path) -> None:
         self.position: dict[str, int] = {}

@@ -38,7 +38,7 @@ def publish(
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
     old = reusable(last, encoder)
-    with publication.building(index_dir) as folder, Intake(encoder, old, folder) as intake:
+    with publication.building(index_dir) as folder, Intake(encoder, old, index_dir) as intake:
         making = _Making(changes, intake, hands)
         deleted = write_documents(folder / "text", last, changes, making.documents(), progress)
         files = _described(changes, last, making.made)
