@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from capdisc_indexer import __version__
+from capdisc_indexer import __version__, engines
 from capdisc_indexer.documents import finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
@@ -38,6 +38,8 @@ def publish(
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
     old = reusable(last, encoder)
+    if encoder is not None and changes.descriptors:
+        engines.numpy()  # with too little memory for it this is an error here; of the text engine it would be the end
     with publication.building(index_dir) as folder, Intake(encoder, old, index_dir) as intake:
         making = _Making(changes, intake, hands)
         deleted = write_documents(folder / "text", last, changes, making.documents(), progress)
