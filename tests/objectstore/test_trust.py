@@ -12,7 +12,7 @@ from capdisc_indexer.remote import layout
 from capdisc_indexer.remote.values import Access, address, is_remote
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
-COUNTS = dict.fromkeys(("capabilities", "rows", "dim", "deleted", "files"), 1)
+COUNTS = dict.fromkeys(("capabilities", "rows", "stored", "dim", "deleted", "files"), 1)
 FACTS = {"made_by": "1", "encoder": "", "fingerprint": "", "pieces": "", "background": 0.0, "built_at": ""}
 
 
