@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc import files, output, runtime
@@ -11,6 +10,7 @@ from capdisc_indexer import tools
 from capdisc_indexer.arguments import MAX_BYTES
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import CapdiscError, UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.sources.json_lines import Line, json_lines
 from capdisc_indexer.sources.json_reader import read_json
@@ -21,7 +21,7 @@ from capdisc_indexer.types import Finding
 MAX_CALLS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Wanted:
     """How answers are made and printed: from which desk, in an envelope or bare, within how many tokens."""
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated
 
-import typer
-
-from capdisc import failures, output
-from capdisc.exit_codes import ExitCode
+from capdisc import failures, quick
 from capdisc.signals import Stop
-from capdisc_indexer import __version__
-from capdisc_indexer.errors import UsageError
 
 # Each command with what the overview says of it; its module is imported only when it is the one that runs.
 COMMANDS = {
@@ -40,42 +34,6 @@ COMMANDS = {
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are no UTF-8
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        output.result(f"capdisc {__version__}")
-        raise typer.Exit
-
-
-def make(name: str | None) -> typer.Typer:
-    """The application with this command; without one, with an overview of all, none of which runs."""
-    app = typer.Typer(
-        name="capdisc",
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-    @app.callback()
-    def main(
-        version: Annotated[
-            bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-        ] = False,
-    ) -> None:
-        """Find the few capabilities an agent needs, and print them within a token budget."""
-
-    if name:
-        app.command(name)(_command(name))
-    else:
-        for each, summary in COMMANDS.items():
-            app.command(each, help=summary)(_overview)
-    return app
-
-
-def _overview() -> int:
-    raise UsageError("the command must come first", "see: capdisc --help")
-
-
 def _command(name: str) -> Callable[..., int]:
     from importlib import import_module
 
@@ -93,7 +51,15 @@ def run(argv: list[str], stop: Stop | None = None) -> int:
         argv = [_NO_TEXT.sub("\ufffd", word) for word in argv]
     named = argv[0] if argv[:1] and argv[0] in COMMANDS else None
     try:
-        code = make(named)(args=argv or ["--help"], prog_name="capdisc", standalone_mode=False)
-        return int(code or ExitCode.OK)
+        return int(_run(argv, named))
     except BaseException as error:
         return stop.code if stop and stop.signal else failures.answered(error, named)
+
+
+def _run(argv: list[str], named: str | None) -> int:
+    command = _command(named) if named else None
+    if command and (said := quick.reading(command, argv[1:])) is not None:
+        return command(**said)
+    from capdisc import typed
+
+    return typed.run(argv or ["--help"], COMMANDS, command, named)

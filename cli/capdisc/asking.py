@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from capdisc_indexer.config import Config
 from capdisc_indexer.discover import MODES, discover
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import EncoderError, UsageError
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.index import Index
 from capdisc_indexer.needs import lacking
 from capdisc_indexer.store.permissions import distrust
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_LINES = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     """The open index with everything a command needs to answer from it; `shared` where it is the copy of one on an
     object store, `degraded` what is not as it should be with that, which was said on stderr."""
@@ -48,7 +48,7 @@ class Asked:
         return distrust(self.index.index_dir)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filters:
     """The filter options as they were typed, the same for every command that takes a query."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc import consenting, output, runtime
 from capdisc.exit_codes import ExitCode
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.running import covered, sending, shown
 from capdisc_indexer.running.consent import fingerprint, is_approved, reasons
 from capdisc_indexer.running.execute import execute
@@ -23,7 +23,7 @@ from capdisc_indexer.types import Descriptor
 _LAST_BYTES = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Wish:
     """The options as they were typed; without `seconds`, the manifest's limit of time."""
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from capdisc import asking, files, output
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.evaluation import forms
 from capdisc_indexer.evaluation.forms import EvalQuery
 from capdisc_indexer.evaluation.gold import Gold, resolved
+from capdisc_indexer.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Judged:
     """The queries that have judgements, in the index's ids, and what had to be left aside."""
 

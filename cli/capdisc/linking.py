@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from capdisc import asking, output
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import asdict, frozen
 from capdisc_indexer.linked import MAX_LINKS, Link, links_of, read_link
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from capdisc_indexer.network.fetch import FetchOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Leave:
     """What the options allow beyond files: the network at all, plain http, and pages in HTML."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc import asking, output, sessions
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.tools import offering
 from capdisc_indexer.tools.definitions import in_form, renamed_parameters
 from capdisc_indexer.tools.definitions.values import Definition
@@ -17,7 +17,7 @@ from capdisc_indexer.types import Query
 _SETTINGS = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Offer:
     """What was asked for. `room` are the tokens that everything may have before `auto` gives the few instead."""
 
@@ -33,7 +33,7 @@ class Offer:
     session: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Offered:
     """The definitions in their form, with the name of each id in it and the parameters that have other names, and how
     they were chosen."""

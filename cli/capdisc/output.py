@@ -11,10 +11,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.frozen import asdict, is_value
 from capdisc_indexer.text import UNSAFE
 from capdisc_indexer.types import Finding
 
@@ -55,7 +55,7 @@ def _json(value: dict[str, Any], indent: int | None) -> None:
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """The value as JSON, dataclasses as objects, with control and format characters escaped."""
+    """The value as JSON, frozen values as objects, with control and format characters escaped."""
     return UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent, default=_plain))
 
 
@@ -65,7 +65,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_value(value) and not isinstance(value, type):
         return asdict(value)
     return str(value)
 

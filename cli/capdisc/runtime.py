@@ -6,13 +6,13 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.config import Config, load_config
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.folders import conventional_roots
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
 from capdisc_indexer.types import DeclaredSource
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Runtime:
     """What a command may know about where it runs."""
 

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from capdisc_indexer import tools
 from capdisc_indexer.config import Config
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import IndexStateError, UsageError
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.index import Index
 from capdisc_indexer.render.format import MORE_CATEGORIES
 from capdisc_indexer.store.generation import pointer
@@ -78,7 +79,7 @@ class Live:
             one.asked.index.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Service:
     """What agents are offered from the index: the tools of these names (all that can tell something, where none are
     named), and `run`, which makes what runs capabilities, if that is allowed."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from capdisc_indexer.embedding_text import BODY_CHARACTERS, readable_name
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import Descriptor
 
 # Caps found by measuring: a body's 64 weightiest pieces say what all of its first 2,000 characters say.
@@ -16,7 +16,7 @@ Cut = Callable[[str], Sequence[int]]
 Weigh = Callable[[int], float]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bag:
     """Piece ids, no id twice: those of the name, those that the description adds, those that the rest adds."""
 

@@ -6,7 +6,6 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from capdisc_indexer import encoders
@@ -14,6 +13,7 @@ from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError, EncoderError, IndexStateError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.ranking import coverage, information
 from capdisc_indexer.spelling import worded
@@ -16,7 +16,7 @@ from capdisc_indexer.types import Query
 COUNT = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Candidates:
     """BM25 scores and cosines by id, the heads of all of them, and what each searched term says (its IDF); the vectors
     took `vectors_s`."""

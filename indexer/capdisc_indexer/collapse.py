@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.likeness import are_copies, opened
 from capdisc_indexer.types import Hit
 
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What copies have in common: the letters of the name, and the opened signatures of description and content."""
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.declarations import declarations
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import DeclaredSource
 
 WORKSPACE_FILES = ("capdisc.toml", ".capdisc/config.toml", "pyproject.toml")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """What a setting is for: its default, the environment variable that sets it, and a sentence."""
 
@@ -73,7 +73,7 @@ LIMITS: dict[str, tuple[float, float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Config:
     """Effective values, where each comes from, keys that no setting has, and the declared sources."""
 

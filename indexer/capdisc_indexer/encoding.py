@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from capdisc_indexer import engines
 from capdisc_indexer.background import background
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.intake import Intake
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.quantise import quantise
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_SHARE, SMALL = 0.05, 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Encoded:
     """How many vectors there are, how many rows the store has, how many texts had to be encoded for them, and what
     meaningless queries reach."""

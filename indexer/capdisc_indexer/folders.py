@@ -7,15 +7,15 @@ documented by the clients in 2026; one whose documentation gives no order is lis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Profile:
     """One client's folders: below the workspace, below the home folder, and of the machine. With `climbs`, those of
     the workspace are looked for in every folder from the current one up to it; with `reversed`, the machine's folders

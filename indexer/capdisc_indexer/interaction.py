@@ -7,15 +7,15 @@ Zaharia 2020) over rows of the static table instead of a transformer's, each mat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from capdisc_indexer.bags import Bag
 from capdisc_indexer.encoders.static import StaticEncoder
+from capdisc_indexer.frozen import frozen
 
 MAX_QUERY_PIECES = 48
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Met:
     """Shares 0..1: of the query that the capability meets, and of its name and its description that the query meets."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from capdisc_indexer import ranking
 from capdisc_indexer.candidates import Candidates
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.index import Index
 from capdisc_indexer.spelling import worded
 from capdisc_indexer.text import MAX_QUERY_CHARACTERS, STOP_WORDS, simple_words, without_stop_words, words

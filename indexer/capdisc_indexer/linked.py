@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.linked_files import file_in, folder_of, text_in
 from capdisc_indexer.markdown.links import MarkdownLink, links
 from capdisc_indexer.markdown.sections import section
@@ -28,7 +28,7 @@ MAX_LINKS = 200
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Link:
     """One link of a capability: `kind` is file, url, anchor or refused, `exists` says whether a file is there (None for
     the other kinds), `reason` why it would be refused, and `line` where it stands in the capability's content."""
@@ -41,7 +41,7 @@ class Link:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Linked:
     """One link, read. `url` is where a document came from after all redirects; "" for what was read from disk."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.documents import bagger, make_document
 from capdisc_indexer.embedding_text import embedding_texts
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.records import from_bytes
 from capdisc_indexer.render.counting import size_of, stored_counts
 from capdisc_indexer.store.writer import Document
@@ -22,7 +22,7 @@ _FEW = 50
 Job = tuple[str, bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Made:
     """What the stores are given of a capability; `texts` become vectors, `card` is what an overview shows of it."""
 

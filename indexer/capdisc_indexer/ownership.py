@@ -7,9 +7,9 @@ manifest declares its id, so that a second one is a mistake, or an attempt to be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.text import one_line

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import __version__, encoders, state
 from capdisc_indexer.errors import DamagedIndexError, IndexStateError
+from capdisc_indexer.frozen import field, frozen, replace
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.state import FileState
 from capdisc_indexer.store import durable, generation, integrity
@@ -20,7 +20,7 @@ from capdisc_indexer.types import Generation
 _SCAN = "scan.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Previous:
     """The last generation with what it knew of the files; empty when there is none to trust, `reason` saying why.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from capdisc_indexer.documents import finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, reusable, wanted_texts, write_vectors
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.intake import Intake
 from capdisc_indexer.making import Maker, make_elsewhere

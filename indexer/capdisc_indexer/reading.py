@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from capdisc_indexer.check.examine import examine
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.records import as_bytes
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
@@ -24,7 +24,7 @@ _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Read:
     """A file's digest, what is wrong with it, and its capabilities, each with its id and as a record."""
 

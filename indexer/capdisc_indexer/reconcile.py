@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from capdisc_indexer.check.guiding import guided
+from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
@@ -19,7 +19,7 @@ from capdisc_indexer.types import BuildOptions, Finding
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Changes:
     """The files as they are now, and the descriptors that differ from the last build's, with their digests; `guidance`
     is by category, as `check.guiding` gives it."""

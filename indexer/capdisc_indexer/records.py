@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
+from capdisc_indexer.frozen import defaults, fields
 from capdisc_indexer.types import Descriptor, Edge, Parameter, SourceRef
 
 # What a capability without a category is filed under, everywhere: overview, filters, lists.
 UNCATEGORISED = "general"
 _LONG = ("content", "schema", "output_schema", "instructions", "guidance", "extract", "run", "extra")
-_DEFAULTS = {field.name: field.default for field in fields(Descriptor)}
+_DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))
 
 
 def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -24,7 +24,7 @@ def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it. Not dataclasses.asdict, which copies every schema deeply: a quarter of a build."""
+    """The value as JSON has it. Not `asdict`, which copies every schema deeply: a quarter of a build."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
     return {key: getattr(value, key) for key in value.__slots__} if hasattr(value, "__slots__") else value

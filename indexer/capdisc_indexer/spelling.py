@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from capdisc_indexer.folding import folded
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.matching import NEAR
 
@@ -23,7 +23,7 @@ MAX_TERMS = 64
 Known = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wording:
     """A query as the catalogue can read it: terms for the text index, and a text for the encoder."""
 

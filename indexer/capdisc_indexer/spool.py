@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.records import digest_of, from_bytes
 from capdisc_indexer.types import Descriptor
 
@@ -15,7 +15,7 @@ from capdisc_indexer.types import Descriptor
 _IN_MEMORY = 32 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """A descriptor in the spool: what the file calls it, where it lies, and the digest of its record."""
 

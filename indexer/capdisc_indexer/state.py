@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.types import Finding, Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Claim:
     """One capability that a file declares. `id` is what the file says, `final` what the index calls it ("" when it is
     not indexed), `texts` the hashes of its embedding texts, `digest` that of its record, `card` what an overview
@@ -26,7 +26,7 @@ class Claim:
     card: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FileState:
     """One scanned file: how it looked, what it held, what was wrong with it; `read_as` is what a declaration said of
     it."""
@@ -63,7 +63,7 @@ def _row(claim: Claim) -> tuple[Any, ...]:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """A dataclass as JSON has it; what is inside follows by itself."""
+    """A value as JSON has it; what is inside follows by itself."""
     return {key: getattr(value, key) for key in value.__slots__}
 
 

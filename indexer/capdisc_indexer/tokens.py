@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from capdisc_indexer.frozen import frozen
 
 TOKENIZER = "o200k_base"
 
@@ -13,7 +14,7 @@ TOKENIZER = "o200k_base"
 _CHUNK = re.compile(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Tokenizer:
     """Whose tokens are counted. `factor` makes tokens of the counts that an index keeps (0: they say nothing about
     it), `additive` says that the counts of pieces are that of the whole, `about` is for whoever chose an estimate."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from capdisc_indexer.frozen import field, frozen
 
 
 class Severity(StrEnum):
@@ -16,7 +17,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Finding:
     """One thing that is wrong with one file, and what to do about it. Lines and columns count from 1."""
 
@@ -29,7 +30,7 @@ class Finding:
     column: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SourceRef:
     """Where a capability comes from. `pointer` tells apart several capabilities of one file ("" for the only one)."""
 
@@ -40,7 +41,7 @@ class SourceRef:
     root: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Edge:
     """A directed relation between two capabilities; `weight` is 0..1."""
 
@@ -50,7 +51,7 @@ class Edge:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Parameter:
     """One input of a capability, as its JSON schema declares it."""
 
@@ -60,7 +61,7 @@ class Parameter:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Descriptor:
     """One capability, the same shape for every source format.
 
@@ -104,7 +105,7 @@ class Descriptor:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Loaded:
     """What one file held: its capabilities and what was wrong with it. `parts` are the `sources.parts.Part`s behind
     them, with those that came to nothing, for whoever checks more than a reader needs."""
@@ -114,7 +115,7 @@ class Loaded:
     parts: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Query:
     """What is asked. Several `texts` are fused; empty filters let everything through."""
 
@@ -128,7 +129,7 @@ class Query:
     limit: int = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Hit:
     """One answer. `score` orders (0..1 within this ranking), `relevance` is absolute (0..1), `via` names the hit
     that requires this one, `copies` the near copies it stands for, and `signals` holds each part of the score."""
@@ -141,7 +142,7 @@ class Hit:
     copies: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Ranking:
     """The answer to a query: hits best first, and everything that the reader should know about how it came to be.
 
@@ -157,10 +158,10 @@ class Ranking:
     degraded: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     candidates: int = 0
-    timings: Mapping[str, float] = field(default_factory=dict, compare=False)
+    timings: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Block:
     """One piece of rendered text about one capability (or category); `tokens` is its exact count."""
 
@@ -169,7 +170,7 @@ class Block:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Dropped:
     """A block that did not fit, or only in part."""
 
@@ -179,7 +180,7 @@ class Dropped:
     clipped: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Tier:
     """One level of detail: 0 overview, 1 summaries, 2 full detail. Beside them: 3, what a session remembers, and 4,
     what the caller adds."""
@@ -194,7 +195,7 @@ class Tier:
 UNLIMITED = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Budgets:
     """Hard limits in tokens of printed text, for each tier, for what a session remembers, and for all of it."""
 
@@ -205,7 +206,7 @@ class Budgets:
     total: int = 3_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Piece:
     """Of a layout: some text, or the name of the part that stands there. What is not `stable` may differ from turn to
     turn."""
@@ -215,7 +216,7 @@ class Piece:
     stable: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Printing:
     """How a context is printed: in the order of `layout` (none: the usual one), split into "prefix", "suffix" or "both"
     ("": in one). `facts` are what formats for programs say beside it, `request` what a user is to be heard saying."""
@@ -226,7 +227,7 @@ class Printing:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Context:
     """What `render` prints: tiers of blocks, already within their budgets. `tokens` counts what is printed,
     `text_tokens` the prompt in it where a format wraps it up."""
@@ -240,7 +241,7 @@ class Context:
     printing: Printing = field(default_factory=Printing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Generation:
     """One published state of the index. `fingerprint` is of the encoder behind the vectors, `pieces` of the one
     behind the bags of pieces, `background` the cosine that meaningless queries reach."""
@@ -257,7 +258,7 @@ class Generation:
     built_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DeclaredSource:
     """A `[[source]]` of the configuration: files at an absolute `path` (a file, a folder or a pattern), to be read as
     `format`, with a name for what they describe.
@@ -276,7 +277,7 @@ class DeclaredSource:
     kept: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BuildOptions:
     """How to build: which encoder (None: the last build's), and how much of the last build to trust.
 
@@ -297,7 +298,7 @@ class BuildOptions:
     sources: tuple[DeclaredSource, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BuildReport:
     """What a build did. `published` is False when nothing had changed."""
 

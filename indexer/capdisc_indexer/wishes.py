@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from capdisc_indexer import ranking
 from capdisc_indexer.bags import unpacked
@@ -11,6 +10,7 @@ from capdisc_indexer.candidates import Candidates, candidates
 from capdisc_indexer.clauses import clauses
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.static import StaticEncoder
+from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.interaction import Met, meet
 from capdisc_indexer.types import Query
@@ -19,7 +19,7 @@ from capdisc_indexer.types import Query
 READ_CLOSELY = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """Scores 0..1 by id, and what they come from: the look-ups (the whole text first, then its clauses), and how the
     first candidates and the text meet."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.content import detail_text
 from capdisc_indexer.render.format import CLIPPED

@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import random
 from contextlib import redirect_stderr
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc import asking
@@ -14,6 +14,7 @@ from capdisc.rendering.context import context, material
 from capdisc.rendering.desk import Desk, prepared
 from capdisc.rendering.typed import Limits, Prompting, Request, Shape, Typed
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render.content import detail_text
 from capdisc_indexer.render.format import CLIPPED
 from capdisc_indexer.render.lines import name_line

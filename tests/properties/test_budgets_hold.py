@@ -115,8 +115,7 @@ def test_content_cannot_close_its_frame() -> None:
 
 
 def test_instructions_cannot_hold_the_number_of_their_own_frame() -> None:
-    from dataclasses import replace
-
+    from capdisc_indexer.frozen import replace
     from properties.framing import nonce
 
     evil = capability("evil")

@@ -1,11 +1,10 @@
 """No content can close, open or imitate the frame around it: whoever reads the frames gets each content unchanged."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.types import Parameter
 from properties.frames import FRAMED
 from properties.framing import capability, fault, knowing, printed

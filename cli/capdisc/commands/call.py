@@ -5,28 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from capdisc import answering, asking, options
+from capdisc.declaring import argument, option
 from capdisc.desks import desk
 from capdisc_indexer.errors import UsageError
 
 
 def call(
-    tool: Annotated[
-        str | None, typer.Argument(metavar="[TOOL]", help="capdisc tools --all --names lists them.")
-    ] = None,
-    given: Annotated[str | None, typer.Argument(metavar="[JSON]", help="The arguments; - reads stdin.")] = None,
-    args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="The same, as an option.")] = None,
+    tool: Annotated[str | None, argument(metavar="[TOOL]", help="capdisc tools --all --names lists them.")] = None,
+    given: Annotated[str | None, argument(metavar="[JSON]", help="The arguments; - reads stdin.")] = None,
+    args: Annotated[str | None, option("--args", metavar="JSON", help="The same, as an option.")] = None,
     batch: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help='Calls, one JSON line each: {"tool": …, "arguments": {…}}; - reads stdin.'),
+        option(metavar="FILE", help='Calls, one JSON line each: {"tool": …, "arguments": {…}}; - reads stdin.'),
     ] = None,
     envelope: Annotated[
-        bool, typer.Option("--envelope", help="Wrap it: {status, tool, results}, or {status, tool, error, hint}.")
+        bool, option("--envelope", help="Wrap it: {status, tool, results}, or {status, tool, error, hint}.")
     ] = False,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="Cut the answer to this, and say what was left out.")
+        int | None, option("--max-tokens", min=1, help="Cut the answer to this, and say what was left out.")
     ] = None,
     mode: options.Mode = None,
     index_dir: options.IndexDir = None,

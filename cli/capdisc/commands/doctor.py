@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-import typer
-
 from capdisc import options, output, runtime, streams
+from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.diagnosis import Check, State, examine, worst
 from capdisc_indexer.diagnosis.shared import examine_shared
@@ -17,7 +16,7 @@ _EXIT = {State.PROBLEM: ExitCode.FINDINGS, State.UNUSABLE: ExitCode.INDEX}
 
 def doctor(
     index_dir: options.IndexDir = None,
-    deep: Annotated[bool, typer.Option("--deep", help="Read every byte and every row: a second or more.")] = False,
+    deep: Annotated[bool, option("--deep", help="Read every byte and every row: a second or more.")] = False,
     json: options.Json = False,
 ) -> int:
     """Say what is wrong with the index and its surroundings, and for each thing the one command that mends it.

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from capdisc import asking, figures, files, judged, options, output
+from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc.judged import Judged
 from capdisc_indexer import engines
@@ -21,15 +20,15 @@ CHARTS = (".svg", ".png")
 
 
 def eval_(
-    queries: Annotated[str, typer.Argument(metavar="QUERIES", help="JSON lines, or id, tab, text; - reads stdin.")],
-    qrels: Annotated[str, typer.Argument(metavar="QRELS", help="TREC, TSV or JSON lines; - reads stdin.")],
+    queries: Annotated[str, argument(metavar="QUERIES", help="JSON lines, or id, tab, text; - reads stdin.")],
+    qrels: Annotated[str, argument(metavar="QRELS", help="TREC, TSV or JSON lines; - reads stdin.")],
     mode: options.Mode = None,
-    compare: Annotated[str, typer.Option("--compare", metavar="MODE,…", help="Several modes, a row each.")] = "",
-    limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=1000, help="How many hits to look at.")] = 100,
-    run: Annotated[Path | None, typer.Option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.")] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.")] = None,
+    compare: Annotated[str, option("--compare", metavar="MODE,…", help="Several modes, a row each.")] = "",
+    limit: Annotated[int, option("-k", "--limit", min=1, max=1000, help="How many hits to look at.")] = 100,
+    run: Annotated[Path | None, option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.")] = None,
+    plot: Annotated[Path | None, option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.")] = None,
     encoder: options.EncoderName = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no notices, only errors and figures.")] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", help="Print no notices, only errors and figures.")] = False,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:

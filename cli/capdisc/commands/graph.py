@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from capdisc import asking, networks, options, output
+from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.relations import network
@@ -14,17 +13,15 @@ from capdisc_indexer.relations.values import Network
 
 
 def graph(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids or names; without: all.")] = None,
-    depth: Annotated[int, typer.Option("--depth", min=1, max=8, help="How many steps from the ids.")] = 1,
-    edge: Annotated[
-        list[str] | None, typer.Option("--edge", metavar="KIND", help="Only this kind (repeatable).")
-    ] = None,
+    ids: Annotated[list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")] = None,
+    depth: Annotated[int, option("--depth", min=1, max=8, help="How many steps from the ids.")] = 1,
+    edge: Annotated[list[str] | None, option("--edge", metavar="KIND", help="Only this kind (repeatable).")] = None,
     min_weight: Annotated[
-        float, typer.Option("--min-weight", min=0, max=1, callback=options.finite, help="Only edges at least so heavy.")
+        float, option("--min-weight", min=0, max=1, callback=options.finite, help="Only edges at least so heavy.")
     ] = 0.0,
-    limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")] = 100,
-    format: Annotated[str, typer.Option("--format", help="table, json, dot, mermaid or svg.")] = "table",
-    stats: Annotated[bool, typer.Option("--stats", help="Numbers about the edges instead of the edges.")] = False,
+    limit: Annotated[int, option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")] = 100,
+    format: Annotated[str, option("--format", help="table, json, dot, mermaid or svg.")] = "table",
+    stats: Annotated[bool, option("--stats", help="Numbers about the edges instead of the edges.")] = False,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:

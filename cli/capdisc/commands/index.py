@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from capdisc import asked_databases, asked_servers, options, output, runtime, streams
+from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc.roots import existing
 from capdisc_indexer.build import build
@@ -19,27 +18,25 @@ SHOWN_WARNINGS = 20
 
 
 def index(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="Folders or files to scan.")] = None,
+    paths: Annotated[list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to scan.")] = None,
     index_dir: options.IndexDir = None,
     rebuild: Annotated[
         bool | None,
-        typer.Option(
+        option(
             help="Build anew, trusting nothing of the last index; or never: one that is damaged or of another release "
             "is an error then. Without either: where it is needed."
         ),
     ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Read every file, whatever its time stamp says.")] = False,
+    verify: Annotated[bool, option("--verify", help="Read every file, whatever its time stamp says.")] = False,
     ask_servers: Annotated[
         bool,
-        typer.Option(
+        option(
             "--ask-servers", help="Start the MCP servers of the configuration and ask each for its tools (extra mcp)."
         ),
     ] = False,
     encoder: options.EncoderName = None,
     lock_timeout: options.LockTimeout = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no warnings, only errors and the summary.")
-    ] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", help="Print no warnings, only errors and the summary.")] = False,
     json: options.Json = False,
 ) -> int:
     """Scan folders of capabilities and bring the index up to date.

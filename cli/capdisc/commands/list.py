@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
-
 from capdisc import asking, options, output
+from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import state
 from capdisc_indexer.engines import token_count
@@ -25,15 +24,13 @@ def list_(
     kind: options.Kind = None,
     category: options.Category = None,
     tag: options.Tag = None,
-    risk: Annotated[list[str] | None, typer.Option("--risk", help="Only of this risk (repeatable).")] = None,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Only what asks before it acts.")] = False,
-    invocable: Annotated[bool, typer.Option("--invocable", help="Only what agents are told about.")] = False,
-    categories: Annotated[bool, typer.Option("--categories", help="The categories with their counts.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
-    cost: Annotated[
-        bool, typer.Option("--cost", help="Tokens of each in full, most first, and of all together.")
-    ] = False,
-    shadowed: Annotated[bool, typer.Option("--shadowed", help="Those whose id was taken, and by which file.")] = False,
+    risk: Annotated[list[str] | None, option("--risk", help="Only of this risk (repeatable).")] = None,
+    confirm: Annotated[bool, option("--confirm", help="Only what asks before it acts.")] = False,
+    invocable: Annotated[bool, option("--invocable", help="Only what agents are told about.")] = False,
+    categories: Annotated[bool, option("--categories", help="The categories with their counts.")] = False,
+    ids: Annotated[bool, option("--ids", help="Print ids only, one a line.")] = False,
+    cost: Annotated[bool, option("--cost", help="Tokens of each in full, most first, and of all together.")] = False,
+    shadowed: Annotated[bool, option("--shadowed", help="Those whose id was taken, and by which file.")] = False,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:

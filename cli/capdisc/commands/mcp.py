@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-import typer
-
 from capdisc import following, options, runtime, serving, streams
+from capdisc.declaring import option
 from capdisc.sharing import others
 from capdisc_indexer.errors import RefusedError, UsageError
 from capdisc_indexer.index import Index
@@ -19,12 +18,12 @@ from capdisc_indexer.types import Descriptor
 
 def mcp(
     tools: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Only these tools or groups of them, by comma.")
+        list[str] | None, option(metavar="NAMES", help="Only these tools or groups of them, by comma.")
     ] = None,
     allow_run: Annotated[
-        bool, typer.Option("--allow-run", help="execute_tool too: runs what was said yes to at a terminal.")
+        bool, option("--allow-run", help="execute_tool too: runs what was said yes to at a terminal.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --allow-run: runs anything, asking nobody.")] = False,
+    yes: Annotated[bool, option("--yes", help="With --allow-run: runs anything, asking nobody.")] = False,
     index_dir: options.IndexDir = None,
 ) -> int:
     """Serve the discovery tools over MCP on stdin and stdout, until stdin ends.

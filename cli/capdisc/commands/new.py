@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from capdisc import options, output, runtime
+from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.text import title_of
@@ -51,9 +50,9 @@ TEMPLATES = {"skill": ("SKILL.md", _SKILL), "tool": ("CAPABILITY.yaml", _TOOL)}
 
 
 def new(
-    kind: Annotated[str, typer.Argument(help="skill or tool.")],
-    name: Annotated[str, typer.Argument(help="Lower case letters, digits and hyphens.")],
-    folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="Where to put it.")] = DEFAULT_FOLDER,
+    kind: Annotated[str, argument(help="skill or tool.")],
+    name: Annotated[str, argument(help="Lower case letters, digits and hyphens.")],
+    folder: Annotated[Path, option("--in", metavar="DIR", help="Where to put it.")] = DEFAULT_FOLDER,
     json: options.Json = False,
 ) -> int:
     """Write the skeleton of a capability: SKILL.md for a skill, CAPABILITY.yaml for a tool.

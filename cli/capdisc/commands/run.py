@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from capdisc import answering, asking, options, runtime
+from capdisc.declaring import argument, option
 from capdisc_indexer.errors import RefusedError, UsageError
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import Descriptor
@@ -16,20 +15,20 @@ NOT_RUN = "capdisc doctor says what is wrong with a folder; from a shared index 
 
 
 def run(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="The capability's id or name.")],
-    arguments: Annotated[str, typer.Argument(metavar="[JSON]", help="Its arguments; - reads them from stdin.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the call, and do not make it.")] = False,
-    fill: Annotated[bool, typer.Option("--fill", help="Print the arguments with their defaults, and stop.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; refuse nothing that a yes would allow.")] = False,
+    identifier: Annotated[str, argument(metavar="ID", help="The capability's id or name.")],
+    arguments: Annotated[str, argument(metavar="[JSON]", help="Its arguments; - reads them from stdin.")] = "",
+    dry_run: Annotated[bool, option("--dry-run", help="Print the call, and do not make it.")] = False,
+    fill: Annotated[bool, option("--fill", help="Print the arguments with their defaults, and stop.")] = False,
+    yes: Annotated[bool, option("--yes", help="Do not ask; refuse nothing that a yes would allow.")] = False,
     timeout: Annotated[
         float | None,
-        typer.Option(metavar="TIME", parser=options.seconds, help="End it after so long [60s, or its manifest's]."),
+        option(metavar="TIME", parser=options.seconds, help="End it after so long [60s, or its manifest's]."),
     ] = None,
     max_output: Annotated[
-        int, typer.Option(metavar="KIB", min=1, max=1024 * 1024, help="End it once it printed more.")
+        int, option(metavar="KIB", min=1, max=1024 * 1024, help="End it once it printed more.")
     ] = 1024,
-    allow_private: Annotated[bool, typer.Option("--allow-private", help="HTTP: private hosts, any port.")] = False,
-    allow_http: Annotated[bool, typer.Option("--allow-http", help="HTTP: without encryption too.")] = False,
+    allow_private: Annotated[bool, option("--allow-private", help="HTTP: private hosts, any port.")] = False,
+    allow_http: Annotated[bool, option("--allow-http", help="HTTP: without encryption too.")] = False,
     index_dir: options.IndexDir = None,
     json: options.Json = False,
 ) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-
 from capdisc import asking, options, output, sessions
+from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Hit, Query, Ranking
 
@@ -20,7 +19,7 @@ WORTH_SHOWING = 0.05
 def search(
     words: options.Words = None,
     also: options.Also = None,
-    limit: Annotated[int | None, typer.Option("-k", "--limit", min=1, max=1000, help="How many hits.")] = None,
+    limit: Annotated[int | None, option("-k", "--limit", min=1, max=1000, help="How many hits.")] = None,
     kind: options.Kind = None,
     category: options.Category = None,
     tag: options.Tag = None,
@@ -29,10 +28,10 @@ def search(
     available: options.Available = False,
     mode: options.Mode = None,
     encoder: options.EncoderName = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every signal of every hit.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one a line.")] = False,
+    explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
+    ids: Annotated[bool, option("--ids", help="Print ids only, one a line.")] = False,
     expand: Annotated[
-        int, typer.Option("--expand", min=0, max=20, help="Add so many that the hits declare to be related.")
+        int, option("--expand", min=0, max=20, help="Add so many that the hits declare to be related.")
     ] = 0,
     session: options.SessionName = None,
     index_dir: options.IndexDir = None,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-import typer
-
 from capdisc import options, runtime
+from capdisc.declaring import argument, option
 from capdisc.sessions import changing, showing
 from capdisc.sessions.order import Order
 from capdisc_indexer.errors import UsageError
@@ -36,17 +35,17 @@ _WORDS = ("use", "observe", "add", "drop", "note")
 
 
 def session(
-    verb: Annotated[str, typer.Argument(metavar="VERB", help=f"{', '.join(VERBS)}.")],
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The session; list takes none.")] = None,
+    verb: Annotated[str, argument(metavar="VERB", help=f"{', '.join(VERBS)}.")],
+    name: Annotated[str | None, argument(metavar="[NAME]", help="The session; list takes none.")] = None,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID|TEXT]...", help="Capabilities, or the note; - reads stdin.")
+        list[str] | None, argument(metavar="[ID|TEXT]...", help="Capabilities, or the note; - reads stdin.")
     ] = None,
-    ok: Annotated[bool, typer.Option("--ok", help="With use: it worked.")] = False,
-    failed: Annotated[bool, typer.Option("--failed", help="With use: it did not.")] = False,
-    tools: Annotated[bool, typer.Option("--tools", help="With clear: its capabilities alone.")] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="With clear: its file too.")] = False,
+    ok: Annotated[bool, option("--ok", help="With use: it worked.")] = False,
+    failed: Annotated[bool, option("--failed", help="With use: it did not.")] = False,
+    tools: Annotated[bool, option("--tools", help="With clear: its capabilities alone.")] = False,
+    delete: Annotated[bool, option("--delete", help="With clear: its file too.")] = False,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="With prompt: a hard limit; else the setting budget.")
+        int | None, option("--max-tokens", min=1, help="With prompt: a hard limit; else the setting budget.")
     ] = None,
     index_dir: options.IndexDir = None,
     json: options.Json = False,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from capdisc import asking, files, options, output, runtime
+from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.errors import UsageError
@@ -16,20 +15,18 @@ from capdisc_indexer.types import Descriptor
 
 
 def show(
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids or names; - reads them from stdin.")
-    ] = None,
-    embedding_text: Annotated[bool, typer.Option("--embedding-text", help="What is encoded, one text a line.")] = False,
-    links: Annotated[bool, typer.Option("--links", help="The links in its content, none of them read.")] = False,
+    ids: Annotated[list[str] | None, argument(metavar="ID...", help="Ids or names; - reads them from stdin.")] = None,
+    embedding_text: Annotated[bool, option("--embedding-text", help="What is encoded, one text a line.")] = False,
+    links: Annotated[bool, option("--links", help="The links in its content, none of them read.")] = False,
     link: Annotated[
         str | None,
-        typer.Option("--link", metavar="TARGET", help="What one link leads to: a file of its folder, a URL."),
+        option("--link", metavar="TARGET", help="What one link leads to: a file of its folder, a URL."),
     ] = None,
-    network: Annotated[bool, typer.Option("--network", help="Let --link fetch a URL, by https.")] = False,
-    allow_http: Annotated[bool, typer.Option("--allow-http", help="With --network: plain http too.")] = False,
-    allow_html: Annotated[bool, typer.Option("--allow-html", help="With --network: pages in HTML too.")] = False,
+    network: Annotated[bool, option("--network", help="Let --link fetch a URL, by https.")] = False,
+    allow_http: Annotated[bool, option("--allow-http", help="With --network: plain http too.")] = False,
+    allow_html: Annotated[bool, option("--allow-html", help="With --network: pages in HTML too.")] = False,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most.")
+        int | None, option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most.")
     ] = None,
     index_dir: options.IndexDir = None,
     json: options.Json = False,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from capdisc import asking, options, output
+from capdisc.declaring import option
 from capdisc.desks import desk
 from capdisc.exit_codes import ExitCode
 from capdisc.offers import Offer, offer, printed
@@ -17,14 +16,14 @@ from capdisc_indexer.tools.definitions import FORMS
 def tools(
     words: options.Words = None,
     also: options.Also = None,
-    format: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMS)}.")] = "json",
-    names: Annotated[bool, typer.Option("--names", help="Print names only, one a line.")] = False,
-    mapping: Annotated[bool, typer.Option("--map", help="Print what each changed name stands for.")] = False,
-    all: Annotated[bool, typer.Option("--all", help="Every discovery tool, those without data here too.")] = False,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="This one (repeatable).")] = None,
-    limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=200, help="How many capabilities.")] = 5,
+    format: Annotated[str, option("--format", help=f"{', '.join(FORMS)}.")] = "json",
+    names: Annotated[bool, option("--names", help="Print names only, one a line.")] = False,
+    mapping: Annotated[bool, option("--map", help="Print what each changed name stands for.")] = False,
+    all: Annotated[bool, option("--all", help="Every discovery tool, those without data here too.")] = False,
+    only: Annotated[list[str] | None, option("--only", metavar="NAME", help="This one (repeatable).")] = None,
+    limit: Annotated[int, option("-k", "--limit", min=1, max=200, help="How many capabilities.")] = 5,
     min_relevance: Annotated[
-        float, typer.Option(min=0, max=1, callback=options.finite, help="Leave out what is less relevant.")
+        float, option(min=0, max=1, callback=options.finite, help="Leave out what is less relevant.")
     ] = 0.0,
     kind: options.Kind = None,
     category: options.Category = None,
@@ -33,12 +32,12 @@ def tools(
     max_risk: options.MaxRisk = "",
     available: options.Available = False,
     progressive: Annotated[
-        bool | None, typer.Option("--progressive/--static", help="The few that find the others, or everything.")
+        bool | None, option("--progressive/--static", help="The few that find the others, or everything.")
     ] = None,
-    auto: Annotated[bool, typer.Option("--auto", help="Everything where it is small beside the context.")] = False,
-    context_size: Annotated[int, typer.Option(min=1, help="With --auto: tokens of the model's context.")] = 200_000,
+    auto: Annotated[bool, option("--auto", help="Everything where it is small beside the context.")] = False,
+    context_size: Annotated[int, option(min=1, help="With --auto: tokens of the model's context.")] = 200_000,
     threshold_pct: Annotated[
-        float, typer.Option(min=0, max=100, callback=options.finite, help="With --auto: how much is small.")
+        float, option(min=0, max=100, callback=options.finite, help="With --auto: how much is small.")
     ] = 10.0,
     session: options.SessionName = None,
     mode: options.Mode = None,

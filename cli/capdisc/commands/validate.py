@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from capdisc import options, output
+from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc.findings import FORMATS, telling
 from capdisc.findings.asked import asked, checked, refuse
@@ -18,28 +17,28 @@ from capdisc_indexer.errors import InputError
 
 def validate(
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin.")
+        list[Path] | None, argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin.")
     ] = None,
-    profile: Annotated[str | None, typer.Option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")] = None,
-    format: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")] = "full",
-    target: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write the result there.")] = None,
+    profile: Annotated[str | None, option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")] = None,
+    format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "full",
+    target: Annotated[Path | None, option("--output", metavar="FILE", help="Write the result there.")] = None,
     select: Annotated[
-        list[str] | None, typer.Option(metavar="CODES", help="Only these rules; name- means all that begin so.")
+        list[str] | None, option(metavar="CODES", help="Only these rules; name- means all that begin so.")
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(metavar="CODES", help="All but these rules.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Show what can be put right without asking, as a diff.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="With --fix: write it.")] = False,
-    statistics: Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")] = False,
+    ignore: Annotated[list[str] | None, option(metavar="CODES", help="All but these rules.")] = None,
+    strict: Annotated[bool, option("--strict", help="Warnings fail too.")] = False,
+    fix: Annotated[bool, option("--fix", help="Show what can be put right without asking, as a diff.")] = False,
+    write: Annotated[bool, option("--write", help="With --fix: write it.")] = False,
+    statistics: Annotated[bool, option("--statistics", help="Count the findings of each rule.")] = False,
     stdin_filename: Annotated[
-        str, typer.Option(metavar="NAME", help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml].")
+        str, option(metavar="NAME", help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml].")
     ] = "",
-    rule: Annotated[str | None, typer.Option(metavar="CODE", help="Explain a rule.")] = None,
-    rules: Annotated[bool, typer.Option("--rules", help="List all rules.")] = False,
+    rule: Annotated[str | None, option(metavar="CODE", help="Explain a rule.")] = None,
+    rules: Annotated[bool, option("--rules", help="List all rules.")] = False,
     schema: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Print a JSON Schema for editors: capability or skill.")
+        str | None, option(metavar="KIND", help="Print a JSON Schema for editors: capability or skill.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and errors, no notices.")] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", help="Print the result and errors, no notices.")] = False,
     json: options.Json = False,
 ) -> int:
     """Check capability files; no index, model or network is needed.

@@ -8,9 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from capdisc import options, output, runtime, shell, streams
+from capdisc.declaring import argument, option
 from capdisc.roots import awaited
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.types import BuildOptions, BuildReport
@@ -22,11 +21,11 @@ LEAST_INTERVAL_S = 0.1
 
 
 def watch(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="Folders or files to watch.")] = None,
+    paths: Annotated[list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to watch.")] = None,
     index_dir: options.IndexDir = None,
     interval: Annotated[
         float | None,
-        typer.Option(
+        option(
             metavar="TIME",
             parser=options.seconds,
             help="Look at everything this often, events or not [1m; 2s without the kernel's events].",
@@ -34,12 +33,12 @@ def watch(
     ] = None,
     debounce: Annotated[
         float | None,
-        typer.Option(metavar="TIME", parser=options.seconds, help="Wait until files were quiet so long [500ms]."),
+        option(metavar="TIME", parser=options.seconds, help="Wait until files were quiet so long [500ms]."),
     ] = None,
-    poll: Annotated[bool, typer.Option("--poll", help="Look every interval, without the kernel's events.")] = False,
+    poll: Annotated[bool, option("--poll", help="Look every interval, without the kernel's events.")] = False,
     exec_: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--exec",
             metavar="CMD",
             help="Run CMD through the shell after each change, with CAPDISC_GENERATION and CAPDISC_INDEX_DIR set.",

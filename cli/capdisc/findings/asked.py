@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from capdisc import files, output, runtime
@@ -13,12 +12,13 @@ from capdisc_indexer.check.profiles import PROFILES
 from capdisc_indexer.check.selection import Choice, choice
 from capdisc_indexer.config import Config
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import DeclaredSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     """What is to be checked and how; `origins` names where the choice of rules comes from, for whoever misses one.
 

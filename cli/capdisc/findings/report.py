@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import Finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Report:
     """`line` gives the line of the file that a finding is about, "" where there is none to show."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from capdisc_indexer.check.guarded import is_guarded
 from capdisc_indexer.check.profiles import ONLY, PROFILES
 from capdisc_indexer.check.selection import unknown
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import asdict
 
 SCHEMAS = ("capability", "skill")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from capdisc import sessions
@@ -10,6 +9,7 @@ from capdisc.rendering import shaping
 from capdisc.rendering.desk import Desk
 from capdisc.rendering.material import guidance, learnt, missing, overview_lines
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.text import plain
 from capdisc_indexer.tiers import Material, assemble
 from capdisc_indexer.types import Budgets, Context, Piece, Printing

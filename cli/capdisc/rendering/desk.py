@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from capdisc import asking, files, output
 from capdisc.rendering import disclosing, limits, shaping
@@ -14,13 +13,14 @@ from capdisc.rendering.memory import Brought, brought
 from capdisc.rendering.pinning import pinned
 from capdisc.rendering.typed import Typed
 from capdisc_indexer.errors import IndexStateError, UsageError
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.tokenizers import tokenizer
 from capdisc_indexer.tokens import TokenCounter, Tokenizer, counter_of
 from capdisc_indexer.types import Query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Desk:
     """All of it. `texts` are what is asked."""
 

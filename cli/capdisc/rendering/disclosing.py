@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from capdisc import asking
 from capdisc.rendering.finding import is_filtered, offered
 from capdisc.rendering.shaping import one_of
 from capdisc.rendering.typed import Prompting
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.tokenizers import size_in
 from capdisc_indexer.tokens import Tokenizer
 from capdisc_indexer.types import Query
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from capdisc_indexer.render.models import Style
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Disclosure:
     """What is told. `static_tokens` is what all of it would cost, `allowed` what it may cost before a part of it is
     told instead (None: that was not asked)."""

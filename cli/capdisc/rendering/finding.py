@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 from capdisc import asking
 from capdisc.rendering.typed import Request
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.types import Descriptor, Hit, Query, Ranking
 
 # A capability with the token counts that the build stored.
 Stored = tuple[Descriptor, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Found:
     """The answer to a query, and whether every capability stands in for it."""
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from capdisc.rendering.typed import Limits
 from capdisc_indexer.config import Config
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import UNLIMITED, Budgets
 
 _BUDGETS = {"0": "tier0_budget", "1": "tier1_budget", "2": "tier2_budget", "memory": "memory_budget"}
 _TOPS = {"1": "tier1_top_k", "2": "tier2_top_k"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Room:
     """How much may be printed; `is_set` says that somebody chose the total."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from capdisc import asking, output
 from capdisc.rendering.finding import Stored
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.tiers.material import Memory
 from capdisc_indexer.types import Query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Brought:
     """The session's lines, shortened as needed, and the capabilities that it always shows in full."""
 

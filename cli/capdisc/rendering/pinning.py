@@ -5,10 +5,9 @@ A manifest cannot ask for that: whoever may write into an indexed folder would s
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from capdisc import asking, output
 from capdisc.rendering.finding import Stored
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.types import Query
 
 

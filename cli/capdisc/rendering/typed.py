@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from capdisc import asking
+from capdisc_indexer.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Request:
     """What is looked for, and what of it counts."""
 
@@ -21,7 +21,7 @@ class Request:
     encoder: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits:
     """How much may be printed."""
 
@@ -32,7 +32,7 @@ class Limits:
     tokenizer: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Shape:
     """Which parts are printed, and in which form."""
 
@@ -46,7 +46,7 @@ class Shape:
     diagnostics: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Prompting:
     """What stands around the parts, and for which model."""
 
@@ -65,7 +65,7 @@ class Prompting:
         return bool(self.style or self.model)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Typed:
     """All of it."""
 

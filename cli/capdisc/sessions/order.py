@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc import files, runtime
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Order:
     """The session that is meant and what is to be done with it. `result` is "ok", "failed" or ""."""
 

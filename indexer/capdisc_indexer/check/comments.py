@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from capdisc_indexer.check.guarded import is_guarded
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.frontmatter import split
 from capdisc_indexer.types import Finding, Severity
 
@@ -18,7 +18,7 @@ _MARKDOWN = re.compile(rf"<!--{_CODES}-->")
 _MAX_CODES = 20  # of one comment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comment:
     """The codes that one comment names, the lines that it stands for, and its own place."""
 

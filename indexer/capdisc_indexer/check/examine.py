@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from capdisc_indexer.check.hidden import hidden
 from capdisc_indexer.check.markup import markup
@@ -14,6 +13,7 @@ from capdisc_indexer.check.samples import without_keys
 from capdisc_indexer.check.schema_rules import schema_rules
 from capdisc_indexer.check.texts import texts
 from capdisc_indexer.check.wording import wording
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.parts import Part

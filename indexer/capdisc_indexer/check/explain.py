@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from capdisc_indexer.check.fixes import FIXES
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rule:
     """One rule: what it says in a sentence, why it is there, and what to do. `severity` is that of the worst finding
     that it makes under the profile `spec`; `refs` names where the rule comes from."""

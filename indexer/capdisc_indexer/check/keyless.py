@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cache
 
 from capdisc_indexer.check.secret_keys import beginnings, may_quote_a_key, without_keys
 from capdisc_indexer.check.sourcetext import SourceText
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.types import Finding
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources import manifest_for
 from capdisc_indexer.sources.files import FoundFile, printable
 from capdisc_indexer.sources.scan import SKIPPED
@@ -24,7 +24,7 @@ OPAQUE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     """The files of one capability's folder, other capabilities below it left out; at most MANY_FILES + 1 of them."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.parts import Part
 from capdisc_indexer.types import Descriptor, Finding, Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Member:
     """One capability with its file; `root_order` says whose comes first."""
 

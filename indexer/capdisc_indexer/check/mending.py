@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from capdisc_indexer.check.fixes import FIXES, Fix, Places
@@ -14,6 +13,7 @@ from capdisc_indexer.check.order import ordered
 from capdisc_indexer.check.pipeline import loaded_from
 from capdisc_indexer.check.selection import Choice, chosen
 from capdisc_indexer.check.sourcetext import SourceText, readable
+from capdisc_indexer.frozen import asdict, frozen, replace
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.types import Descriptor, Finding, Severity
 
@@ -22,7 +22,7 @@ MAX_ROUNDS = 20
 _MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Mended:
     """A file before and after, and the rules whose findings were put right; none where nothing was."""
 
@@ -32,7 +32,7 @@ class Mended:
     codes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _State:
     """A text, the findings about it that are wanted, and what it must not lose by being put right."""
 

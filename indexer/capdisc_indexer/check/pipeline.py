@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from capdisc_indexer.check.comments import refused
@@ -16,6 +15,7 @@ from capdisc_indexer.check.selection import EVERYTHING, Choice, Chosen, chosen
 from capdisc_indexer.check.sourcetext import SourceText, readable
 from capdisc_indexer.check.together import together
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.given import given
@@ -24,7 +24,7 @@ from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.types import DeclaredSource, Finding, Loaded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Checked:
     """The files that were looked at, what was found in each (by line and column), and what was named but cannot be
     looked at."""

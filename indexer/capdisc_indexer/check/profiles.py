@@ -8,9 +8,9 @@ name keep the severity that reading gave them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.types import Finding, Severity
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO

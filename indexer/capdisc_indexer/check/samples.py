@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from capdisc_indexer.check.secret_keys import keys
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.types import Descriptor
 
 

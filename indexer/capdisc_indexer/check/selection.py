@@ -6,16 +6,16 @@ A scanned file may come from anybody, so no comment in it can switch off a rule 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from capdisc_indexer.check.comments import comments, silences
 from capdisc_indexer.check.guarded import is_guarded
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import Finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Choice:
     """Codes, or beginnings of codes that end with a hyphen. Nothing selected means every rule; `ignore` wins."""
 
@@ -30,7 +30,7 @@ class Choice:
 EVERYTHING = Choice()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Chosen:
     """What is left, and which findings are not shown: by the choice, and by comments."""
 

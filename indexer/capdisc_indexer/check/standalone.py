@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from capdisc_indexer.check.order import ordered
 from capdisc_indexer.check.pipeline import Checked, loaded_from
 from capdisc_indexer.check.selection import EVERYTHING, Choice, chosen
 from capdisc_indexer.check.sourcetext import SourceText, readable
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import SOURCES, Source, source_for
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.types import Finding, Severity

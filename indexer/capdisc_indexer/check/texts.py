@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.nodes import Json, ListNode, MapNode, Node, TextNode
 from capdisc_indexer.sources.parts import Part
 from capdisc_indexer.types import Finding, Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Text:
     """One text: a field's value, or a body. `field` is the top-level key it belongs to, "" for a body.
 

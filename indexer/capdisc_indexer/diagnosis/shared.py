@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from capdisc_indexer.diagnosis import folder, published, surroundings
 from capdisc_indexer.diagnosis.commands import quoted
 from capdisc_indexer.diagnosis.values import Check, State
 from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.index import Index
 from capdisc_indexer.remote import layout, table
 from capdisc_indexer.remote.bucket import Bucket

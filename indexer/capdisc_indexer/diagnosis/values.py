@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from capdisc_indexer.frozen import frozen
 
 
 class State(StrEnum):
@@ -16,7 +17,7 @@ class State(StrEnum):
     UNUSABLE = "unusable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Check:
     """One thing that was looked at: how it is, and the one command that mends it (or, where none can, advice)."""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from capdisc_indexer.discover import discover
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.evaluation.forms import EvalQuery
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import Query
 
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Answers:
     """What came back in one mode: hits with their scores by query id, milliseconds a query, and what was degraded."""
 

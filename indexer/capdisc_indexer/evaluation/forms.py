@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.decoding import decode
 from capdisc_indexer.types import Finding
 
@@ -16,7 +16,7 @@ _QUERY = 'write {"qid": ..., "text": ...} or an id, a tab and the text on each l
 _GRADE = 'write qid, id and grade with tabs between, "qid 0 id grade", or {"qid": ..., "id": ..., "grade": ...}'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvalQuery:
     """A request to measure by; `lang` is "" where the file does not say."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gold:
     """Grades by query and by the index's ids, and the judged names that are no capability of it, each once.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from capdisc_indexer.evaluation.asking import Answers
 from capdisc_indexer.evaluation.bootstrap import half_widths
 from capdisc_indexer.evaluation.forms import EvalQuery
 from capdisc_indexer.evaluation.metrics import METRICS, means, measures, percentile
+from capdisc_indexer.frozen import frozen
 
 PERCENTILES = (50, 95, 99)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Group:
     """The means over `n` queries by metric, and half the width of their 95 % intervals; all in percent."""
 
@@ -23,7 +23,7 @@ class Group:
     half_widths: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Summary:
     """The figures of one mode: `groups` begins with all queries; `latency` is in milliseconds, by percentile."""
 

@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from capdisc_indexer.facts.values import (
 )
 from capdisc_indexer.facts.values import Value as FactValue
 from capdisc_indexer.facts.wording import key
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.store import state_file
 from capdisc_indexer.text import one_line, plain, visible
 

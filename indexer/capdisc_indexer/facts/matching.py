@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from capdisc_indexer.facts.sentences import Sentence
 from capdisc_indexer.facts.values import Fact
 from capdisc_indexer.facts.wording import Terms, owned, weighted
+from capdisc_indexer.frozen import frozen
 
 # What stands in a heading or a name above a sentence is meant with it, and a little less surely.
 ABOVE = 0.9
@@ -18,7 +18,7 @@ ANOTHER_THING = 0.5
 Weight = Callable[[str], float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     """The terms of a question, and those of what it asks for of something else: an answer has one of them."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.markdown.prose import prose
 from capdisc_indexer.text import one_line, plain
 
@@ -21,7 +21,7 @@ _ROW = re.compile(r"[ \t]*\|")
 _RULE = re.compile(r"[ \t|:-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Sentence:
     """One sentence, item or row on one line; `under` is the last heading before it, of a row the table's own too."""
 

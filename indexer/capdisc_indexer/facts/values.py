@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from capdisc_indexer.frozen import field, frozen
 
 Value: TypeAlias = str | int | float | bool
 
@@ -12,7 +13,7 @@ MAX_FACTS, MAX_QUESTIONS = 2_000, 500
 MAX_NAME, MAX_VALUE, MAX_QUESTION = 200, 4_000, 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Fact:
     """A value that somebody said or that a text holds; `reasoning` is why it is believed."""
 
@@ -22,7 +23,7 @@ class Fact:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Question:
     """A question that found no answer, `count` times, first and last."""
 
@@ -32,7 +33,7 @@ class Question:
     last: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Book:
     """All that is stored, by the key that spellings of one name or question share."""
 
@@ -40,7 +41,7 @@ class Book:
     questions: Mapping[str, Question] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Source:
     """Where something was read. `type` is "fact" or the kind of the capability, `excerpt` as it stands there,
     `confidence` 0..1 that it answers the question."""
@@ -51,7 +52,7 @@ class Source:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Answer:
     """The answer to a question; None where nothing that was read (`checked`) says enough."""
 
@@ -64,7 +65,7 @@ class Answer:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Extracted:
     """A fact that a line of a text states, by one of the rules; `rule` is "" for a line that none fits, `why` says what
     stood against it."""

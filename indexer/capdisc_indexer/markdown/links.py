@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.markdown.prose import prose, without_indented
 
 # Of the words that carry a link; in nested brackets they repeat one another.
@@ -20,7 +20,7 @@ _BARE = re.compile(r"[^\s<>\"'`\])]+")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MarkdownLink:
     """One link as it is written: the words that carry it, its target, and where it begins, line and column from 1."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Thread
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.network.addresses import is_public
 from capdisc_indexer.network.url import Target, refused
 from capdisc_indexer.network.wire import LATER, Deadline
@@ -34,7 +34,7 @@ def secured(connection: socket.socket, host: str) -> socket.socket:
     return ssl.create_default_context().wrap_socket(connection, server_hostname=host, suppress_ragged_eofs=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Network:
     """All that reaches the outside; tests put their own in its place."""
 

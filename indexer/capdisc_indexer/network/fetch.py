@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 
 from capdisc_indexer.errors import LinkRefusedError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.network.connection import Network, opened
 from capdisc_indexer.network.document import content_type, text_of
 from capdisc_indexer.network.url import Target, parse, refused
@@ -20,7 +20,7 @@ _REQUEST = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FetchOptions:
     """What is allowed beyond https and text, and the limits: bytes as sent and as unpacked, seconds in all, and how
     often a server may point elsewhere."""
@@ -32,7 +32,7 @@ class FetchOptions:
     max_hops: int = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Fetched:
     """A document: its text with `\\n` as its only line end, its type, and the URL that it came from after all
     redirects."""

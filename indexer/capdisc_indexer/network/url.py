@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from capdisc_indexer.errors import LinkRefusedError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.network.addresses import is_public
 from capdisc_indexer.text import UNSAFE, one_line
 
@@ -24,7 +24,7 @@ _RESERVED = ("localhost", "local", "internal")
 _KEPT = "%/?:@!$&'()*+,;=~[]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Target:
     """Where a request goes. `host` is a lower-case name, or an address without brackets; `path` is ASCII, begins with
     a slash and carries the query; a fragment is dropped."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.index import Index
 from capdisc_indexer.relations.declared import declared
 from capdisc_indexer.relations.derived import neighbours, tagged

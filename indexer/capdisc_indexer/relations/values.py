@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from capdisc_indexer.frozen import field, frozen
 
 # These mean the same read from either end; every other kind leads from its source to its target.
 UNDIRECTED = frozenset({"COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Relation:
     """One edge between two ids of the index; `weight` is 0..1, `why` what it was derived from. The ends of an
     undirected one are in order."""
@@ -26,7 +27,7 @@ class Relation:
         return self.kind not in UNDIRECTED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Unresolved:
     """An edge that leads to nothing in the index; `target` is as written."""
 
@@ -36,7 +37,7 @@ class Unresolved:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Network:
     """The edges between capabilities, all kinds of a pair, strongest first. `depths` are the ids of the picture and how
     far each is from where one began; `left_out` counts what a limit kept away; `ignored` are tags and categories that

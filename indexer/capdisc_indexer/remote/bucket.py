@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.errors import BusyError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.remote.answers import ConditionError, NotModifiedError, said
 from capdisc_indexer.remote.values import Shared, StoreError
 
@@ -21,7 +21,7 @@ _QUICK = (4, 2, 4, 1)
 _PATIENT = (120, 5, 60, 4)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Head:
     """What the pointer says, and the tag of that version of it."""
 

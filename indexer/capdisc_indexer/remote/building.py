@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from capdisc_indexer.errors import CapdiscError, IndexStateError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.remote import layout, publishing, table
 from capdisc_indexer.remote.bucket import Bucket, Head
 from capdisc_indexer.remote.fetching import fetch

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines, state
 from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import DamagedIndexError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.remote import layout
 from capdisc_indexer.remote.answers import said
 from capdisc_indexer.remote.values import Shared
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rows:
     """Row i is part `parts[i]` of capability `ids[i]`, whose text has the hash `hashes[i]`."""
 

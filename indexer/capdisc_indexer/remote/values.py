@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from capdisc_indexer.errors import IndexStateError, UsageError
+from capdisc_indexer.frozen import field, frozen
 
 _SCHEME = re.compile(r"([a-z][a-z0-9]+):/+")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")
@@ -23,12 +23,15 @@ class MissingError(StoreError):
     """The object store has no such object."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Access:
     """How the store is reached: options as object_store and LanceDB name them, secrets among them, never printed."""
 
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
     allow_http: bool = False
+
+    def __repr__(self) -> str:
+        return f"Access(endpoint={self.endpoint!r})"
 
     @property
     def endpoint(self) -> str:
@@ -36,7 +39,7 @@ class Access:
         return self.options.get("aws_endpoint_url", "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Shared:
     """One shared index. `top` is the folder here for its copy; for `fresh_for_s` seconds after a look at the store the
     copy answers without another."""

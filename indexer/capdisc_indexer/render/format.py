@@ -7,8 +7,8 @@ counted once, at index time, and the count of the printed text is the sum of its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import Context, Descriptor
 
 # The two levels beside the tiers: what a session remembers, and what the caller adds.
@@ -21,7 +21,7 @@ CLIPPED = "[cut to fit the budget: capdisc show {id}]\n"
 SHORTENED = "[cut to fit the budget]\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Format:
     """The pieces of one format. `levels` are the tiers it prints, `headings` and `endings` are by level; `additive`
     says that its printed text is exactly its pieces, so that no final count is needed.

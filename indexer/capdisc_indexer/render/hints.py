@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render.format import Format
 
 # What an agent can do next, by the means that it has.

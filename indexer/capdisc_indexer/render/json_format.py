@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render import text
 from capdisc_indexer.render.format import ADDED, MEMORY, Format
 from capdisc_indexer.render.layout import split, whole

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render import text
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.render.layout import split

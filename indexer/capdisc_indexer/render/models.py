@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from capdisc_indexer.frozen import frozen
 
 STYLES = ("auto", "tools", "full")
 _OTHER = {"tools": "full", "full": "tools"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Style:
     """The style of a prompt, "tools" or "full", for a model ("" when none was named), and why."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.render.layout import PARTS, USUAL
 from capdisc_indexer.types import Piece
 
@@ -16,7 +16,7 @@ STABLE, VARIABLE = ("tools", "model"), ("query", "date")
 _FOLDER = Path(__file__).with_name("prompts")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Prompt:
     """A template with the name that messages call it by."""
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.frozen import frozen
 
 # Less than what is left after a signal before the process ends itself.
 _SETTLE_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Counter:
     """What is served. `tools` are definitions as `tools/list` has them; `answer` is given a name, arguments and a
     question whether the caller is still there, and gives text; `version` is another one once the index has changed.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.network.connection import Network
 from capdisc_indexer.running import process, sending
 from capdisc_indexer.running.surroundings import environment, redacted, secrets

@@ -6,10 +6,10 @@ import time
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.network.connection import Network, opened
 from capdisc_indexer.network.document import data_of
 from capdisc_indexer.network.url import UNTRUSTED, Target, parse

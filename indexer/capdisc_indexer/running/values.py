@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from capdisc_indexer.frozen import field, frozen
 
 MAX_OUTPUT_BYTES = 1024 * 1024
 DEFAULT_SECONDS = 60.0
@@ -13,7 +14,7 @@ DEFAULT_SECONDS = 60.0
 MAX_MANIFEST_SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Place:
     """Where a capability is run: the caller's environment and folder, and the folders that were indexed."""
 
@@ -24,7 +25,7 @@ class Place:
     allow_private: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits:
     """When a call is ended. `stopped` is asked all along, for callers that may lose interest."""
 
@@ -33,7 +34,7 @@ class Limits:
     stopped: Callable[[], bool] = lambda: False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CommandCall:
     """A program with its arguments, one word each, no shell. `environment` names what it gets beside PATH, HOME and
     LANG."""
@@ -44,7 +45,7 @@ class CommandCall:
     environment: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolCall:
     """A tool of an MCP server that is started for this one call and speaks over its standard streams."""
 
@@ -56,7 +57,7 @@ class ToolCall:
     environment: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Credential:
     """A secret by name, and where it stands in the request: `place` is header or query."""
 
@@ -66,7 +67,7 @@ class Credential:
     prefix: str = "Bearer "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HttpCall:
     """One request. Its URL holds no secret; credentials are put in when it is sent."""
 
@@ -87,7 +88,7 @@ class HttpCall:
 Call: TypeAlias = CommandCall | ToolCall | HttpCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Outcome:
     """What a call gave: `status` is ok, failed, timeout, too-large or stopped; with the last three it was ended by
     us, and what there is of its output is `truncated`. `exit_code` is a program's own, or 128 and its signal's number.

@@ -8,9 +8,9 @@ are tried in order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.session.values import MAX_TEXT, Entity
 from capdisc_indexer.text import one_line, visible
 
@@ -19,7 +19,7 @@ MAX_ITEMS = 5
 _MAX_PATH = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rule:
     """Where the things of a result stand. `type` is what they are where no `type_field` says it."""
 
@@ -31,7 +31,7 @@ class Rule:
     is_array: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Extraction:
     """What a result named. `total` are the items that stood at the path; `why` says why there is nothing, or less."""
 

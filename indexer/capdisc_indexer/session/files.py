@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.session import form, steps
 from capdisc_indexer.session.values import Session
 from capdisc_indexer.store import state_file

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer import strict_json
+from capdisc_indexer.frozen import fields
 from capdisc_indexer.session.modes import MODES
 from capdisc_indexer.session.values import (
     MAX_ENTITIES,
@@ -33,7 +34,7 @@ def to_bytes(session: Session) -> bytes:
 
 def to_document(session: Session) -> dict[str, Any]:
     """The session as JSON values."""
-    values = {key: _plain(getattr(session, key)) for key in Session.__slots__}
+    values = {key: _plain(getattr(session, key)) for key in fields(Session)}
     return {"schema_version": SCHEMA_VERSION, "session": values.pop("name"), **values}
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.session.modes import mode_after
 from capdisc_indexer.session.values import (
     MAX_ENTITIES,

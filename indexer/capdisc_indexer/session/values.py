@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from capdisc_indexer.frozen import field, frozen
 
 # The oldest go first. A prompt shows a tenth of this; the file stays one that a person can read.
 MAX_IDS = 1_000
@@ -14,7 +15,7 @@ MAX_TEXT = 300
 MAX_NOTE = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Found:
     """A capability that was found `count` times, last in `turn`."""
 
@@ -22,7 +23,7 @@ class Found:
     turn: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Used:
     """A capability that was used `count` times; `last` is "ok", "failed", or "" where nobody said."""
 
@@ -33,7 +34,7 @@ class Used:
     turn: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Entity:
     """A thing that a result named: an event, a page, a table. `source` is the capability whose result it was."""
 
@@ -44,7 +45,7 @@ class Entity:
     turn: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Note:
     """A line that the agent wanted to keep."""
 
@@ -52,7 +53,7 @@ class Note:
     turn: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Session:
     """One session. `turn` counts what was asked; `active` are the capabilities that every prompt shows in full;
     `observed` and `barren` count results that were looked at and those of them that gave no entity; `mode` is the way

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources.casing import misnamed
 from capdisc_indexer.sources.companions import Companions, read_companions
 from capdisc_indexer.sources.decoding import decode, mark_finding

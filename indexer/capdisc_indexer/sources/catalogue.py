@@ -6,8 +6,8 @@ A line has the keys of a CAPABILITY.yaml. It may also give any id, a flat list o
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.casing import misnamed
 from capdisc_indexer.sources.catalogue_fields import FIELDS, identity, shaped
 from capdisc_indexer.sources.companions import Companions
@@ -58,7 +58,7 @@ def _part(one: _Made, path: str, kept: Collection[int]) -> Part:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Made:
     """What one line gave: a capability, or none and the reasons."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.content import MAX_FILE_BYTES, body_of
 from capdisc_indexer.sources.decoding import decode
 from capdisc_indexer.sources.files import FileStat, FoundFile, read_bytes
@@ -15,7 +15,7 @@ from capdisc_indexer.types import Finding, Severity
 MAX_SCHEMA_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Companions:
     """`data` holds the bytes of each file that could be read, for the digest."""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import DECLARED, SOURCES, Source, declared_source, of_declaration
 from capdisc_indexer.sources.files import FileStat, FoundFile, printable
 from capdisc_indexer.sources.folder import found_file, stat_of

@@ -7,14 +7,14 @@ import hashlib
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.sources.opening import open_without_links
 from capdisc_indexer.types import Finding, Severity, SourceRef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FileStat:
     """What tells a changed file without reading it. `resolved` is `path` with every link followed."""
 
@@ -26,7 +26,7 @@ class FileStat:
     inode: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FoundFile(FileStat):
     """One file to load. `path` is absolute and keeps its links; `relative` is `path` below `root`, with slashes.
 

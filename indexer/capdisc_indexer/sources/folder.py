@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import SOURCES, Source, source_for
 from capdisc_indexer.sources.casing import twin_warning, twins
 from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable

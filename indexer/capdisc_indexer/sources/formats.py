@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.types import Loaded
 
 Load = Callable[[FoundFile, bytes], Loaded]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Source:
     """One format. `load` never raises on what a file holds; without `reads` it gets no bytes and opens the file itself,
     which may be large. A file is told by its whole name (`filenames`, as other readers look for them, the preferred

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import Finding, Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Split:
     """Block and body, each with the line of the file that it starts in. `block` is None where there is none."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.decoding import decode
 from capdisc_indexer.sources.json_reader import read_json
 from capdisc_indexer.sources.nodes import Json
@@ -19,7 +19,7 @@ MAX_LINE_BYTES = 1024 * 1024
 _RAW_CONTROLS = re.compile("[\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """The value of one line; `number` counts from 1, blank lines included."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from capdisc_indexer.frozen import frozen
 
 LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
@@ -37,7 +38,7 @@ def is_plain_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name)) and not name.startswith((".", "/")) and ".." not in name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NameProblem:
     """Why a name cannot be one; `is_harmful` where a careless program would do something with it."""
 

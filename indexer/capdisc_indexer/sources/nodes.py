@@ -6,13 +6,14 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from capdisc_indexer.frozen import frozen
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextNode:
     """A scalar as written; `is_plain` is False when it stood in quotes or as a block, so that it is text for sure."""
 
@@ -22,7 +23,7 @@ class TextNode:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListNode:
     """A sequence."""
 
@@ -31,7 +32,7 @@ class ListNode:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One key with its value; line and column are those of the key."""
 
@@ -41,7 +42,7 @@ class Entry:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapNode:
     """A mapping, in the order of the file."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.nodes import Json, MapNode
 from capdisc_indexer.types import Descriptor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LongText:
     """A text that may have many lines, the file that holds it, and its first line there; `in_place` says that the
     places of its other lines are not known."""
@@ -20,7 +20,7 @@ class LongText:
     in_place: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Part:
     """The fields with their places, and every long text that readers get; `descriptor` is None when it was refused.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.nodes import Node, TextNode
 from capdisc_indexer.sources.yaml_reader import BREAKS, read_yaml
 from capdisc_indexer.types import Finding, Severity
@@ -25,7 +25,7 @@ _FIELD = re.compile(r"(?P<indent> *)(?P<head>-(?= )|[A-Za-z_][\w.-]*:)(?P<gap>[ 
 _BLOCK_MARK = re.compile(r"(?P<mark>[|>])[+-]?[ \t]+(?P<text>[^#\s].*)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Slip:
     code: str
     message: str

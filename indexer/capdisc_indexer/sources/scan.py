@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources import manifest_for, source_for
 from capdisc_indexer.sources.casing import path_twins
 from capdisc_indexer.sources.declared import declared_files
@@ -25,7 +25,7 @@ from capdisc_indexer.types import DeclaredSource, Finding, Severity
 __all__ = ["MAX_DEPTH", "SKIPPED", "ScanResult", "scan"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ScanResult:
     """The files in a fixed order (root, then path), what could not be looked at, and the guidance beside them."""
 

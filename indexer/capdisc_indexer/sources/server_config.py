@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.made import noted, plain_part
 from capdisc_indexer.sources.nodes import Json
@@ -20,7 +20,7 @@ _BY_HAND = "save what it answers to tools/list as NAME.tools.json, in a folder t
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Server:
     """One server that is started as a program and spoken to over its standard streams; `env` maps the names that it
     gets to values as the file has them, which may be references such as ${TOKEN}."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.catalogue import most
 from capdisc_indexer.sources.catalogue_fields import FIELDS, shaped
 from capdisc_indexer.sources.companions import Companions
@@ -22,7 +22,7 @@ _PLAIN = 16  # characters; a key that opens something is longer
 _LONG_KEYS = frozenset({"content"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Made:
     """One capability of a list: its fields as a manifest has them, the line it stands on, and how its id begins.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from capdisc_indexer import needs
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.fields import AMBIGUOUS, Fields, split_outside
 from capdisc_indexer.sources.naming import is_secret_name
 from capdisc_indexer.sources.nodes import Entry, Json, MapNode, TextNode, as_written, typed
@@ -54,7 +54,7 @@ _REQUIRES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _RISKS = frozenset({"low", "medium", "high", "critical"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SkillFields:
     """What a skill says beyond name, description and body."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.nodes import Json
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
@@ -13,7 +13,7 @@ _DEPTH = 6  # envelope, page, tool with declarations: what is deeper is no list 
 _OF_FUNCTIONS = frozenset({"function", "input_schema"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One entry of a list. `is_function` says that a library's shape was around it, or is its own."""
 

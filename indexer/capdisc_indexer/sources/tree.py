@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources import source_for
 
 MAX_DEPTH = 32
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A folder or single file to scan, as it was named and with its links followed."""
 
@@ -31,7 +31,7 @@ class Root:
         return Folder(Root(self.order, path, os.path.realpath(path)), path, os.path.realpath(path))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folder:
     """A folder on the way down; `relative` is its place below the root, "" or ending with a slash. An `owned` one
     belongs to a skill or capability, so that what lies in it is no source of its own."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import yaml
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.nodes import Entry, ListNode, MapNode, Node, TextNode, is_null
 from capdisc_indexer.types import Finding, Severity
 
@@ -33,7 +33,7 @@ _HINTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """How much a text may hold; the usual is far beyond what anyone writes by hand."""
 
@@ -44,7 +44,7 @@ class Limits:
 _SMALL = Limits()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class YamlResult:
     """The documents that are not empty; none when there is a finding, which says why the text is refused."""
 

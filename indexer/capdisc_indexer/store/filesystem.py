@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from capdisc_indexer.frozen import frozen
 
 # Reached over a network or through another program: locks and renames may not mean there what they mean here.
 _SHARED = frozenset(
@@ -15,7 +16,7 @@ _SHARED = frozenset(
 _PLAIN = frozenset("exfat hfs hfsplus msdos ntfs ntfs3 umsdos vfat".split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Mount:
     """What holds a folder. `point` is empty where the system does not tell."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from capdisc_indexer.frozen import frozen
 
 _LONGEST = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Holder:
     """A process that wrote its name into the lock file, and has not taken it out again."""
 

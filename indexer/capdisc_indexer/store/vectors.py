@@ -6,13 +6,13 @@ import errno
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.store import publication
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ BATCH = 8_192
 _WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Batch:
     """Some rows: row i is part `parts[i]` (0: description, then phrases) of capability `ids[i]`."""
 

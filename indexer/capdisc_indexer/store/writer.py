@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.containment import contained
 from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.store.schema import ANALYSER, RISKS, analyser, schema
 from capdisc_indexer.text import lexical_text
 
 _HEAP_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Document:
     """What the text index is given for one capability."""
 

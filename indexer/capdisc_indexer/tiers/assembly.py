@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render.format import ADDED, MEMORY, Format
 from capdisc_indexer.render.layout import whole
 from capdisc_indexer.tiers.beside import added, memory

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render.content import detail_text, guidance_id, guidance_text
 from capdisc_indexer.render.format import SHORTENED
 from capdisc_indexer.tiers.fitting import WORTHWHILE, framed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.render.lines import missing_note
 from capdisc_indexer.tokens import TokenCounter
@@ -17,7 +17,7 @@ TOP_DETAILS = 2
 Memory: TypeAlias = Callable[[int, Callable[[str], int]], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Guidance:
     """How the capabilities of a category are used together."""
 
@@ -25,7 +25,7 @@ class Guidance:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Material:
     """What the tiers are made from: overview lines, long to short, and the capabilities, best first (`summaries` or
     `details` None: each of them).
@@ -57,7 +57,7 @@ class Material:
         return missing_note(self.missing.get(descriptor.id, ()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Job:
     """One context to be made."""
 

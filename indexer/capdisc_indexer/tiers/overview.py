@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.render.format import MORE_CATEGORIES
 from capdisc_indexer.tiers.material import Job
 from capdisc_indexer.types import Block, Context, Dropped, Query, Ranking, Tier

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from capdisc_indexer import facts
@@ -11,6 +10,7 @@ from capdisc_indexer.errors import InputError
 from capdisc_indexer.facts.extracting import MAX_CHARACTERS
 from capdisc_indexer.facts.values import MAX_NAME, MAX_VALUE, Extracted, Fact
 from capdisc_indexer.facts.wording import key
+from capdisc_indexer.frozen import asdict
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tools.inputs import inputs, limit, words
 from capdisc_indexer.tools.values import Desk, Tool, ToolAnswer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from capdisc_indexer.discover import discover
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tools.held import described
@@ -20,7 +20,7 @@ WIDE = 200
 WORTH_SHOWING = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Found:
     """A ranking with the heads of its hits."""
 

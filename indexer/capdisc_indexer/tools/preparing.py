@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc_indexer.arguments import MAX_BYTES, filled, problems, too_deep
 from capdisc_indexer.arguments.naming import compact, nearest
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tools.elsewhere import ELSEWHERE
 from capdisc_indexer.tools.values import Tool
@@ -37,7 +37,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Prepared:
     """A tool with arguments that fit it, and what was understood though it was spelt otherwise."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tools.finding import of_kinds
 from capdisc_indexer.tools.held import cell, described, held, members, number, records, text
@@ -18,7 +18,7 @@ from capdisc_indexer.types import Descriptor
 MAX_COLUMNS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Table:
     """One table. `rows` are samples in the order of `columns`; `is_complete` says that there are no others."""
 

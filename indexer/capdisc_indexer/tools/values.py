@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.expansion import Availability
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import Descriptor
 
@@ -17,7 +17,7 @@ ToolAnswer: TypeAlias = dict[str, Any]
 Execute: TypeAlias = Callable[[Descriptor, Mapping[str, Any]], ToolAnswer]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Desk:
     """The open index with all that a tool answers from. `encoder` is called when a tool first needs it and gives None
     where words alone decide; `state_dir` holds facts and sessions; `environ` is for what is available here. `execute`
@@ -37,7 +37,7 @@ class Desk:
 Answer: TypeAlias = Callable[[Desk, Mapping[str, Any]], ToolAnswer]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Tool:
     """One tool that an agent may call. `input_schema` is a JSON schema of an object; `answer` gives what is printed as
     JSON and raises UsageError for arguments that make no sense. `group` is the family that lists show it under.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.markdown.prose import prose
 from capdisc_indexer.text import one_line, plain
 from capdisc_indexer.tools.finding import of_kinds
@@ -19,7 +19,7 @@ from capdisc_indexer.types import Descriptor
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Section:
     """One part of a document: its title with those above it, its rank (1 is the highest) and its number from 1."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.reading import GRAIN_NS, TRANSIENT, UNFINISHED
 from capdisc_indexer.sources.files import FileStat
 from capdisc_indexer.sources.scan import ScanResult, scan
@@ -14,7 +14,7 @@ from capdisc_indexer.store import generation
 from capdisc_indexer.types import BuildReport, DeclaredSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Glance:
     """How the folders looked at one moment."""
 
@@ -22,7 +22,7 @@ class Glance:
     scan: ScanResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Settled:
     """What a build was made of, once all of it was old enough for stamps to be believed."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from capdisc_indexer.build import build
 from capdisc_indexer.errors import BusyError, CapdiscError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.reading import UNFINISHED
 from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding, Severity

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from capdisc_indexer.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen(kw_only=True)
 class Place:
     """The real folder to listen to for a root, and what tells it from another one at the same path. With `every`, all
     of its files count, whatever their names."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.types import BuildReport, Finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WatchOptions:
     """How patient watching is, in seconds.
 
@@ -25,7 +25,7 @@ class WatchOptions:
     optional: frozenset[Path] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Turn:
     """Something worth telling: what a build did, the errors of files that the last turn did not have, and notices.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from capdisc_indexer.check.pipeline import loaded_from
 from capdisc_indexer.check.rewriting import rewrite
 from capdisc_indexer.check.selection import Choice
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import source_for
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.scan import scan

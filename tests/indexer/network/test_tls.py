@@ -4,12 +4,12 @@ import shutil
 import ssl
 import subprocess
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 from hosts import answer, world
 
 from capdisc_indexer.errors import LinkRefusedError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.network.connection import secured
 from capdisc_indexer.network.fetch import FetchOptions, fetch
 

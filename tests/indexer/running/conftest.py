@@ -30,7 +30,7 @@ def described(tmp_path: Path) -> Callable[..., Descriptor]:
 @pytest.fixture
 def make(described: Callable[..., Descriptor]) -> Callable[[object], Descriptor]:
     """The same tool with one `run` after the other."""
-    from dataclasses import replace
+    from capdisc_indexer.frozen import replace
 
     plain = described()
     return lambda run: replace(plain, run=run)

@@ -1,12 +1,12 @@
 """What is asked before a call is made, and what a yes holds for."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.running import consent, covered
 from capdisc_indexer.running.prepare import prepare
 from capdisc_indexer.running.values import Place

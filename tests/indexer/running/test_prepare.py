@@ -2,12 +2,12 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.running.prepare import prepare, seconds
 from capdisc_indexer.running.values import CommandCall, HttpCall, Place, ToolCall
 

@@ -1,11 +1,10 @@
 """execute_tool hands over, or says the call."""
 
-from dataclasses import replace
-
 import pytest
 
 from capdisc_indexer import tools
 from capdisc_indexer.errors import UsageError
+from capdisc_indexer.frozen import replace
 
 
 def test_without_leave_to_run_the_call_is_given_to_the_agent(ask) -> None:

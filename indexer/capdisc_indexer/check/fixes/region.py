@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.frontmatter import split
 from capdisc_indexer.sources.nodes import Entry, ListNode, MapNode, Node
 from capdisc_indexer.sources.repair import ANY, read_leniently
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Region:
     """Every line of the file, each with the carriage return that it may end with, and which of them hold fields:
     `start` counts from 0 and is the first of them, `end` is the first that is none."""

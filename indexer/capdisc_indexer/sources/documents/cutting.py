@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.documents.pieces import Piece
 
 CHUNK_CHARACTERS = 1_500
@@ -15,7 +15,7 @@ MAX_SECTIONS = 5_000
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Section:
     """One chunk of text, with the heading that it stands below (level 0: none yet) and those above that one.
     `part` counts the chunks below one heading, from 1."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.content import clip
 from capdisc_indexer.sources.documents.cutting import MAX_SECTIONS, Section, sections
 from capdisc_indexer.sources.documents.pieces import Piece
@@ -22,7 +22,7 @@ CATEGORY = "documents"
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Document:
     """What a document says of itself, and its pieces in order."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.markdown.prose import prose
 from capdisc_indexer.text import one_line
 
@@ -16,7 +16,7 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+\S")
 _MARKS = re.compile(r"\*\*|__|`|\s#+\s*$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A heading (`level` 1 to 6) or a block of text (`level` 0) that starts in this line. What is `whole`, such as a
     table, a list or code, means something only undivided."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
+from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.json_places import Lines, key_place
 from capdisc_indexer.sources.json_reader import exported, read_json
@@ -21,7 +21,7 @@ _LIMITS = Limits(events=500_000, depth=MAX_DEPTH)
 _HOPS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Document:
     """A document of version 2 (Swagger) or 3. `lost` gathers the references that lead to nothing in it."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.openapi.document import Document
 from capdisc_indexer.sources.openapi.schemas import Writing
 from capdisc_indexer.sources.schema import type_text
@@ -19,7 +19,7 @@ _PLACES = ("path", "query", "header", "cookie")
 _SAID_ELSEWHERE = frozenset({"accept", "content-type", "authorization"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Input:
     """One argument of an operation, and the part of a request that it goes to."""
 
@@ -29,7 +29,7 @@ class Input:
     required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Inputs:
     """All arguments; `is_form` says that a body is not JSON but a form."""
 
@@ -97,7 +97,7 @@ def _parameter(writing: Writing, one: Mapping[str, Any]) -> Input:
     return Input(name=str(one["name"]), place=str(one["in"]), schema=schema, required=required)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Body:
     schema: Any
     required: bool

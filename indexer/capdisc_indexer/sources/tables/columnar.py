@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.frozen import asdict
 from capdisc_indexer.sources.apart import ApartError, read_apart
 from capdisc_indexer.sources.files import FoundFile, printable
 from capdisc_indexer.sources.made import folder_of, sample_count

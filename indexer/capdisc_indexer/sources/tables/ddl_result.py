@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources.tables.ddl_columns import Draft
 from capdisc_indexer.sources.tables.ddl_items import items
 from capdisc_indexer.sources.tables.sql_tokens import MYSQL, Token, dialect_of

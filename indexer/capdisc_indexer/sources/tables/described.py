@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.files import FoundFile, source_ref
 from capdisc_indexer.sources.made import MAX_ID, made_part, noted
 from capdisc_indexer.sources.nodes import Json
@@ -37,7 +37,7 @@ def described(file: FoundFile, database: str, read: Tables, digest: str = "", al
     return Loaded(descriptors=descriptors, findings=findings, parts=tuple(parts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class _Home:
     """What all tables of a file have in common."""
 

@@ -6,11 +6,11 @@ Only the schema is asked for, no row is read or counted: the database is somebod
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from capdisc_indexer import engines
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import asdict
 from capdisc_indexer.sources.apart import ApartError, read_apart
 from capdisc_indexer.sources.tables.values import Column, Note, Table, Tables
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from capdisc_indexer.frozen import frozen
 
 # Every alternative begins with another character and takes all it can at once, so that time is linear in the text.
 _PLAIN_STRING = r"'(?:[^']|'')*+(?:'|\Z)"
@@ -25,7 +26,7 @@ _SPACE = re.compile(r"\s*")
 _UNESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """One word, string, quoted name, sign or comment as written, with its place."""
 
@@ -64,7 +65,7 @@ class Token:
         return " ".join(line.strip().lstrip("-*#!").strip() for line in text.splitlines()).strip(" -=*#")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """How strings and comments are told apart from the rest."""
 

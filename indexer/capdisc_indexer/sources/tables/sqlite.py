@@ -12,10 +12,10 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
+from capdisc_indexer.frozen import asdict
 from capdisc_indexer.sources.apart import ApartError, read_apart
 from capdisc_indexer.sources.files import FoundFile, unreadable
 from capdisc_indexer.sources.made import name_of, sample_count

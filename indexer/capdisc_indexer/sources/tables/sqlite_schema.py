@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources.tables.ddl import comments
 from capdisc_indexer.sources.tables.sampling import MAX_SAMPLES, sampled
 from capdisc_indexer.sources.tables.values import Column, Note, Samples, Table

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.sources.nodes import Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Column:
     """One column as its table declares it. `key` is its place in the primary key, from 1 (0: not in it), `default` the
     expression as written, `refers_to` the `table.column` that a foreign key leads to ("" for none)."""
@@ -23,7 +23,7 @@ class Column:
     comment: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Values:
     """Some values of one column, each once; `distinct` is how many there are (None: not counted)."""
 
@@ -32,7 +32,7 @@ class Values:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Samples:
     """Some values of each column and the first rows; `complete` says that these are all rows as they are."""
 
@@ -41,7 +41,7 @@ class Samples:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Table:
     """One table or view. `row_count` is None where nobody counted."""
 
@@ -53,7 +53,7 @@ class Table:
     samples: Samples | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Note:
     """What a reader has to say about a file, before it becomes a finding: `severity` is error, warning or info."""
 
@@ -64,7 +64,7 @@ class Note:
     line: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Tables:
     """The tables of one database or file, `kind` in a word (`sqlite`, `csv`), and what could not be read of it."""
 
@@ -79,7 +79,7 @@ def failure(kind: str, message: str, hint: str) -> Tables:
 
 
 def tables_from(value: Mapping[str, Any]) -> Tables:
-    """The tables that `dataclasses.asdict` made this JSON of."""
+    """The tables that `asdict` made this JSON of."""
     return Tables(
         kind=value["kind"],
         tables=tuple(_table(each) for each in value["tables"]),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.tools.definitions import parameters
 from capdisc_indexer.tools.definitions.gemini import gemini_schema
 from capdisc_indexer.tools.definitions.naming import NameRule, names
@@ -14,7 +14,7 @@ from capdisc_indexer.tools.definitions.schema import object_schema
 from capdisc_indexer.tools.definitions.values import Definition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Form:
     """What a provider accepts as names of functions, how it wants the list, and whether it refuses parameters by their
     names."""

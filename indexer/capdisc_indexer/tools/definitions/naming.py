@@ -6,15 +6,15 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.tools.definitions.values import Definition
 from capdisc_indexer.tools.lookup import tail
 
 _MARK = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class NameRule:
     """What a name must be: without the `refused` characters, at most so long, beginning as `first` says."""
 

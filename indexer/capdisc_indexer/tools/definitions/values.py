@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from capdisc_indexer.frozen import field, frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen(kw_only=True)
 class Definition:
     """What a model is told of a function. `id` is a capability's, or `capdisc:name` of a discovery tool, whose name no
     capability may take; `schema` is as its author wrote it; `annotations` are MCP's hints."""
