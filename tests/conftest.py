@@ -15,8 +15,9 @@ import pytest
 
 from capdisc import app
 
-# Under `nohup` it is ignored, and children inherit that.
+# Under `nohup`, and behind a shell's `&`, they are ignored, and children inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CATALOGS = REPOSITORY / "fixtures" / "catalogs"

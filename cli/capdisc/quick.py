@@ -113,6 +113,8 @@ def _parameter(name: str, annotation: Any, required: bool) -> _Parameter:
 
 
 def _names(parameter: _Parameter) -> tuple[str, ...]:
-    """The words that stand for the option; none for a positional argument."""
+    """The words that stand for the option; none for a positional argument, nor for a pair of opposites."""
     names = parameter.declared.names
+    if names and "/" in names[0]:
+        return ()
     return names or (() if names is None else ("--" + parameter.name.replace("_", "-"),))

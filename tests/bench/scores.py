@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer import encoders
@@ -20,6 +20,7 @@ from capdisc_indexer.evaluation import forms
 from capdisc_indexer.evaluation.asking import answers
 from capdisc_indexer.evaluation.gold import resolved
 from capdisc_indexer.evaluation.summary import Group, Summary, summarise
+from capdisc_indexer.frozen import asdict
 from capdisc_indexer.index import Index
 from capdisc_indexer.types import BuildOptions
 

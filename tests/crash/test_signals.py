@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -32,9 +33,23 @@ while True:
 )
 
 
+_children: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """No child outlives its test, whatever the test met: some of them compute for hours."""
+    yield
+    while _children:
+        child = _children.pop()
+        child.kill()
+        child.wait()
+
+
 def _started(*argv: str, **streams: int) -> subprocess.Popen[bytes]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
-    return subprocess.Popen([sys.executable, *argv], **pipes)
+    _children.append(subprocess.Popen([sys.executable, *argv], **pipes))
+    return _children[-1]
 
 
 @pytest.mark.parametrize("sent", STATUS)

@@ -9,9 +9,9 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
-from capdisc_indexer.frozen import replace
 from hostile.verdict import Verdict
 from hostile.writing import ENV_CANARY, ENV_NAME, FILE_CANARY
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.frozen import replace
 from hostile.batch import verdicts
 from hostile.case import Case, rejected, warned
 from hostile.guard import GUARD

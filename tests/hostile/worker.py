@@ -8,9 +8,9 @@ import resource
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from capdisc_indexer.frozen import asdict, replace
 from hostile.case import Case
 from hostile.groups import CASES
 from hostile.judge import faults

@@ -1,0 +1,102 @@
+"""A plain command line is read without typer: the same as typer reads it, or not at all."""
+
+import functools
+import inspect
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capdisc import app, quick, typed
+from capdisc_indexer.errors import UsageError
+
+WORDS = st.sampled_from(
+    ["pdf", "two words", "-", "", "é", "0", "1", "7", "-1", "2.5", "nan", "inf", "1e3", "2s", "--", "-x"]
+)
+
+
+def read_by_typer(command, words):
+    """The parameters as typer understands them; None where it refuses."""
+    seen = {}
+    twin = typed.annotated(command)
+
+    @functools.wraps(twin)
+    def recording(**given):
+        seen.update(given)
+        return 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typed, "annotated", lambda command: recording)
+        try:
+            typed.run(["it", *words], {"it": ""}, command, "it")
+        except UsageError:
+            return None
+    return seen
+
+
+def defaults(command):
+    return {name: one.default for name, one in inspect.signature(command).parameters.items()}
+
+
+def option_names(command):
+    return [name for one in quick._parameters(command) for name in quick._names(one)]
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_is_read_is_what_typer_reads(name, data) -> None:
+    command = app._command(name)
+    names = option_names(command)
+    option = st.sampled_from(names) if names else st.nothing()
+    joined = st.builds("{}={}".format, option, WORDS)
+    words = data.draw(st.lists(WORDS | option | joined | st.tuples(option, WORDS), max_size=5))
+    line = [word for each in words for word in (each if isinstance(each, tuple) else (each,))]
+    read = quick.reading(command, line)
+    if read is not None:
+        assert repr(defaults(command) | read) == repr(read_by_typer(command, line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["search", "merge two PDF files"],
+        ["search", "merge", "files", "--limit", "3", "--json", "--kind", "tool", "--kind=skill"],
+        ["search", "-k", "3", "x"],
+        ["render", "x", "--budget", "1850", "--format", "xml", "--index-dir", "here"],
+        ["render", "x", "--min-relevance", "0.2"],
+        ["show", "skill:merge-pdfs", "--json"],
+        ["validate", "a", "b", "--format", "json"],
+        ["list"],
+        ["status", "--json"],
+        ["watch", "a", "--debounce", "250ms"],
+    ],
+)
+def test_ordinary_lines_are_read(line) -> None:
+    command = app._command(line[0])
+    read = quick.reading(command, line[1:])
+    assert read is not None
+    assert defaults(command) | read == read_by_typer(command, line[1:])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["search", "--help"], ["search", "-k", "0"], ["search", "x", "--limt", "3"], ["run"], ["search", "x", "-k3"]],
+)
+def test_others_are_left_to_typer(line) -> None:
+    assert quick.reading(app._command(line[0]), line[1:]) is None
+
+
+@pytest.mark.parametrize("line", [["search", "x"], ["render", "x"], ["validate", "."], ["status"]])
+def test_typer_is_not_imported_for_a_plain_line(line, hermetic) -> None:
+    slow = ("typer", "click", "dataclasses")
+    code = f"import sys; from capdisc.app import run; run({line!r}); print([m for m in {slow!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_line_that_is_not_plain_gets_typers_words(capsys) -> None:
+    assert app.run(["search", "x", "--limit", "0"]) == 2
+    assert "0 is not in the range 1<=x<=1000" in capsys.readouterr().err
