@@ -30,11 +30,12 @@ def collapse(hits: Sequence[Hit], heads: Mapping[str, Mapping[str, Any]]) -> lis
     goes with it.
     """
     kept: list[Hit] = []
-    seen: list[tuple[int, Look]] = []
+    seen: dict[str, list[tuple[int, Look]]] = {}
     gone: set[str] = set()
     for hit in hits:
         look = None if hit.via else _look(heads.get(hit.id, {}))
-        place = next((at for at, other in seen if look is not None and _are_copies(look, other)), None)
+        alike = seen.setdefault(look.name, []) if look is not None else []
+        place = next((at for at, other in alike if look is not None and _are_copies(look, other)), None)
         if hit.via in gone:
             gone.add(hit.id)
         elif place is not None:
@@ -42,7 +43,7 @@ def collapse(hits: Sequence[Hit], heads: Mapping[str, Mapping[str, Any]]) -> lis
             gone.add(hit.id)
         else:
             if look is not None:
-                seen.append((len(kept), look))
+                alike.append((len(kept), look))
             kept.append(hit)
     return kept
 
@@ -56,7 +57,7 @@ def _look(head: Mapping[str, Any]) -> Look | None:
 
 
 def _are_copies(one: Look, two: Look) -> bool:
-    if one.name != two.name or not are_copies(one.described, two.described):
+    if not are_copies(one.described, two.described):
         return False
     if one.content is None or two.content is None:
         return one.content is two.content

@@ -11,7 +11,6 @@ from typing import Any
 
 from capdisc_indexer.errors import CapdiscError, DamagedIndexError, IndexStateError, UsageError
 from capdisc_indexer.records import from_record
-from capdisc_indexer.render.content import detail_text
 from capdisc_indexer.store import generation, integrity, leases
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.matrix import Matrix
@@ -99,6 +98,10 @@ class Index:
 
     def dump(self, head: dict[str, Any]) -> str:
         """The capability as an agent without an index would get it: description, schemas and instructions."""
+        from capdisc_indexer.render.content import (
+            detail_text,  # with it come all formats, which a search has no use for
+        )
+
         return detail_text(self.whole(head))
 
     def _nearest(self, name: str) -> str:

@@ -7,9 +7,10 @@ Zaharia 2020) over rows of the static table instead of a transformer's, each mat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter, mul
 
 from capdisc_indexer.bags import Bag
-from capdisc_indexer.encoders.static import StaticEncoder
+from capdisc_indexer.encoders.static import Comparison, StaticEncoder
 from capdisc_indexer.frozen import frozen
 
 MAX_QUERY_PIECES = 48
@@ -30,14 +31,13 @@ def meet(encoder: StaticEncoder, text: str, bags: Mapping[str, Bag]) -> dict[str
     pieces = list(dict.fromkeys(piece for full in bags.values() for piece in (*full.name, *full.described, *full.body)))
     if not asked or not pieces:
         return dict.fromkeys(bags, Met())
-    likeness = encoder.likeness(asked, pieces)
-    worth = dict(zip(pieces, encoder.worth(pieces), strict=True))
-    found = dict(zip(pieces, map(max, zip(*likeness, strict=True)), strict=True))
+    compared = encoder.compared(asked, pieces)
+    worth = dict(zip(pieces, compared.others_worth, strict=True))
+    found = dict(zip(pieces, map(max, zip(*compared.likeness, strict=True)), strict=True))
     place = {piece: at for at, piece in enumerate(pieces)}
-    asked_worth = encoder.worth(asked)
     return {
         key: Met(
-            query=_best(likeness, asked_worth, [place[p] for p in (*full.name, *full.described, *full.body)]),
+            query=_best(compared, [place[piece] for piece in (*full.name, *full.described, *full.body)]),
             name=_share(full.name, found, worth),
             described=_share((*full.name, *full.described), found, worth),
         )
@@ -45,14 +45,18 @@ def meet(encoder: StaticEncoder, text: str, bags: Mapping[str, Bag]) -> dict[str
     }
 
 
-def _best(likeness: Sequence[Sequence[float]], worth: Sequence[float], places: Sequence[int]) -> float:
+def _best(compared: Comparison, places: Sequence[int]) -> float:
     """The mean of each query piece's best match among the places, weighed by what the piece is worth."""
     if not places:
         return 0.0
-    best = [max(0.0, *map(row.__getitem__, places)) for row in likeness]
-    return sum(w * b for w, b in zip(worth, best, strict=True)) / sum(worth)
+    # The first place twice: of a single one, itemgetter would give no tuple.
+    at_places = itemgetter(places[0], *places)
+    best: list[float] = [max(0.0, max(at_places(row))) for row in compared.likeness]
+    total: float = sum(map(mul, compared.worth, best))
+    return total / sum(compared.worth)
 
 
 def _share(pieces: Sequence[int], found: Mapping[int, float], worth: Mapping[int, float]) -> float:
-    total = sum(worth[piece] for piece in pieces)
-    return sum(worth[piece] * max(0.0, found[piece]) for piece in pieces) / total if total else 0.0
+    worths = [worth[piece] for piece in pieces]
+    met: float = sum(map(mul, worths, [max(0.0, found[piece]) for piece in pieces]))
+    return met / sum(worths) if any(worths) else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -47,8 +46,12 @@ def lacking(needs: Mapping[str, Any], environ: Mapping[str, str], path: str | No
 
 def not_here(needs: Mapping[str, Any], path: str | None, system: str) -> tuple[str, ...]:
     """The same without secrets."""
-    programs = [
-        name for name in needs.get("bins", ()) if not any(shutil.which(one, path=path) for one in name.split(OR))
-    ]
+    programs = [name for name in needs.get("bins", ()) if not _on(path, name.split(OR))]
     wanted = needs.get("systems", ())
     return (*programs, *(named(wanted) if system not in wanted else ()))
+
+
+def _on(path: str | None, programs: Sequence[str]) -> bool:
+    from shutil import which  # which brings every archive format along
+
+    return any(which(one, path=path) for one in programs)

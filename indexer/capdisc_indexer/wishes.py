@@ -40,8 +40,8 @@ def wish(
         return Wish(scores, found)
     first = [key for key, _ in ranking.ordered(scores)[:READ_CLOSELY]]
     bags = {key: unpacked(data) for key, data in index.documents.pieces(first).items()}
-    met = meet(reader, text, bags)
-    return Wish({key: _closer(score, met.get(key, Met())) for key, score in scores.items()}, found, met)
+    met, unmet = meet(reader, text, bags), Met()
+    return Wish({key: _closer(score, met.get(key, unmet)) for key, score in scores.items()}, found, met)
 
 
 def _closer(score: float, met: Met) -> float:

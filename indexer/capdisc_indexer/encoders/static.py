@@ -18,6 +18,7 @@ from capdisc_indexer import engines
 from capdisc_indexer.encoders import model_files
 from capdisc_indexer.encoders.pieces import Cutter, in_memory, on_disk
 from capdisc_indexer.errors import EncoderError
+from capdisc_indexer.frozen import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,16 @@ MAX_CHARACTERS = 8_000
 _BATCH = 64
 # Texts for which loading the vocabulary takes longer than looking their words up on disk.
 _FEW = 16
+
+
+@frozen
+class Comparison:
+    """The cosine of each of some pieces to each of others, a row for each of the former, and the length of each
+    piece's vector: how much it says."""
+
+    likeness: list[list[float]]
+    worth: list[float]
+    others_worth: list[float]
 
 
 class StaticEncoder:
@@ -96,14 +107,15 @@ class StaticEncoder:
         """The same for many texts: the first call takes longer, the others less."""
         return self._bulk_cutter.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
 
-    def likeness(self, ones: Sequence[int], others: Sequence[int]) -> list[list[float]]:
-        """The cosine of every one of `ones` to every one of `others`, a row for each of `ones`."""
-        distances: Any = memoryview(engines.simsimd().cdist(self._rows(ones), self._rows(others), metric="cosine"))
-        return [[1.0 - distance for distance in row] for row in distances.tolist()]
+    def compared(self, ones: Sequence[int], others: Sequence[int]) -> Comparison:
+        """How the pieces of the one list and those of the other are alike, and what each of them is worth."""
+        mine, theirs = self._rows(ones), self._rows(others)
+        distances: Any = memoryview(engines.simsimd().cdist(mine, theirs, metric="cosine"))
+        likeness = [[1.0 - distance for distance in row] for row in distances.tolist()]
+        return Comparison(likeness, self._worth(ones, mine), self._worth(others, theirs))
 
-    def worth(self, pieces: Sequence[int]) -> list[float]:
-        """The length of each piece's vector: how much it says."""
-        rows, weights = self._rows(pieces), self._tensors["weight"]
+    def _worth(self, pieces: Sequence[int], rows: memoryview[Any]) -> list[float]:
+        weights = self._tensors["weight"]
         squares = memoryview(engines.simsimd().dot(rows, rows)).tolist()
         return [weights[piece] * math.sqrt(square) for piece, square in zip(pieces, squares, strict=True)]
 
@@ -116,7 +128,7 @@ class StaticEncoder:
 
     def _rows(self, pieces: Sequence[int]) -> memoryview[Any]:
         table, dim = self._tensors["table"], self.dim
-        rows = b"".join(table[piece * dim : (piece + 1) * dim] for piece in pieces)
+        rows = b"".join([table[piece * dim : (piece + 1) * dim] for piece in pieces])
         return memoryview(rows).cast("b", (len(pieces), dim))
 
     def check(self) -> None:
