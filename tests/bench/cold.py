@@ -1,46 +1,37 @@
-"""Cold commands as multiples of `python -c pass`, medians of interleaved fresh processes."""
+"""Cold commands: a fresh process each, as an agent's shell starts them."""
 
 from __future__ import annotations
 
-import os
-import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
+from collections.abc import Iterator
 
-ROUNDS = 15
-CATALOG = Path(__file__).resolve().parents[2] / "fixtures" / "catalogs" / "office"
+from building import Place
+from figure import Figure
+from timing import in_turn, surroundings
+
 QUERY = "put two PDF files into one"
-COMMANDS = {
-    "python -c pass": [sys.executable, "-c", "pass"],
-    "--version": [sys.executable, "-m", "capdisc", "--version"],
-    "--help": [sys.executable, "-m", "capdisc", "--help"],
-    "search": [sys.executable, "-m", "capdisc", "search", QUERY],
-    "search --mode lexical": [sys.executable, "-m", "capdisc", "search", QUERY, "--mode", "lexical"],
-    "render --budget 1850": [sys.executable, "-m", "capdisc", "render", QUERY, "--budget", "1850"],
-    "render --format xml": [sys.executable, "-m", "capdisc", "render", QUERY, "--format", "xml"],
-}
+PASS = [sys.executable, "-c", "pass"]
+CAPDISC = [sys.executable, "-m", "capdisc"]
 
 
-def main() -> None:
-    """Print the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "CAPDISC_INDEX_DIR": folder}
-        catalog = sys.argv[1] if len(sys.argv) > 1 else str(CATALOG)
-        subprocess.run([sys.executable, "-m", "capdisc", "index", catalog, "-q"], env=env, check=False)
-        times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-        for _ in range(ROUNDS + 1):
-            for name, command in COMMANDS.items():
-                started = time.perf_counter()
-                subprocess.run(command, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-                times[name].append(time.perf_counter() - started)
-    base = statistics.median(times["python -c pass"][1:])
-    for name, taken in times.items():
-        median = statistics.median(taken[1:])
-        print(f"{name:24s} {1000 * median:8.1f} ms {median / base:7.1f} ×")
-
-
-if __name__ == "__main__":
-    main()
+def figures(place: Place, rounds: int) -> Iterator[Figure]:
+    """The commands that an agent waits for."""
+    large = place.size > 10_000
+    one = next(place.catalogue.rglob("SKILL.md"))
+    aims = {
+        "--version": (["--version"], 3),
+        "--help": (["--help"], 8),
+        "search": (["search", QUERY], 13 if large else 10),
+        "search --mode lexical": (["search", QUERY, "--mode", "lexical"], None if large else 7),
+        "render --budget 1850": (["render", QUERY, "--budget", "1850"], 13 if large else 10),
+        "validate (one file)": (["validate", str(one)], 8),
+    }
+    commands = {"pass": PASS} | {name: [*CAPDISC, *words] for name, (words, _) in aims.items()}
+    env = surroundings({"CAPDISC_INDEX_DIR": str(place.index), "CAPDISC_SERVER": "off"})
+    taken = in_turn(commands, rounds, env)
+    base = taken["pass"].median
+    yield Figure(group="cold", name="python -c pass", size=place.size, value=1000 * base, ratio=1.0)
+    for name, (_, most) in aims.items():
+        median = taken[name].median
+        ratio = round(median / base, 2)
+        yield Figure(group="cold", name=name, size=place.size, value=1000 * median, ratio=ratio, most=most)

@@ -1,0 +1,74 @@
+"""Building: from nothing, nothing to do, one file changed; whole processes, with the memory they took."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from figure import Figure
+from timing import surroundings
+
+# Seconds by catalogue size, and gibibytes.
+_WHOLE_S = {10_000: 10.0, 100_000: 90.0}
+_NOTHING_S, _ONE_S = {10_000: 1.0}, {10_000: 0.5}
+_GIB = {100_000: 2.0}
+_CHANGES = 5
+
+
+class Place:
+    """A catalogue and its index, in a folder of their own."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.size = size
+        self.catalogue = folder / "catalogue"
+        self.index = folder / "index"
+
+
+def figures(place: Place) -> Iterator[Figure]:
+    """Index the catalogue; the first figure is of the index that all others ask."""
+    whole, memory = _indexed(place)
+    yield _figure(place, "from nothing", whole, _WHOLE_S)
+    yield Figure(
+        group="build", name="memory", size=place.size, value=memory / 2**20, unit="MiB", most=_mebibytes(place.size)
+    )
+    size = sum(each.stat().st_size for each in place.index.rglob("*") if each.is_file())
+    yield Figure(group="build", name="disk", size=place.size, value=size / 2**20, unit="MiB")
+    yield _figure(place, "nothing changed", _median(place, 3, lambda: None), _NOTHING_S)
+    one = next(place.catalogue.rglob("SKILL.md"))
+    yield _figure(place, "one file changed", _median(place, _CHANGES, lambda: _change(one)), _ONE_S)
+
+
+def _figure(place: Place, name: str, seconds: float, most: dict[int, float]) -> Figure:
+    return Figure(group="build", name=name, size=place.size, value=seconds, unit="s", most=most.get(place.size))
+
+
+def _mebibytes(size: int) -> float | None:
+    return _GIB[size] * 1024 if size in _GIB else None
+
+
+def _change(path: Path) -> None:
+    path.write_text(f"{path.read_text(encoding='utf-8')}\nOne more line.\n", encoding="utf-8")
+
+
+def _median(place: Place, count: int, prepare: Callable[[], object]) -> float:
+    taken = []
+    for _ in range(count):
+        prepare()
+        taken.append(_indexed(place)[0])
+    return sorted(taken)[count // 2]
+
+
+def _indexed(place: Place) -> tuple[float, int]:
+    """Wall seconds and the most bytes of memory of one `capdisc index`."""
+    command = [sys.executable, "-m", "capdisc", "index", str(place.catalogue), "--index-dir", str(place.index), "-q"]
+    started = time.perf_counter()
+    with subprocess.Popen(command, env=surroundings({}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode not in (0, 1):
+        raise RuntimeError(f"capdisc index: status {child.returncode}")
+    return time.perf_counter() - started, used.ru_maxrss * 1024
