@@ -51,7 +51,7 @@ def _best(compared: Comparison, places: Sequence[int]) -> float:
         return 0.0
     # The first place twice: of a single one, itemgetter would give no tuple.
     at_places = itemgetter(places[0], *places)
-    best: list[float] = [max(0.0, max(at_places(row))) for row in compared.likeness]
+    best: list[float] = [max(0.0, *at_places(row)) for row in compared.likeness]
     total: float = sum(map(mul, compared.worth, best))
     return total / sum(compared.worth)
 
