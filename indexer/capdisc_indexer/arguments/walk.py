@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from capdisc_indexer.arguments import patterns
@@ -22,14 +21,14 @@ class TooInvolvedError(Exception):
     """The schema asks for more looking than is given to it."""
 
 
-@dataclass(slots=True)
 class Walk:
     """The whole schema, what its keywords mean, and how far the check has come."""
 
-    root: Mapping[str, Any]
-    keywords: Mapping[str, Keyword]
-    steps: int = 0
-    levels: int = 0
+    def __init__(self, root: Mapping[str, Any], keywords: Mapping[str, Keyword], steps: int = 0) -> None:
+        self.root = root
+        self.keywords = keywords
+        self.steps = steps
+        self.levels = 0
 
     def problems(self, schema: Any, value: Any, at: str) -> list[str]:
         """What is wrong with the value. `True` lets all pass, `False` nothing; what is no schema says nothing."""
