@@ -112,18 +112,18 @@ class StaticEncoder:
         mine, theirs = self._rows(ones), self._rows(others)
         distances: Any = memoryview(engines.simsimd().cdist(mine, theirs, metric="cosine"))
         likeness = [[1.0 - distance for distance in row] for row in distances.tolist()]
-        return Comparison(likeness, self._worth(ones, mine), self._worth(others, theirs))
+        return Comparison(likeness, self._lengths(ones, mine), self._lengths(others, theirs))
 
-    def _worth(self, pieces: Sequence[int], rows: memoryview[Any]) -> list[float]:
+    def _lengths(self, pieces: Sequence[int], rows: memoryview[Any]) -> list[float]:
         weights = self._tensors["weight"]
         squares = memoryview(engines.simsimd().dot(rows, rows)).tolist()
         return [weights[piece] * math.sqrt(square) for piece, square in zip(pieces, squares, strict=True)]
 
     def worth_of(self, piece: int) -> float:
-        """The same of one piece, remembered."""
+        """What one piece is worth, remembered."""
         found = self._worth.get(piece)
         if found is None:
-            found = self._worth[piece] = self.worth([piece])[0]
+            found = self._worth[piece] = self._lengths([piece], self._rows([piece]))[0]
         return found
 
     def _rows(self, pieces: Sequence[int]) -> memoryview[Any]:
@@ -154,7 +154,7 @@ class StaticEncoder:
 
     @cached_property
     def worths(self) -> NDArray[Any]:
-        """What every piece of the vocabulary is worth, (vocabulary,) float64: the very numbers of `worth`."""
+        """What every piece of the vocabulary is worth, (vocabulary,) float64: the very numbers of `worth_of`."""
         np = engines.numpy()
         table, weight = self._arrays
         found: NDArray[Any] = weight * np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.int64).astype(np.float64))
