@@ -137,8 +137,27 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({said})"
 
 
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _again, (type(self), tuple(getattr(self, name) for name in self.__value_fields__))
+
+
+def _again(kind: type[T], given: tuple[Any, ...]) -> T:
+    """The value as another process, or `copy`, makes it anew."""
+    made = object.__new__(kind)
+    for name, each in zip(fields(kind), given, strict=True):
+        _set(made, name, each)
+    return made
+
+
 def _stays(self: Any, name: str, *given: Any) -> None:
     raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
 
 
-_METHODS = {"__eq__": _eq, "__hash__": _hash, "__repr__": _repr, "__setattr__": _stays, "__delattr__": _stays}
+_METHODS = {
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__repr__": _repr,
+    "__reduce__": _reduce,
+    "__setattr__": _stays,
+    "__delattr__": _stays,
+}

@@ -73,6 +73,9 @@ class Hands:
             child = free.get()
             try:
                 return _asked(child, work, batch)
+            except BaseException:
+                child.kill()  # half an answer may be on its way, and the next question would wait behind it
+                raise
             finally:
                 free.put(child)
 

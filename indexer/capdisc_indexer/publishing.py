@@ -39,7 +39,7 @@ def publish(
     """The new generation, and how many texts were encoded for it."""
     old = reusable(last, encoder)
     if encoder is not None and changes.descriptors:
-        engines.numpy()  # with too little memory for it this is an error here; of the text engine it would be the end
+        _load(whole=not old)
     with publication.building(index_dir) as folder, Intake(encoder, old, index_dir) as intake:
         making = _Making(changes, intake, hands)
         deleted = write_documents(folder / "text", last, changes, making.documents(), progress)
@@ -66,6 +66,14 @@ def publish(
         }
         published = publication.publish(index_dir, folder, facts, publication.next_number(index_dir), last.generation)
     return published, encoded.embedded
+
+
+def _load(whole: bool) -> None:
+    """Load now what will be needed: with too little memory for it this is an error here, and in the middle of the text
+    engine's work it would end the process."""
+    engines.numpy()
+    if whole:
+        engines.lancedb()
 
 
 class _Making:

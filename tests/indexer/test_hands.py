@@ -35,6 +35,24 @@ def test_what_a_killed_hand_had_to_do_is_done_here(always) -> None:
     assert answers[-1] == "499 here"
 
 
+def test_a_hand_whose_answer_was_not_understood_is_asked_no_more(always, monkeypatch) -> None:
+    """The rest of such an answer filled the pipe, and the next question waited behind it for ever."""
+    real = hands._asked
+    failures = iter([True])
+
+    def asked(child, work, batch):
+        if next(failures, False):
+            child.stdin.write(hands.pickle.dumps((work, batch)))
+            child.stdin.flush()
+            raise ValueError(child.stdout.read(1))
+        return real(child, work, batch)
+
+    monkeypatch.setattr(hands, "_asked", asked)
+    texts = ["x" * 100_000] * 200
+    with Hands() as many:
+        assert list(many.map(str, texts, len(texts))) == texts
+
+
 def test_an_error_in_the_work_is_raised_where_it_was_asked_for(always) -> None:
     with Hands() as many, pytest.raises(ValueError, match="invalid literal"):
         list(many.map(int, ["1", "two"], 2))
