@@ -15,8 +15,9 @@ from capdisc_indexer.index import Index
 from capdisc_indexer.interaction import Met, meet
 from capdisc_indexer.types import Query
 
-# How many candidates are read closely: what stands further down does not come up among the first ten.
-READ_CLOSELY = 60
+# How many candidates are read closely: what stands further down does not come up among the first ten. On eight data
+# sets 35 gave what 60 give, in three quarters of the time.
+READ_CLOSELY = 40
 
 
 @frozen

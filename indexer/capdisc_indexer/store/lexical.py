@@ -18,6 +18,7 @@ from capdisc_indexer.types import Query
 # Heads in the memory of a process that lives long: some 40 MB at most, and a head read anew costs 20 microseconds.
 _REMEMBERED = 20_000
 _AT_A_TIME = 500
+_BITS = 20  # a score is a 32-bit float, which holds whole numbers of 24 bits
 _REBUILD = "run: capdisc index --rebuild"
 
 
@@ -27,6 +28,7 @@ class Documents:
     def __init__(self, source: Path) -> None:
         self._schema = schema()
         self._heads: dict[tuple[int, int], dict[str, Any]] = {}
+        self._known: dict[str, dict[str, Any]] = {}
         self._pieces: dict[str, bytes] = {}
         self._frequencies: dict[str, int] = {}
         with contained("the text index could not be opened", _REBUILD):
@@ -83,22 +85,22 @@ class Documents:
 
     def passing(self, ids: Sequence[str], query: Query) -> dict[str, dict[str, Any]]:
         """The heads of those of the ids that exist and pass the query's filters."""
-        wanted = matching.filtered(self._schema, matching.among(self._schema, "id", ids), query)
-        return {head["id"]: head for _, head in self._run(wanted, max(len(ids), 1))}
+        known = {} if matching.filters(query) else {key: self._known[key] for key in ids if key in self._known}
+        asked = [key for key in ids if key not in known]
+        if not asked:
+            return known
+        wanted = matching.filtered(self._schema, matching.among(self._schema, "id", asked), query)
+        return known | {head["id"]: head for _, head in self._run(wanted, len(asked))}
 
     def holding(self, terms: Sequence[str], ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """Which of the terms each of the capabilities holds, in any of its text."""
-        must = engines.tantivy().Occur.Must
-        those = matching.among(self._schema, "id", ids)
-        with contained("the text index could not be searched", _REBUILD):
-            found = self._searcher.search(those, limit=max(len(ids), 1), count=False).hits
-            names = {_place(address): self._head(address)["id"] for _, address in found}
-            held: dict[str, set[str]] = {name: set() for name in names.values()}
-            for term in terms:
-                both = matching.boolean([(must, those), (must, self._matching("text", term))])
-                for _, address in self._searcher.search(both, limit=max(len(ids), 1), count=False).hits:
-                    held[names[_place(address)]].add(term)
-        return {name: frozenset(each) for name, each in held.items()}
+        held = {key: frozenset[str]() for key in self.passing(ids, Query(texts=()))}
+        for start in range(0, len(terms), _BITS):
+            some = terms[start : start + _BITS]
+            queries = [self._matching("text", term) for term in some]
+            for bits, head in self._run(matching.marked(self._schema, "id", list(held), queries), max(len(held), 1)):
+                held[head["id"]] |= {term for place, term in enumerate(some) if int(bits) >> place & 1}
+        return held
 
     def by_alias(self, name: str) -> list[dict[str, Any]]:
         """The heads of the capabilities with this id or name, in order of their ids."""
@@ -159,10 +161,11 @@ class Documents:
         head = self._heads.get(place)
         if head is None:
             if len(self._heads) >= _REMEMBERED:
-                self._heads.clear()
-                self._pieces.clear()
+                for remembered in (self._heads, self._known, self._pieces):
+                    remembered.clear()
             document = self._searcher.doc(address)
             head = self._heads[place] = decode_head(document)
+            self._known[head["id"]] = head
             self._pieces[head["id"]] = bytes(document.get_first("pieces") or b"")
         return head
 

@@ -41,17 +41,30 @@ def among(schema: Any, field: str, values: Sequence[str]) -> Any:
     return engines.tantivy().Query.term_set_query(schema, field, sound)
 
 
+def marked(schema: Any, field: str, values: Sequence[str], queries: Sequence[Any]) -> Any:
+    """Documents whose field has one of the values; the score adds up 1, 2, 4, … for the queries that it matches."""
+    t = engines.tantivy()
+    clauses = [(t.Occur.Must, t.Query.const_score_query(among(schema, field, values), 0.0))]
+    clauses += [(t.Occur.Should, t.Query.const_score_query(one, float(1 << at))) for at, one in enumerate(queries)]
+    return boolean(clauses)
+
+
 def filtered(schema: Any, wanted: Any, query: Query) -> Any:
     """What is wanted, as far as it passes the query's filters."""
     occur = engines.tantivy().Occur
     clauses = [(occur.Must, wanted)]
-    clauses += [(occur.Must, among(schema, field, values)) for field, values in _filters(query)]
+    clauses += [(occur.Must, among(schema, field, values)) for field, values in _fields(query)]
     if query.exclude:
         clauses.append((occur.MustNot, among(schema, "alias", [alias_key(name) for name in query.exclude])))
     return boolean(clauses) if len(clauses) > 1 else wanted
 
 
-def _filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+def filters(query: Query) -> bool:
+    """Whether anything is asked of a document beside its words."""
+    return bool(_fields(query) or query.exclude)
+
+
+def _fields(query: Query) -> list[tuple[str, Sequence[str]]]:
     risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
     fields = {"kind": query.kinds, "category": query.categories, "tag": query.tags, "risk": risks}
     return [(field, [value.lower() for value in values]) for field, values in fields.items() if values]
