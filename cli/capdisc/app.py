@@ -23,6 +23,7 @@ COMMANDS = {
     "graph": "Print how capabilities belong together.",
     "run": "Run a capability that says how, after asking.",
     "mcp": "Serve the discovery tools to an agent over MCP.",
+    "serve": "Answer searches at once, from a warm process.",
     "status": "Say what the index holds and where it lies.",
     "doctor": "Say what is wrong with the index and what mends it.",
     "eval": "Measure how well the index answers judged queries.",

@@ -1,0 +1,146 @@
+"""Connections of clients in one thread: however idle, slow or wrong a client is, it costs a bounded little."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from capdisc.serve import frames
+from capdisc.serve.peers import is_same_user
+
+# Clients wait a third of a second. One that has not sent its question, or taken its answer, after this is none.
+LIMIT_S = 3.0
+_MOST = 256
+# What all unfinished questions and untaken answers may have together; a question is a few kilobytes.
+_MOST_BYTES = 64 << 20
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One client: what it has sent so far, or what it has still to take."""
+
+    socket: socket.socket
+    deadline: float
+    received: bytearray = field(default_factory=bytearray)
+    to_send: memoryview = field(default_factory=lambda: memoryview(b""))
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds here."""
+        return len(self.received) + len(self.to_send)
+
+
+class Connections:
+    """All of them, and the questions that are whole, oldest first."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.selector = selectors.DefaultSelector()
+        self._listening = listening
+        self._open: dict[Connection, None] = {}
+        self._asked: deque[Connection] = deque()
+        listening.setblocking(False)
+        self.selector.register(listening, selectors.EVENT_READ, self)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def are_waiting(self) -> bool:
+        """Whether there are questions."""
+        return bool(self._asked)
+
+    def serve(self, key: selectors.SelectorKey) -> None:
+        """Do what can be done without waiting, where something has happened."""
+        if isinstance(key.data, Connection):
+            self._send(key.data) if key.data.to_send else self._receive(key.data)
+        else:
+            self._accept()
+
+    def next(self) -> tuple[Connection, list[bytes]] | None:
+        """A question that somebody still waits for; None when there is none."""
+        while self._asked:
+            one = self._asked.popleft()
+            if one in self._open and not _is_gone(one):
+                try:
+                    return one, frames.unpacked(one.received)
+                except ValueError:
+                    pass
+            self._close(one)
+        return None
+
+    def answer(self, one: Connection, parts: list[bytes]) -> None:
+        """Send the answer, now or as the client takes it."""
+        one.received = bytearray()
+        one.to_send = memoryview(frames.packed(parts))
+        one.deadline = time.monotonic() + LIMIT_S
+        self._send(one)
+        if one in self._open:
+            self.selector.register(one.socket, selectors.EVENT_WRITE, one)
+
+    def expire(self) -> None:
+        """Close what has taken too long."""
+        now = time.monotonic()
+        waiting = set(self._asked)
+        for one in [each for each in self._open if each.deadline < now and each not in waiting]:
+            self._close(one)
+
+    def _accept(self) -> None:
+        try:
+            accepted, _ = self._listening.accept()
+        except OSError:
+            return
+        if not is_same_user(accepted):
+            accepted.close()
+            return
+        accepted.setblocking(False)
+        if len(self._open) >= _MOST:
+            self._close(next(iter(self._open)))
+        one = Connection(accepted, time.monotonic() + LIMIT_S)
+        self._open[one] = None
+        self.selector.register(accepted, selectors.EVENT_READ, one)
+
+    def _receive(self, one: Connection) -> None:
+        try:
+            data = one.socket.recv(1 << 16)
+            one.received += data
+            lacking = frames.missing(one.received, frames.MAX_REQUEST)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            self._close(one)
+            return
+        if not data or lacking < 0 or sum(each.size for each in self._open) > _MOST_BYTES:
+            self._close(one)
+        elif not lacking:
+            self.selector.unregister(one.socket)
+            self._asked.append(one)
+
+    def _send(self, one: Connection) -> None:
+        try:
+            one.to_send = one.to_send[one.socket.send(one.to_send) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close(one)
+            return
+        if not one.to_send:
+            self._close(one)
+
+    def _close(self, one: Connection) -> None:
+        self._open.pop(one, None)
+        if one.socket.fileno() in self.selector.get_map():
+            self.selector.unregister(one.socket)
+        one.socket.close()
+
+
+def _is_gone(one: Connection) -> bool:
+    """Whether the client has stopped waiting: it answers itself by now."""
+    try:
+        return not one.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,101 @@
+"""What stays open from one request to the next: indexes of the newest generation, and encoders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from capdisc_indexer import encoders
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.frozen import frozen
+from capdisc_indexer.index import Index
+from capdisc_indexer.store import generation
+
+# One for the workspace, and a few that command lines name: each is some megabytes.
+_MOST = 4
+Stamps = tuple[tuple[int, int, int], ...]
+
+
+class DeclinedError(SystemExit):
+    """The client is to answer this itself. A SystemExit, because that is what nothing on the way out catches."""
+
+
+@frozen
+class _Held:
+    """An open index, what CURRENT said when it was opened, and how its files were."""
+
+    pointer: str
+    stamps: Stamps
+    index: Index
+
+
+class Held:
+    """The open indexes and encoders of one process, which uses one at a time."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Path, _Held] = {}
+        self._encoders: dict[str, Encoder] = {}
+
+    @contextmanager
+    def index(self, index_dir: Path) -> Iterator[Index]:
+        """The published generation, open. Raises what opening an Index does."""
+        one = self._newest(index_dir)
+        try:
+            yield one.index
+        except (CapdiscError, OSError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # As `with Index(…)` would: what nobody expected may have its reason in files that have changed.
+            del self._indexes[index_dir]
+            one.index.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def _newest(self, index_dir: Path) -> _Held:
+        pointer, before = generation.pointer(index_dir), self._indexes.pop(index_dir, None)
+        if before is not None and (before.pointer != pointer or before.stamps != _stamps(before.index)):
+            before.index.close()
+            before = None
+        if before is None:
+            while len(self._indexes) >= _MOST:
+                self._indexes.pop(next(iter(self._indexes))).index.close()
+            index = Index(index_dir)
+            before = _Held(pointer, _stamps(index), index)
+        self._indexes[index_dir] = before
+        return before
+
+    def let_go_old(self) -> None:
+        """Close what is not published any more: a generation stays on disk as long as it is open."""
+        for index_dir, one in list(self._indexes.items()):
+            if generation.pointer(index_dir) != one.pointer:
+                self._indexes.pop(index_dir).index.close()
+
+    def encoder(self, name: str) -> Encoder:
+        """The encoder, if it takes no time. Raises DeclinedError for one that would hold everybody up."""
+        if name in self._encoders or _is_quick(name):
+            return self._encoders.get(name) or encoders.load(name)
+        raise DeclinedError("the encoder is not loaded")
+
+    def load_encoder(self, name: str) -> None:
+        """Keep this encoder, however long it takes. Raises EncoderError."""
+        if not _is_quick(name):
+            self._encoders[name] = encoders.load(name)
+
+
+def _is_quick(name: str) -> bool:
+    return name == encoders.SHIPPED or (Path(name) / "table.safetensors").is_file()
+
+
+def _stamps(index: Index) -> Stamps:
+    """What changes when somebody writes into the generation, which nobody should: then it is looked at anew."""
+    return tuple(_stamp(f"{index.folder}/{name}") for name in ("MANIFEST", *index.generation.files))
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return (0, 0, 0)
+    return found.st_ino, found.st_mtime_ns, found.st_size

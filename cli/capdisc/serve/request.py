@@ -1,0 +1,75 @@
+"""What a client tells the server of its command line, and what it keeps to itself: the values of most variables.
+
+The parts of a request, in this order: who asks, the words, the environment, the folder, the folder's number on its
+device, the terminals, stdin.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from capdisc_indexer import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from io import TextIOWrapper
+
+PROTOCOL = 1
+PARTS = 7
+# Whether stdin has been read for the request, and then what was read.
+UNREAD, READ = b"", b"="
+
+# A capability's secrets are looked up to see whether they are set, nothing more: of any variable but these the server
+# learns just that.
+_VALUES = frozenset(
+    b"HOME PATH PWD NO_COLOR FORCE_COLOR TERM COLUMNS LINES LANG LANGUAGE TZ TMPDIR WUNDERLAND_CAPABILITY_DIRS".split()
+)
+_VALUES_OF = (b"CAPDISC_", b"XDG_", b"LC_", b"PYTHON")
+
+
+def identity() -> bytes:
+    """Who speaks. A server answers only what has the same: else another version would answer in this one's place."""
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
+    facts = (str(PROTOCOL), __version__, package, sys.version, sys.getfilesystemencoding())
+    return b"\0".join(os.fsencode(fact) for fact in facts)
+
+
+def parts(words: Sequence[str]) -> list[bytes]:
+    """All of a request but stdin. Raises OSError when the current folder is gone."""
+    folder = os.stat(".")  # noqa: PTH116
+    return [
+        identity(),
+        b"\0".join(os.fsencode(word) for word in words),
+        b"\0".join(told(os.environb)),
+        os.fsencode(os.getcwd()),  # noqa: PTH109
+        b"%d:%d" % (folder.st_dev, folder.st_ino),
+        _terminals(),
+    ]
+
+
+def told(environ: Mapping[bytes, bytes]) -> list[bytes]:
+    """NAME=VALUE for the variables that matter and those that are empty, NAME alone for those that are just set."""
+    return [
+        name + b"=" + value if not value or name in _VALUES or name.startswith(_VALUES_OF) else name
+        for name, value in environ.items()
+    ]
+
+
+def _terminals() -> bytes:
+    """Which of the standard streams are terminals, and how wide stdout is where it is one."""
+    are = [os.isatty(stream) for stream in range(3)]
+    columns = os.get_terminal_size(1).columns if are[1] else 0
+    return b"%d%d%d%d" % (*are, columns)
+
+
+def kept(data: bytes, is_terminal: bool) -> TextIOWrapper:
+    """A stdin from which this can be read once more."""
+    import io
+
+    class Kept(io.BytesIO):
+        def isatty(self) -> bool:
+            return is_terminal
+
+    return io.TextIOWrapper(Kept(data))
