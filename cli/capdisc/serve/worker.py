@@ -10,8 +10,11 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 
-from capdisc import asking, runtime
+from typer.main import get_command
+
+from capdisc import app, asking, runtime
 from capdisc.serve import execution, frames
 from capdisc.serve.connections import LIMIT_S, Connections
 from capdisc.serve.held import Held
@@ -32,6 +35,7 @@ def main() -> None:
         os.set_inheritable(handle, False)
     held = Held()
     asking.open_index, asking.load_encoder = held.index, held.encoder
+    app.made = cache(lambda name: get_command(app.make(name)))
     runtime.keep_small()
     with socket.socket(fileno=listening) as served, socket.socket(fileno=channel) as starter:
         _warm(held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,9 +37,9 @@ class Encoder(Protocol):
 
 def shipped() -> StaticEncoder:
     """The encoder that comes with this package. Raises EncoderError when it is missing or damaged."""
-    from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
+    from capdisc_indexer.encoders.static import MODEL_FOLDER
 
-    return StaticEncoder(MODEL_FOLDER)
+    return _table(MODEL_FOLDER)
 
 
 def shipped_fingerprint() -> str:
@@ -59,9 +60,24 @@ def load(name: str = SHIPPED) -> Encoder:
     if name == SHIPPED:
         return shipped()
     if (Path(name) / "table.safetensors").is_file():
-        from capdisc_indexer.encoders.static import StaticEncoder
-
-        return StaticEncoder(Path(name))
+        return _table(Path(name))
     from capdisc_indexer.encoders.transformers import TransformerEncoder
 
     return TransformerEncoder(name)
+
+
+def _table(folder: Path) -> StaticEncoder:
+    """The table model in the folder, opened anew when its files are others than before."""
+    try:
+        files = [(folder / name).stat() for name in ("model.json", "table.safetensors")]
+    except OSError:
+        files = []  # opening it says what is wrong
+    return _opened(folder, tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in files))
+
+
+@lru_cache(maxsize=4)
+def _opened(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> StaticEncoder:
+    """Two of a query's steps ask for it, and every query of a server."""
+    from capdisc_indexer.encoders.static import StaticEncoder
+
+    return StaticEncoder(folder)
