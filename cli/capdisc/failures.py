@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+
+import click
 
 from capdisc import output
 from capdisc.exit_codes import ExitCode
@@ -41,7 +44,12 @@ def answered(error: BaseException, named: str | None) -> int:
         case CapdiscError():
             output.error(error)
             return next((code for kind, code in _EXIT.items() if isinstance(error, kind)), ExitCode.BUG)
-        case KeyboardInterrupt():
+        case click.ClickException():
+            # typer adds to the message what click has said already.
+            message = re.sub(r"( Did you mean [^?]*\?)(?:\1| \(Did you mean [^?]*\?\))", r"\1", error.format_message())
+            output.error(UsageError(message, f"see: capdisc {named or ''} --help".replace("  ", " ")))
+            return ExitCode.USAGE
+        case KeyboardInterrupt() | click.Abort():
             output.notice("interrupted")
             return ExitCode.INTERRUPTED
         case output.ReaderGoneError():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import Annotated
 
 from capdisc import options, output, runtime, streams
 from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
+from capdisc.serve import claim, places
 from capdisc_indexer.diagnosis import Check, State, examine, worst
 from capdisc_indexer.diagnosis.shared import examine_shared
 
@@ -30,12 +33,22 @@ def doctor(
     config = here.config()
     where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     with streams.native_hushed():
-        checks = list(examine_shared(shared, deep) if shared else examine(where, deep, time.time_ns()))
+        checks = [*(examine_shared(shared, deep) if shared else examine(where, deep, time.time_ns())), _server()]
     if json:
         output.document({"index_dir": shared.url if shared else str(where), "state": worst(checks), "checks": checks})
     else:
         output.lines(_printed(checks))
     return _EXIT.get(worst(checks), ExitCode.OK)
+
+
+def _server() -> Check:
+    """Whether one answers for this workspace, and whether it may."""
+    folder = Path(places.socket_path(os.environ)).parent
+    if folder.is_dir() and folder.is_absolute() and not places.is_own(str(folder)):
+        text = f"others can reach into {folder}: no server is asked there"
+        return Check(name="server", state=State.NOTICE, text=text, fix=f"chmod 700 {folder}")
+    number = claim.running()
+    return Check(name="server", state=State.OK, text=f"process {number} answers" if number else "none is running")
 
 
 def _printed(checks: list[Check]) -> list[str]:

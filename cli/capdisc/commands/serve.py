@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 from capdisc import options, output
 from capdisc.declaring import option
 from capdisc.serve import places
-from capdisc_indexer.errors import InputError
 
 _IDLE_S = 1800.0
 
@@ -33,15 +30,7 @@ def serve(
     from capdisc.serve.claim import claimed
     from capdisc.serve.supervisor import supervise
 
-    path = socket_path()
+    path = places.own_socket()
     with claimed(path) as claim:
         supervise(claim, _IDLE_S if idle is None else idle, lambda: output.lines([f"answering at {path}"]))
     return 0
-
-
-def socket_path() -> Path:
-    """Where the server of this workspace is met. Raises InputError where there is no home for it."""
-    found = places.socket_path(os.environ)
-    if not found:
-        raise InputError("there is no place for a server", "set HOME, or XDG_RUNTIME_DIR")
-    return Path(found)

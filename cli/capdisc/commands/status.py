@@ -6,6 +6,7 @@ from typing import Any
 
 from capdisc import asking, options, output
 from capdisc.exit_codes import ExitCode
+from capdisc.serve import claim
 from capdisc_indexer import state
 from capdisc_indexer.store import generation
 from capdisc_indexer.tokens import TOKENIZER
@@ -48,12 +49,14 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
         "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
         "bytes": bytes_on_disk,
         "tokenizer": TOKENIZER,
+        "server": claim.running() or None,
     }
 
 
 def _printed(facts: dict[str, Any]) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
     copy = [f"copy        {facts['copy']}"] if facts["copy"] else []
+    server = [f"server      process {facts['server']}"] if facts["server"] else []
     return [
         f"index       {facts['index_dir']} (generation {facts['generation']}, {facts['built_at']})",
         *copy,
@@ -62,4 +65,5 @@ def _printed(facts: dict[str, Any]) -> list[str]:
         f"vectors     {facts['vectors']:,} by {facts['encoder'] or 'no encoder: searching goes by words alone'}",
         f"findings    {facts['errors']:,} errors, {facts['warnings']:,} warnings",
         f"size        {facts['bytes'] / 1e6:.1f} MB",
+        *server,
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +46,7 @@ def watch(
     ] = None,
     encoder: options.EncoderName = None,
     lock_timeout: options.LockTimeout = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Answer searches too, as capdisc serve does.")] = False,
     json: options.Json = False,
 ) -> int:
     """Bring the index up to date, and keep it so while files change, until interrupted.
@@ -73,9 +74,19 @@ def watch(
     expected = {*named, *here.configured(config)}
     pace = _pace(interval, debounce, poll, frozenset(root for root in roots if root not in expected))
     runtime.keep_small()
-    with streams.native_hushed(), closing(turns_of(roots, where, build, pace)) as turns:
+    with _serving(serve), streams.native_hushed(), closing(turns_of(roots, where, build, pace)) as turns:
         _tell(turns, here, where, json, exec_)
     return 0
+
+
+def _serving(wanted: bool) -> AbstractContextManager[None]:
+    """With a server beside it, if that is wanted."""
+    if not wanted:
+        return nullcontext()
+    from capdisc.serve import beside, places
+
+    path = places.own_socket()
+    return beside.answering(path, lambda: output.notice(f"notice: answering at {path}"))
 
 
 def _pace(interval: float | None, debounce: float | None, poll: bool, optional: frozenset[Path]) -> WatchOptions:

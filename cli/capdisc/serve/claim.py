@@ -47,8 +47,13 @@ def claimed(path: Path) -> Iterator[Claim]:
                 path.unlink(missing_ok=True)
 
 
-def holder(path: Path) -> int:
-    """The number of the process that has this claim; 0 when there is none."""
+def running() -> int:
+    """The number of the process that answers for this process's workspace; 0 when there is none."""
+    path = places.socket_path(os.environ)
+    return _holder(Path(path)) if path else 0
+
+
+def _holder(path: Path) -> int:
     try:
         handle = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

@@ -9,6 +9,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _MARKS = (".capdisc", "capdisc.toml", ".git")
 # Paths of any length leave a remainder of at most 32 hex digits; the factor keeps short ones from showing in them.
@@ -32,6 +33,17 @@ def socket_path(environ: Mapping[str, str]) -> str:
         return f"{folder}/{_digits(workspace(current(environ), home))}.sock"
     except OSError:
         return ""
+
+
+def own_socket() -> Path:
+    """Where the server of this process's workspace is met. Raises InputError where there is no place for one."""
+    from pathlib import Path
+
+    from capdisc_indexer.errors import InputError
+
+    if not (found := socket_path(os.environ)):
+        raise InputError("there is no place for a server", "set HOME to your home folder")
+    return Path(found)
 
 
 def current(environ: Mapping[str, str]) -> str:

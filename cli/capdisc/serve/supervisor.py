@@ -29,7 +29,6 @@ class Worker:
     """The process that answers, and the channel that tells each of the two whether the other lives."""
 
     def __init__(self, claim: Claim, idle_s: float) -> None:
-        self.started = time.monotonic()
         self.channel, theirs = socket.socketpair()
         handles = (claim.socket.fileno(), theirs.fileno())
         path = os.pathsep.join(os.path.abspath(each) for each in sys.path if each)  # noqa: PTH100
@@ -53,15 +52,17 @@ def supervise(claim: Claim, idle_s: float, ready: Callable[[], None], stop: int 
     socket is not the claimed one any more. `ready` is called once the first worker answers."""
     pause_s = _FIRST_PAUSE_S
     while True:
-        worker = Worker(claim, idle_s)
-        try:
-            is_over = not _lived(worker, claim, ready, stop)
-        finally:
-            status = worker.end()
-        if is_over or not status:
-            return
-        ready = _nothing
-        pause_s = _FIRST_PAUSE_S if time.monotonic() - worker.started > _LIVED_S else min(2 * pause_s, _LONGEST_PAUSE_S)
+        started = time.monotonic()
+        with suppress(OSError):  # no process can be made: perhaps later
+            worker = Worker(claim, idle_s)
+            try:
+                is_over = not _lived(worker, claim, ready, stop)
+            finally:
+                status = worker.end()
+            if is_over or not status:
+                return
+            ready = _nothing
+        pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _LIVED_S else min(2 * pause_s, _LONGEST_PAUSE_S)
         if select.select([] if stop is None else [stop], [], [], pause_s)[0]:
             return
 

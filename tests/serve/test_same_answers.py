@@ -1,0 +1,136 @@
+"""Whatever a server answers is what the command would have printed, and how it would have ended."""
+
+import io
+import sys
+
+import pytest
+from served import Served
+
+from capdisc import app
+from capdisc.serve import frames
+
+QUERY = "put two PDF files into one"
+SEARCHES = [
+    [], ["--json"], ["--ids"], ["--explain"], ["-k", "3"], ["-k", "0"], ["--kind", "tool"], ["--kind", "nonsense"],
+    ["--category", "documents"], ["--category", "none"], ["--tag", "pdf"], ["--tag", "none"], ["--available"],
+    ["--exclude", "merge-pdfs"], ["--exclude", "nobody"], ["--max-risk", "low"], ["--max-risk", "odd"],
+    ["--mode", "lexical"], ["--mode", "vector"], ["--mode", "odd"], ["--also", "join documents"], ["--expand", "3"],
+    ["--index-dir", "nowhere"], ["--index-dir", ""], ["--encoder", "static"], ["--nonsense"], ["--limit", "many"],
+]  # fmt: skip
+RENDERS = [
+    [], ["--budget", "300"], ["--budget", "1"], ["--json"], ["--format", "xml"], ["--format", "messages"],
+    ["--format", "skills-xml"], ["--format", "odd"], ["--tier", "0"], ["--hint", "cli"], ["--style", "tools"],
+    ["--split", "system"], ["--template", "none.md"], ["--on-empty", "error"], ["--tokenizer", "chars4"],
+]  # fmt: skip
+OTHERS = [
+    ["search"], ["search", ""], ["search", "qqqq zzzz"], ["search", "--", "--help; touch PWNED"],
+    ["search", "a\x1b[2J\udcff"], ["search", "%s {0} ${x}"], ["render"], ["show", "merge-pdfs"], ["show", "nobody"],
+    ["show", "skill:merge-pdfs", "--json"], ["show"], ["show", "merge-pdfs", "--links"],
+    ["show", "merge-pdfs", "--embedding-text"], ["show", "merge-pdfs", "--max-tokens", "40"], ["list"],
+    ["list", "--json"], ["list", "--ids"], ["list", "--cost"], ["list", "--categories"], ["list", "--shadowed"],
+    ["list", "--kind", "skill"], ["tools"], ["tools", "merge PDFs", "--format", "anthropic"], ["tools", "--all"],
+    ["graph"], ["graph", "send-invoice", "--depth", "2"], ["graph", "--stats"], ["graph", "nobody"], ["status"],
+    ["status", "--json"],
+]  # fmt: skip
+LINES = [["search", QUERY, *more] for more in SEARCHES] + [["render", QUERY, *more] for more in RENDERS] + OTHERS
+PIPED = [
+    (["search", "-"], QUERY), (["search", "-"], "merge PDFs\nwrite a letter"), (["search", "-"], ""),
+    (["render"], QUERY), (["render", "-"], "\n" * 20 + QUERY), (["render"], ""), (["render", QUERY], "not read"),
+    (["show", "-"], "merge-pdfs\nsend-email"), (["show", "-"], ""), (["tools", "-"], "send a letter"),
+    (["render", QUERY, "--append", "-"], "One more thing."), (["search", "-"], "\udcff\udcfe PDF"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def server(small, serving) -> Served:
+    return serving()
+
+
+def _piped(text: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")))
+
+
+def _cold(words: list[str], stdin: str, capfdbinary, monkeypatch) -> tuple[int, bytes, bytes]:
+    monkeypatch.setattr(sys, "stdin", _piped(stdin))
+    capfdbinary.readouterr()
+    code = app.run(words)
+    captured = capfdbinary.readouterr()
+    return int(code), captured.out, captured.err
+
+
+def _served(parts: list[bytes]) -> tuple[int, bytes, bytes]:
+    kind, code, *pieces = parts
+    assert kind == frames.ANSWERED
+    out, err = (b"".join(piece[1:] for piece in pieces if piece[:1] == number) for number in (b"1", b"2"))
+    return int(code), out, err
+
+
+def test_every_command_line_gives_the_same_bytes_and_status(server, capfdbinary, monkeypatch) -> None:
+    for words in LINES:
+        cold = _cold(words, "", capfdbinary, monkeypatch)
+        assert _served(server.asked(*words)) == cold, words
+        assert _served(server.asked(*words)) == cold, f"{words}, the second time"
+
+
+def test_what_comes_through_a_pipe_gives_the_same_bytes_and_status(server, capfdbinary, monkeypatch) -> None:
+    for words, stdin in PIPED:
+        data = stdin.encode("utf-8", "surrogateescape")
+        assert _served(server.asked(*words, stdin=data)) == _cold(words, stdin, capfdbinary, monkeypatch), words
+
+
+def test_stdin_is_asked_for_only_where_it_is_read(server) -> None:
+    assert server.asked("search", "-", stdin=None) == [frames.STDIN]
+    assert server.asked("render", stdin=None) == [frames.STDIN]
+    assert server.asked("render", QUERY, stdin=None)[0] == frames.ANSWERED
+    assert server.asked("search", "-", "--nonsense", stdin=None)[0] == frames.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("argv", "stdin"),
+    [
+        (["search", QUERY, "--json"], None),
+        (["search", "qqqq"], None),
+        (["show", "nobody"], None),
+        (["render", "--budget", "400"], QUERY),
+        (["show", "-"], "merge-pdfs"),
+    ],
+)
+def test_whole_processes_agree(server, client, argv, stdin) -> None:
+    assert client(*argv, "--server", "require", stdin=stdin) == client(*argv, "--server", "off", stdin=stdin)
+
+
+def test_a_new_generation_answers_the_next_request(hermetic, write_skill, capdisc, serving, client) -> None:
+    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index", "skills").code == 0
+    serving()
+    assert client("search", "paper cranes", "--ids", "--server", "require")[1] == "skill:alpha\n"
+    write_skill(hermetic / "skills", "beta", "Folds paper cranes, better ones. Use when asked.")
+    assert capdisc("index", "skills").code == 0
+    assert "skill:beta" in client("search", "paper cranes", "--ids", "--server", "require")[1]
+
+
+def test_an_index_that_is_damaged_or_removed_meanwhile_is_noticed(
+    hermetic, write_skill, capdisc, serving, client
+) -> None:
+    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index", "skills", "--index-dir", "here").code == 0
+    serving()
+    asking = ("search", "paper cranes", "--index-dir", "here")
+    assert client(*asking, "--server", "require")[0] == 0
+    manifest = next((hermetic / "here" / "gens").glob("0*/meta/overview.json"))
+    manifest.write_bytes(manifest.read_bytes()[:-1] + b" ")
+    assert client(*asking, "--server", "require") == client(*asking, "--server", "off")
+    (hermetic / "here" / "CURRENT").unlink()
+    done = client(*asking, "--server", "require")
+    assert done == client(*asking, "--server", "off")
+    assert "there is no index yet" in done[2]
+
+
+def test_folder_and_environment_are_those_of_the_client(server, hermetic, client, small) -> None:
+    (hermetic / "sub").mkdir()
+    (hermetic / "sub" / "note.md").write_text("Mind the gap.")
+    for env in ({"CAPDISC_LIMIT": "2"}, {"CAPDISC_LIMIT": "nonsense"}, {"FORCE_COLOR": "1"}, {"PATH": "/nowhere"}):
+        argv = ("search", QUERY, "--json" if "PATH" in env else "--explain")
+        assert client(*argv, "--server", "require", **env) == client(*argv, "--server", "off", **env)
+    argv = ("render", QUERY, "--append", "sub/note.md")
+    assert client(*argv, "--server", "require") == client(*argv, "--server", "off")
