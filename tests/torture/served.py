@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -48,8 +49,11 @@ class Served:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end(signal.SIGKILL)
-        assert until(lambda: not self.workers())
         self._said.close()
+        for worker in self.workers():
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGCONT)  # one that was stopped cannot notice
+        assert until(lambda: not self.workers())
 
     @property
     def text(self) -> str:
@@ -73,7 +77,7 @@ class Served:
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 command = (folder / "cmdline").read_bytes()
-                ours = os.fsencode(self.path.parent) in (folder / "environ").read_bytes()
+                ours = os.fsencode(self.path.parent.parent) in (folder / "environ").read_bytes()
                 alive = (folder / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
             except OSError:
                 continue
@@ -99,7 +103,8 @@ class Served:
         with self.connected() as one:
             try:
                 one.sendall(data)
-                one.shutdown(socket.SHUT_WR)
+                if _is_cut(data):
+                    one.shutdown(socket.SHUT_WR)  # else it would wait for the rest
             except OSError:
                 pass  # it has closed already
             return received(one)
@@ -109,6 +114,13 @@ class Served:
         with self.connected() as one:
             one.sendall(message(words, stdin))
             return frames.unpacked(received(one))
+
+
+def _is_cut(data: bytes) -> bool:
+    try:
+        return frames.missing(data, frames.MAX_REQUEST) > 0
+    except ValueError:
+        return False
 
 
 def message(words: Sequence[str], stdin: bytes | None = b"") -> bytes:
