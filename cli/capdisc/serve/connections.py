@@ -6,6 +6,7 @@ import selectors
 import socket
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from capdisc.serve import frames
@@ -88,19 +89,25 @@ class Connections:
             self._close(one)
 
     def _accept(self) -> None:
-        try:
-            accepted, _ = self._listening.accept()
-        except OSError:
-            return
-        if not is_same_user(accepted):
-            accepted.close()
-            return
+        """Take in all who are there: who waits outside cannot know that somebody is at work."""
+        for _ in range(_MOST):
+            try:
+                accepted, _ = self._listening.accept()
+            except OSError:
+                return
+            if is_same_user(accepted):
+                self._take_in(accepted)
+            else:
+                accepted.close()
+
+    def _take_in(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         if len(self._open) >= _MOST:
             self._close(next(iter(self._open)))
         one = Connection(accepted, time.monotonic() + LIMIT_S)
         self._open[one] = None
         self.selector.register(accepted, selectors.EVENT_READ, one)
+        self._receive(one)
 
     def _receive(self, one: Connection) -> None:
         try:
@@ -116,7 +123,14 @@ class Connections:
             self._close(one)
         elif not lacking:
             self.selector.unregister(one.socket)
-            self._asked.append(one)
+            self._queue(one)
+
+    def _queue(self, one: Connection) -> None:
+        """Whoever is not the next is told so, and waits longer."""
+        if self._asked:
+            with suppress(OSError):
+                one.socket.send(frames.QUEUED)
+        self._asked.append(one)
 
     def _send(self, one: Connection) -> None:
         try:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+_LONGEST_S = 3.0
+# In a queue that moves, an answer is sooner there than by starting yet another process beside those that wait.
+_QUEUED_S = 2.0
 
 
 def printed(address: str, words: Sequence[str], patience_s: float) -> int:
@@ -86,7 +89,12 @@ def _exchanged(address: str, parts: Sequence[bytes], patience_s: float) -> list[
         connection.settimeout(patience_s)
         connection.connect(address)
         connection.sendall(message)
-        return _received(connection.recv)
+        _await(connection, patience_s)
+        parts = _received(connection.recv)
+        if not parts:  # it is queued
+            connection.settimeout(max(patience_s, _QUEUED_S))
+            parts = _received(connection.recv)
+        return parts
     except TimeoutError:
         raise ColdError(f"there was no answer within {patience_s:g} s") from None
     except (OSError, ValueError) as error:
@@ -95,10 +103,32 @@ def _exchanged(address: str, parts: Sequence[bytes], patience_s: float) -> list[
         connection.close()
 
 
+def _await(connection: _socket.socket, patience_s: float) -> None:
+    """Wait for the answer's first byte: where so much else wants to run that a cold answer would take several times as
+    long too, longer. Else many clients at once would all run cold, and keep the server from running with that."""
+    try:
+        connection.recv(1, _socket.MSG_PEEK)
+    except TimeoutError:
+        if (more_s := min(patience_s * (_crowding() - 1), _LONGEST_S)) <= 0:
+            raise
+        connection.settimeout(more_s)
+        connection.recv(1, _socket.MSG_PEEK)
+
+
+def _crowding() -> float:
+    """How many processes want to run now, for each processor; 0 where the system does not tell."""
+    try:
+        with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123
+            return int(file.read().split()[3].split(b"/")[0]) / (os.cpu_count() or 1)
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 def _received(recv: Callable[[int], bytes]) -> list[bytes]:
+    """The parts of one message. Of what follows a message without any, nothing is taken."""
     data = bytearray()
     while lacking := frames.missing(data, frames.MAX_ANSWER):
-        if not (more := recv(max(lacking, 1 << 16))):
+        if not (more := recv(lacking)):
             raise ValueError("it ended in the middle of an answer")
         data += more
     return frames.unpacked(data)

@@ -15,6 +15,8 @@ MAX_REQUEST = 1 << 20
 MAX_ANSWER = 16 << 20
 _LENGTH = 4
 
+# Instead of an answer: the question is read, others are before it, and the answer comes as another message.
+QUEUED = bytes(_LENGTH)
 ANSWERED, DECLINED, STDIN = b"answered", b"declined", b"stdin"
 
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from capdisc.serve.claim import Claim
 
 # A worker that dies at once, again and again, is started ever more rarely, up to so many seconds.
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 10.0
-_LIVED_S = 30.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
+_LIVED_S = 10.0
 _LOOK_S = 5.0
 # What a worker that was told to end may take before it is killed: it holds nothing that must be written.
 _ENDING_S = 0.5
