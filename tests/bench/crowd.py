@@ -27,15 +27,13 @@ def once(path: str, message: bytes) -> float:
             one.settimeout(30)
             one.connect(path)
             one.sendall(message)
-            data = bytearray()
-            while lacking := frames.missing(data, frames.MAX_ANSWER):
-                more = one.recv(max(lacking, 1 << 16))
-                if not more:
-                    return -1.0
+            data = b""
+            while more := one.recv(1 << 16):
                 data += more
-    except OSError:
+        parts = frames.unpacked(data.removeprefix(frames.QUEUED))
+    except (OSError, ValueError):
         return -1.0
-    return time.perf_counter() - started if frames.unpacked(data)[0] == frames.ANSWERED else -1.0
+    return time.perf_counter() - started if parts[:1] == [frames.ANSWERED] else -1.0
 
 
 def worker_memory() -> int:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -183,16 +184,15 @@ def test_random_frames_change_nothing(small, serving) -> None:
 
 def test_idle_slow_and_unreading_clients_hold_nobody_up(small, serving) -> None:
     server = serving()
-    idle = [server.connected() for _ in range(64)]
-    slow, deaf = server.connected(), [server.connected() for _ in range(20)]
-    slow.sendall(message(QUERY)[:40])
-    for one in deaf:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-        one.sendall(message(["list", "--cost", "--json"]))
-    assert server.asked(*QUERY)[0] == frames.ANSWERED
-    assert until(lambda: _closed(slow))
-    for one in (*idle, slow, *deaf):
-        one.close()
+    with ExitStack() as stack:
+        _idle, deaf = ([stack.enter_context(server.connected()) for _ in range(count)] for count in (64, 20))
+        slow = stack.enter_context(server.connected())
+        slow.sendall(message(QUERY)[:40])
+        for one in deaf:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            one.sendall(message(["list", "--cost", "--json"]))
+        assert server.asked(*QUERY)[0] == frames.ANSWERED
+        assert until(lambda: _closed(slow))
 
 
 def _closed(one: socket.socket) -> bool:

@@ -68,6 +68,8 @@ class Served:
 
     def answers(self) -> bool:
         """Whether somebody is there who would answer."""
+        if self.path.with_suffix(".port").exists():
+            return True
         with socket.socket(socket.AF_UNIX) as one:
             return one.connect_ex(str(self.path)) == 0
 
@@ -113,7 +115,7 @@ class Served:
         """The parts of the answer to a command line of this process."""
         with self.connected() as one:
             one.sendall(message(words, stdin))
-            return frames.unpacked(received(one))
+            return frames.unpacked(received(one).removeprefix(frames.QUEUED))
 
 
 def _is_cut(data: bytes) -> bool:

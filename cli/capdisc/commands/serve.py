@@ -18,6 +18,9 @@ def serve(
             "--idle", metavar="TIME", parser=options.seconds, help="End when nobody asked for so long [30m]; 0: never."
         ),
     ] = None,
+    loopback: Annotated[
+        bool, typer.Option("--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names.")
+    ] = False,
 ) -> int:
     """Answer the commands that only read from a warm process, until nobody asks any more or it is interrupted.
 
@@ -31,6 +34,7 @@ def serve(
     from capdisc.serve.supervisor import supervise
 
     path = places.own_socket()
-    with claimed(path) as claim:
-        supervise(claim, _IDLE_S if idle is None else idle, lambda: output.lines([f"answering at {path}"]))
+    with claimed(path, loopback) as claim:
+        told = f"answering at {claim.path}"
+        supervise(claim, _IDLE_S if idle is None else idle, lambda: output.lines([told]))
     return 0

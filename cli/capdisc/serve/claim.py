@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capdisc.serve import places
+from capdisc.serve.loopback import SUFFIX, bound, described
 from capdisc_indexer.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.frozen import frozen
 
@@ -29,22 +30,23 @@ class Claim:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[Claim]:
-    """The socket, bound, until the block is left.
+def claimed(path: Path, loopback: bool = False) -> Iterator[Claim]:
+    """The socket, bound, until the block is left; with `loopback`, or where there are no others, one on 127.0.0.1.
 
     Raises BusyError where another server has it, IndexStateError where something else lies there or others can reach
     into its folder, InputError where the path is too long for a socket.
     """
     _prepare(path.parent)
     with _locked(path.with_suffix(".lock")):
-        _remove_stale(path)
-        claim = _bound(path)
+        for stale in (path, path.with_suffix(SUFFIX)):
+            _remove_stale(stale)
+        claim = _on_loopback(path) if loopback or not hasattr(socket, "AF_UNIX") else _bound(path)
         try:
             yield claim
         finally:
             claim.socket.close()
             if claim.is_ours():
-                path.unlink(missing_ok=True)
+                claim.path.unlink(missing_ok=True)
 
 
 def running() -> int:
@@ -113,9 +115,26 @@ def _number(handle: int) -> int:
 def _remove_stale(path: Path) -> None:
     """What a server that was killed left behind, which the lock shows to be gone. Anything else stays."""
     with suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(path.lstat().st_mode):
+        if not _is_stale(path, path.lstat().st_mode):
             raise IndexStateError(f"{path} is no socket", "move it away: it was not made by capdisc")
         path.unlink()
+
+
+def _is_stale(path: Path, mode: int) -> bool:
+    if path.suffix != SUFFIX:
+        return stat.S_ISSOCK(mode)
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(mode) and bool(described(str(path)))
+    return False
+
+
+def _on_loopback(path: Path) -> Claim:
+    path = path.with_suffix(SUFFIX)
+    try:
+        made = bound(path)
+    except OSError as error:
+        raise IndexStateError(f"no port can be had ({error.strerror})", "see whether 127.0.0.1 can be used") from error
+    return Claim(path=path, socket=made, file=_file(path))
 
 
 def _bound(path: Path) -> Claim:
@@ -126,7 +145,7 @@ def _bound(path: Path) -> Claim:
     except OSError as error:
         made.close()
         if "too long" in str(error):
-            hint = "set XDG_RUNTIME_DIR to a shorter path, here and where you ask"
+            hint = "set XDG_RUNTIME_DIR to a shorter path, here and where you ask; or use --loopback"
             raise InputError(f"the path is too long for a socket: {path}", hint) from error
         raise IndexStateError(f"no socket can be made: {path} ({error.strerror})", "set XDG_RUNTIME_DIR") from error
     finally:

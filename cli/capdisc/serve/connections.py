@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import selectors
 import socket
 import time
@@ -10,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from capdisc.serve import frames
+from capdisc.serve.loopback import proof
 from capdisc.serve.peers import is_same_user
 
 # Clients wait a third of a second. One that has not sent its question, or taken its answer, after this is none.
@@ -27,6 +29,7 @@ class Connection:
     deadline: float
     received: bytearray = field(default_factory=bytearray)
     to_send: memoryview = field(default_factory=lambda: memoryview(b""))
+    nonce: bytes = b""
 
     @property
     def size(self) -> int:
@@ -37,7 +40,9 @@ class Connection:
 class Connections:
     """All of them, and the questions that are whole, oldest first."""
 
-    def __init__(self, listening: socket.socket) -> None:
+    def __init__(self, listening: socket.socket, secret: bytes = b"") -> None:
+        """With a secret, whoever asks must know it; without, the kernel says who asks."""
+        self._secret = secret
         self.selector = selectors.DefaultSelector()
         self._listening = listening
         self._open: dict[Connection, None] = {}
@@ -65,12 +70,17 @@ class Connections:
         while self._asked:
             one = self._asked.popleft()
             if one in self._open and not _is_gone(one):
-                try:
-                    return one, frames.unpacked(one.received)
-                except ValueError:
-                    pass
+                with suppress(ValueError):
+                    return one, self._parts(one)
             self._close(one)
         return None
+
+    def _parts(self, one: Connection) -> list[bytes]:
+        """Raises ValueError for a message that is malformed or from a stranger."""
+        parts = frames.unpacked(one.received)
+        if self._secret and not hmac.compare_digest(parts.pop(), proof(self._secret, b"client", one.nonce)):
+            raise ValueError("the secret is not known")
+        return parts
 
     def answer(self, one: Connection, parts: list[bytes]) -> None:
         """Send the answer, now or as the client takes it."""
@@ -95,7 +105,7 @@ class Connections:
                 accepted, _ = self._listening.accept()
             except OSError:
                 return
-            if is_same_user(accepted):
+            if self._secret or is_same_user(accepted):
                 self._take_in(accepted)
             else:
                 accepted.close()
@@ -121,9 +131,20 @@ class Connections:
             return
         if not data or lacking < 0 or sum(each.size for each in self._open) > _MOST_BYTES:
             self._close(one)
+        elif not lacking and self._secret and not one.nonce:
+            self._greet(one)
         elif not lacking:
             self.selector.unregister(one.socket)
             self._queue(one)
+
+    def _greet(self, one: Connection) -> None:
+        """Show the client that this is the server it looks for."""
+        try:
+            (one.nonce,) = frames.unpacked(one.received)
+            one.received = bytearray()
+            one.socket.send(proof(self._secret, b"server", one.nonce))
+        except (OSError, ValueError):
+            self._close(one)
 
     def _queue(self, one: Connection) -> None:
         """Whoever is not the next is told so, and waits longer."""

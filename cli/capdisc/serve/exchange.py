@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _LONGEST_S = 3.0
+_MARGIN = 1 << 10
 # In a queue that moves, an answer is sooner there than by starting yet another process beside those that wait.
 _QUEUED_S = 2.0
 
@@ -43,11 +44,13 @@ def _leave(number: int, frame: FrameType | None) -> None:
 def _answer(address: str, words: Sequence[str], patience_s: float) -> list[bytes]:
     try:
         parts = request.parts(words)
-    except OSError as error:
-        raise ColdError(f"where this runs cannot be told ({error})") from None
-    kind, *rest = _exchanged(address, [*parts, request.UNREAD], patience_s)
-    if kind == frames.STDIN:
-        kind, *rest = _exchanged(address, [*parts, _stdin()], patience_s)
+        kind, *rest = _exchanged(address, [*parts, request.UNREAD], patience_s)
+        if kind == frames.STDIN:
+            kind, *rest = _exchanged(address, [*parts, _stdin()], patience_s)
+    except TimeoutError:
+        raise ColdError(f"there was no answer within {patience_s:g} s") from None
+    except (OSError, ValueError) as error:
+        raise ColdError(f"it cannot be asked ({error})") from None
     if kind != frames.ANSWERED:
         raise ColdError(b" ".join(rest).decode("utf-8", "replace"))
     return rest
@@ -81,26 +84,32 @@ def _stdin() -> bytes:
 
 
 def _exchanged(address: str, parts: Sequence[bytes], patience_s: float) -> list[bytes]:
-    message = frames.packed(parts)
-    if len(message) > frames.MAX_REQUEST:
+    if sum(map(len, parts)) > frames.MAX_REQUEST - _MARGIN:
         raise ColdError("the request is too long")
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection, proof = _connected(address, patience_s)
     try:
-        connection.settimeout(patience_s)
-        connection.connect(address)
-        connection.sendall(message)
+        connection.sendall(frames.packed([*parts, *proof]))
         _await(connection, patience_s)
         parts = _received(connection.recv)
         if not parts:  # it is queued
             connection.settimeout(max(patience_s, _QUEUED_S))
             parts = _received(connection.recv)
         return parts
-    except TimeoutError:
-        raise ColdError(f"there was no answer within {patience_s:g} s") from None
-    except (OSError, ValueError) as error:
-        raise ColdError(f"it cannot be asked ({error})") from None
     finally:
         connection.close()
+
+
+def _connected(address: str, patience_s: float) -> tuple[_socket.socket, list[bytes]]:
+    """A connection, and what goes with the question where the kernel does not say who asks."""
+    if not address.endswith(".sock"):
+        from capdisc.serve import loopback
+
+        connection, proof = loopback.connected(address, patience_s)
+        return connection, [proof]
+    bare = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    bare.settimeout(patience_s)
+    bare.connect(address)
+    return bare, []
 
 
 def _await(connection: _socket.socket, patience_s: float) -> None:

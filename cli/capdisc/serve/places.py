@@ -19,7 +19,10 @@ _PRIME, _FACTOR = (1 << 127) - 1, 0x5DEECE66D1CE4E5B9BF58476D1CE4E5B
 def address(environ: Mapping[str, str]) -> str:
     """The socket to ask at; empty where there is none, or where others could have put one."""
     path = socket_path(environ)
-    return path if path and _exists(path) and is_own(os.path.dirname(path)) else ""
+    if not path or not is_own(os.path.dirname(path)):
+        return ""
+    ways = (path, path.removesuffix(".sock") + ".port")
+    return next((way for way in ways if _exists(way)), "")
 
 
 def socket_path(environ: Mapping[str, str]) -> str:

@@ -32,7 +32,7 @@ class Worker:
         self.channel, theirs = socket.socketpair()
         handles = (claim.socket.fileno(), theirs.fileno())
         path = os.pathsep.join(os.path.abspath(each) for each in sys.path if each)  # noqa: PTH100
-        command = [sys.executable, "-P", "-c", _START, path, *map(str, handles), str(idle_s)]
+        command = [sys.executable, "-P", "-c", _START, path, str(claim.path), *map(str, handles), str(idle_s)]
         quiet = subprocess.DEVNULL
         with theirs:
             self._process = subprocess.Popen(command, pass_fds=handles, stdin=quiet, stdout=quiet, stderr=quiet)

@@ -15,7 +15,7 @@ from functools import cache
 from typer.main import get_command
 
 from capdisc import app, asking, runtime
-from capdisc.serve import execution, frames
+from capdisc.serve import execution, frames, loopback
 from capdisc.serve.connections import LIMIT_S, Connections
 from capdisc.serve.held import Held
 from capdisc_indexer.errors import CapdiscError
@@ -29,7 +29,8 @@ _USUAL = (["search", "warm up"], ["render", "warm up"], ["list", "--categories"]
 
 def main() -> None:
     """Answer until nobody has asked for long, or whoever started this is gone."""
-    listening, channel, idle_s = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    path, listening, channel, idle_s = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    secret = loopback.described(path)[1] if path.endswith(loopback.SUFFIX) else b""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all of us; the channel ends this one
     for handle in (listening, channel):
         os.set_inheritable(handle, False)
@@ -41,7 +42,7 @@ def main() -> None:
         _warm(held)
         served.listen(128)
         starter.send(b"r")
-        _loop(Connections(served), starter, held, idle_s)
+        _loop(Connections(served, secret), starter, held, idle_s)
 
 
 def _warm(held: Held) -> None:

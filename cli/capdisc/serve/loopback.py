@@ -1,0 +1,65 @@
+"""A server on 127.0.0.1, where there are no sockets in the file system: whoever can read a file of the owner's may ask.
+
+The file holds the port and a secret. The port may belong to somebody else by the time it is read, so each side shows
+the other that it knows the secret before it says anything: the server answers a number that the client has drawn, and
+the question carries another answer to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import socket
+from pathlib import Path
+
+from capdisc.serve import frames
+
+SUFFIX = ".port"
+_FORM = re.compile(rb"([0-9]{1,5}) ([0-9a-f]{64})")
+NONCE_BYTES = PROOF_BYTES = 32
+
+
+def bound(path: Path) -> socket.socket:
+    """A socket on a free port, described in a new file. Raises OSError."""
+    made = socket.socket(socket.AF_INET)
+    try:
+        made.bind(("127.0.0.1", 0))
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        made.close()
+        raise
+    with os.fdopen(handle, "w") as file:
+        file.write(f"{made.getsockname()[1]} {os.urandom(32).hex()}")
+    return made
+
+
+def described(path: str) -> tuple[int, bytes]:
+    """Port and secret. Raises OSError, or ValueError for a file that is none of ours."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        found = _FORM.fullmatch(file.read(100))
+    if not found:
+        raise ValueError(f"{path} does not name a port")
+    return int(found[1]), bytes.fromhex(found[2].decode())
+
+
+def proof(secret: bytes, side: bytes, nonce: bytes) -> bytes:
+    """What only one who knows the secret can say about the number."""
+    return hmac.digest(secret, side + nonce, hashlib.sha256)
+
+
+def connected(path: str, patience_s: float) -> tuple[socket.socket, bytes]:
+    """A connection to the server, and the proof that goes with the question. Raises OSError or ValueError."""
+    port, secret = described(path)
+    nonce = os.urandom(NONCE_BYTES)
+    made = socket.create_connection(("127.0.0.1", port), patience_s)
+    try:
+        made.sendall(frames.packed([nonce]))
+        shown = made.recv(PROOF_BYTES, socket.MSG_WAITALL)
+        if not hmac.compare_digest(shown, proof(secret, b"server", nonce)):
+            raise ValueError("somebody else answers at its port")
+    except BaseException:
+        made.close()
+        raise
+    return made, proof(secret, b"client", nonce)
