@@ -134,8 +134,11 @@ def test_a_closed_stream_is_answered_without_a_server(small, serving) -> None:
 def test_stdin_that_was_read_for_a_server_is_there_for_the_command(small, serving, client) -> None:
     expected = client("search", "-", "--ids", "--server", "off", stdin=QUERY[1])
     server = serving()
-    big = QUERY[1] + "\n" * frames.MAX_REQUEST
-    assert client("search", "-", "--ids", stdin=big) == expected  # too long for a request
+    for more in (-100, 100):  # both too long for a request, and the second for a command
+        big = QUERY[1] + "\n" * (frames.MAX_REQUEST + more)
+        cold = client("search", "-", "--ids", "--server", "off", stdin=big)
+        assert client("search", "-", "--ids", stdin=big) == cold
+        assert cold == expected or more > 0
     server.end()
     assert client("search", "-", "--ids", stdin=QUERY[1]) == expected
 
@@ -165,3 +168,10 @@ def test_the_client_imports_next_to_nothing(small, serving) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] in ("['__future__', '_socket']", "['__future__', '_signal', '_socket']")
+
+
+def test_an_index_on_a_network_is_left_to_who_has_the_credentials(small, serving, client) -> None:
+    serving()
+    code, out, err = client(*QUERY, "--server", "require", CAPDISC_INDEX_DIR="s3://nowhere/index")
+    assert (code, out) == (75, "")
+    assert "s3://nowhere/index is not looked after here" in err

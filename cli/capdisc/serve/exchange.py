@@ -77,9 +77,10 @@ def _untaken(error: OSError) -> int:
 
 
 def _stdin() -> bytes:
-    """All of stdin, which is kept for the command in case that it runs here after all."""
-    data = sys.stdin.buffer.read()
-    sys.stdin = request.kept(data, sys.stdin.isatty())
+    """What stdin holds, which is kept for the command in case that it runs here after all."""
+    whole = sys.stdin.buffer
+    data = whole.read(frames.MAX_REQUEST)
+    sys.stdin = request.kept(data, whole.isatty(), whole)
     return request.READ + data
 
 

@@ -12,6 +12,7 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
+from capdisc_indexer.remote.values import Shared
 from capdisc_indexer.store import generation
 
 # One for the workspace, and a few that command lines name: each is some megabytes.
@@ -65,6 +66,10 @@ class Held:
             before = _Held(pointer, _stamps(index), index)
         self._indexes[index_dir] = before
         return before
+
+    def bring(self, shared: Shared) -> tuple[str, ...]:
+        """Raises DeclinedError: the credentials for an index on a network stay with the client."""
+        raise DeclinedError(f"{shared.url} is not looked after here")
 
     def let_go_old(self) -> None:
         """Close what is not published any more: a generation stays on disk as long as it is open."""

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from io import TextIOWrapper
+    from typing import IO
 
 PROTOCOL = 1
 PARTS = 7
@@ -64,12 +65,17 @@ def _terminals() -> bytes:
     return b"%d%d%d%d" % (*are, columns)
 
 
-def kept(data: bytes, is_terminal: bool) -> TextIOWrapper:
-    """A stdin from which this can be read once more."""
+def kept(data: bytes, is_terminal: bool, rest: IO[bytes] | None = None) -> TextIOWrapper:
+    """A stdin from which this can be read once more, and after it what is left in `rest`."""
     import io
 
     class Kept(io.BytesIO):
         def isatty(self) -> bool:
             return is_terminal
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            found = super().read(size)
+            size = -1 if size is None or size < 0 else size - len(found)
+            return found + (rest.read(size) if rest and size else b"")
 
     return io.TextIOWrapper(Kept(data))

@@ -35,7 +35,7 @@ def main() -> None:
     for handle in (listening, channel):
         os.set_inheritable(handle, False)
     held = Held()
-    asking.open_index, asking.load_encoder = held.index, held.encoder
+    asking.open_index, asking.load_encoder, asking.bring = held.index, held.encoder, held.bring
     app.made = cache(lambda name: get_command(app.make(name)))
     runtime.keep_small()
     with socket.socket(fileno=listening) as served, socket.socket(fileno=channel) as starter:
