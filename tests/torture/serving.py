@@ -84,6 +84,8 @@ def r34(work: Path, rng: random.Random, scale: float) -> Figure:
             answers = until(lambda: _client("search", "paper", wish="require")[0] in (0, 1))
             faults += [] if alive and answers else [f"run {run}"]
             for each in once_more:
+                each.end(signal.SIGKILL)
+            for each in once_more:
                 each.__exit__(None, None, None)
         for make in (Path.touch, Path.mkdir, lambda path: path.symlink_to("/etc/hostname")):
             served.path.unlink(missing_ok=True)
