@@ -25,7 +25,7 @@ def serve(
     """Answer the commands that only read from a warm process, until nobody asks any more or it is interrupted.
 
     While it runs, search, render, show, list, tools, graph and status of this workspace ask it first: they print what
-    they would print anyway, sooner. Where it does not answer within 0.3 s they do without. They take
+    they would print anyway, sooner. Where it does not answer within 0.25 s they do without. They take
     --server auto|off|require (or CAPDISC_SERVER): off never asks, require fails where no server answers.
 
     Example: capdisc serve --idle 1s

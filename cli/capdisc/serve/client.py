@@ -21,9 +21,9 @@ _COLD_OPTIONS = ("--session", "--network", "--help", "-h")
 # Files that are others in another process: <(command) is /dev/fd/63.
 _OWN_FILES = ("/dev/", "/proc/")
 WISHES = ("auto", "off", "require")
-# A query takes the server some milliseconds. One that hangs, or has a long queue, costs a command line this much at
-# most: about what a cold answer takes, and enough for a process that has to be woken on a busy machine.
-PATIENCE_S = 0.3
+# A query takes the server some milliseconds. One that hangs may cost a command line 0.3 s more than without it, of
+# which asking takes a part; that is twice a cold answer, and enough for a process to be woken on a busy machine.
+PATIENCE_S = 0.25
 _PATIENCE_REQUIRED_S = 10.0
 
 
