@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
+
+# How an index is opened, and an encoder loaded: a server sets its own, which stay open from one request to the next.
+open_index: Callable[[Path], AbstractContextManager[Index]] = Index
+load_encoder: Callable[[str], Encoder] = encoders.load
+
+
+def _brought(shared: Shared) -> tuple[str, ...]:
+    from capdisc.sharing import brought
+
+    return brought(shared)
+
+
+# How the copy of a shared index is looked after, which needs the credentials of whoever asks.
+bring: Callable[[Shared], tuple[str, ...]] = _brought
 
 
 @frozen(kw_only=True)
@@ -80,12 +94,8 @@ def opened(index_dir: Path | None) -> Iterator[Asked]:
     config = here.config()
     where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     with streams.native_hushed():
-        notices: tuple[str, ...] = ()
-        if shared:
-            from capdisc.sharing import brought
-
-            notices = brought(shared)
-        with Index(where) as index:
+        notices = bring(shared) if shared else ()
+        with open_index(where) as index:
             if doubt := distrust(where):
                 output.notice(f"notice: {doubt}")
             yield Asked(here=here, config=config, index=index, shared=shared, degraded=notices)
@@ -127,7 +137,7 @@ def encoder_or_why(asked: Asked, name: str | None) -> tuple[Encoder | None, str]
     if not chosen:
         return None, ""
     try:
-        return encoders.load(chosen), ""
+        return load_encoder(chosen), ""
     except EncoderError as error:
         return None, f"{error.message}; {error.hint}"
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-
-import click
 
 from capdisc import output
 from capdisc.exit_codes import ExitCode
@@ -44,12 +41,7 @@ def answered(error: BaseException, named: str | None) -> int:
         case CapdiscError():
             output.error(error)
             return next((code for kind, code in _EXIT.items() if isinstance(error, kind)), ExitCode.BUG)
-        case click.ClickException():
-            # typer adds to the message what click has said already.
-            message = re.sub(r"( Did you mean [^?]*\?)(?:\1| \(Did you mean [^?]*\?\))", r"\1", error.format_message())
-            output.error(UsageError(message, f"see: capdisc {named or ''} --help".replace("  ", " ")))
-            return ExitCode.USAGE
-        case KeyboardInterrupt() | click.Abort():
+        case KeyboardInterrupt():
             output.notice("interrupted")
             return ExitCode.INTERRUPTED
         case output.ReaderGoneError():

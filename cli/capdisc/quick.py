@@ -8,6 +8,7 @@ the two readings against each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ class _Parameter(NamedTuple):
 def reading(command: Callable[..., int], words: Sequence[str]) -> dict[str, Any] | None:
     """What the words say of the command's parameters; None where typer is to be asked."""
     try:
-        parameters = list(_parameters(command))
+        parameters = _parameters(command)
         given, loose = _sorted(words, {name: each for each in parameters for name in _names(each)})
         found = [(each, given[each.name]) for each in parameters if each.name in given]
         found += _placed([each for each in parameters if each.declared.names is None], loose)
@@ -94,7 +95,12 @@ def _made(parameter: _Parameter, text: str) -> Any:
     return declared.callback(value) if declared.callback else value
 
 
-def _parameters(command: Callable[..., int]) -> Iterator[_Parameter]:
+@cache
+def _parameters(command: Callable[..., int]) -> list[_Parameter]:
+    return list(_read_parameters(command))
+
+
+def _read_parameters(command: Callable[..., int]) -> Iterator[_Parameter]:
     code, defaults = command.__code__, command.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
     for place, name in enumerate(names):

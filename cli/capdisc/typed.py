@@ -28,7 +28,7 @@ def run(argv: Sequence[str], commands: Mapping[str, str], command: Callable[...,
         raise KeyboardInterrupt from None
     except click.ClickException as error:
         # typer adds to the message what click has said already.
-        message = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
+        message = re.sub(r"( Did you mean [^?]*\?)(?:\1| \(Did you mean [^?]*\?\))", r"\1", error.format_message())
         raise UsageError(message, f"see: capdisc {name or ''} --help".replace("  ", " ")) from error
 
 

@@ -19,7 +19,7 @@ def serve(
         ),
     ] = None,
     loopback: Annotated[
-        bool, typer.Option("--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names.")
+        bool, option("--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names.")
     ] = False,
 ) -> int:
     """Answer the commands that only read from a warm process, until nobody asks any more or it is interrupted.

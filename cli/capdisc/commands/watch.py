@@ -46,7 +46,7 @@ def watch(
     ] = None,
     encoder: options.EncoderName = None,
     lock_timeout: options.LockTimeout = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Answer searches too, as capdisc serve does.")] = False,
+    serve: Annotated[bool, option("--serve", help="Answer searches too, as capdisc serve does.")] = False,
     json: options.Json = False,
 ) -> int:
     """Bring the index up to date, and keep it so while files change, until interrupted.

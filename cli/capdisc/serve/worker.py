@@ -10,11 +10,8 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from functools import cache
 
-from typer.main import get_command
-
-from capdisc import app, asking, runtime
+from capdisc import asking, runtime
 from capdisc.serve import execution, frames, loopback
 from capdisc.serve.connections import LIMIT_S, Connections
 from capdisc.serve.held import Held
@@ -36,7 +33,6 @@ def main() -> None:
         os.set_inheritable(handle, False)
     held = Held()
     asking.open_index, asking.load_encoder, asking.bring = held.index, held.encoder, held.bring
-    app.made = cache(lambda name: get_command(app.make(name)))
     runtime.keep_small()
     with socket.socket(fileno=listening) as served, socket.socket(fileno=channel) as starter:
         _warm(held)
