@@ -48,9 +48,13 @@ relevance:
 rows *ARGS:
     {{bin}}/python tests/rows/report.py {{ARGS}}
 
-# cold commands as multiples of `python -c pass`
-bench:
-    {{bin}}/python tests/bench/cold.py
+# every figure of speed as a multiple of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000
+bench *ARGS:
+    {{bin}}/python tests/bench/bench.py {{ARGS}}
+
+# the picture in the README, of what `just bench --json tests/bench/measured.json` wrote
+bench-plot:
+    {{bin}}/python tests/bench/plot.py tests/bench/measured.json tests/bench/measured.svg
 
 # what each command imports, slowest first
 imports *COMMAND="search hello":

@@ -73,4 +73,4 @@ def _signals(
         "used_together": gains.get(key, 0.0),
         "required": needed[key][0] if key in needed else 0.0,
     }
-    return {name: round(value, 4) for name, value in signals.items() if value}
+    return {name: value for name, value in signals.items() if value}

@@ -33,7 +33,7 @@ def meet(encoder: StaticEncoder, text: str, bags: Mapping[str, Bag]) -> dict[str
         return dict.fromkeys(bags, Met())
     compared = encoder.compared(asked, pieces)
     worth = dict(zip(pieces, compared.others_worth, strict=True))
-    found = dict(zip(pieces, map(max, zip(*compared.likeness, strict=True)), strict=True))
+    found = dict(zip(pieces, map(_likeness, zip(*compared.distances, strict=True)), strict=True))
     place = {piece: at for at, piece in enumerate(pieces)}
     return {
         key: Met(
@@ -45,18 +45,23 @@ def meet(encoder: StaticEncoder, text: str, bags: Mapping[str, Bag]) -> dict[str
     }
 
 
+def _likeness(distances: Sequence[float]) -> float:
+    """The cosine to the nearest, 0 where it points away."""
+    return max(0.0, 1.0 - min(distances))
+
+
 def _best(compared: Comparison, places: Sequence[int]) -> float:
     """The mean of each query piece's best match among the places, weighed by what the piece is worth."""
     if not places:
         return 0.0
     # The first place twice: of a single one, itemgetter would give no tuple.
     at_places = itemgetter(places[0], *places)
-    best: list[float] = [max(0.0, *at_places(row)) for row in compared.likeness]
+    best = [_likeness(at_places(row)) for row in compared.distances]
     total: float = sum(map(mul, compared.worth, best))
     return total / sum(compared.worth)
 
 
 def _share(pieces: Sequence[int], found: Mapping[int, float], worth: Mapping[int, float]) -> float:
     worths = [worth[piece] for piece in pieces]
-    met: float = sum(map(mul, worths, [max(0.0, found[piece]) for piece in pieces]))
+    met: float = sum(map(mul, worths, [found[piece] for piece in pieces]))
     return met / sum(worths) if any(worths) else 0.0

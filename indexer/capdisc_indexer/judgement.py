@@ -50,9 +50,10 @@ def is_answer(judged: Sequence[Hit]) -> bool:
 
 def _judged(hit: Hit, held: frozenset[str], found: Sequence[Candidates], mode: str, level: float, share: float) -> Hit:
     covered = max((ranking.coverage(each.information, held) for each in found), default=0.0)
-    cosine = hit.signals.get("cosine", 0.0)
+    signals = {name: round(value, 4) for name, value in hit.signals.items()}
+    cosine = signals.get("cosine", 0.0)
     similar = None if mode == "lexical" else share * ranking.similarity(cosine, level, level + STRONG)
-    signals = {**hit.signals, "coverage": round(covered, 4)}
+    signals["coverage"] = round(covered, 4)
     return replace(hit, relevance=round(ranking.relevance(covered, similar), 4), signals=signals)
 
 

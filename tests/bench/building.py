@@ -9,8 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import large
 from figure import Figure
 from timing import surroundings
+
+from capdisc_indexer import encoders
+from capdisc_indexer.index import Index
 
 # Seconds by catalogue size, and gibibytes.
 _WHOLE_S = {10_000: 10.0, 100_000: 90.0}
@@ -37,6 +41,9 @@ def figures(place: Place) -> Iterator[Figure]:
     )
     size = sum(each.stat().st_size for each in place.index.rglob("*") if each.is_file())
     yield Figure(group="build", name="disk", size=place.size, value=size / 2**20, unit="MiB")
+    with Index(place.index) as index:
+        near = large.recall(index, encoders.load(), large.queries(index))
+    yield Figure(group="build", name="recall@10 against float vectors", size=place.size, value=near, unit="")
     yield _figure(place, "nothing changed", _median(place, 3, lambda: None), _NOTHING_S)
     one = next(place.catalogue.rglob("SKILL.md"))
     yield _figure(place, "one file changed", _median(place, _CHANGES, lambda: _change(one)), _ONE_S)

@@ -22,4 +22,4 @@ class Figure:
         """The figure for a person."""
         times = f"{self.ratio:8.1f} ×" if self.ratio is not None else " " * 10
         aim = f"   (at most {self.most:g})" if self.most is not None else ""
-        return f"{self.group:8s} {self.name:34s} {self.size:>9,d} {self.value:10.1f} {self.unit:6s}{times}{aim}"
+        return f"{self.group:6s} {self.name:40s} {self.size:>9,d} {self.value:10.2f} {self.unit:6s}{times}{aim}"

@@ -35,10 +35,10 @@ _FEW = 16
 
 @frozen
 class Comparison:
-    """The cosine of each of some pieces to each of others, a row for each of the former, and the length of each
-    piece's vector: how much it says."""
+    """How far each of some pieces is from each of others (1 - cosine), a row for each of the former, and the length of
+    each piece's vector: how much it says."""
 
-    likeness: list[list[float]]
+    distances: list[list[float]]
     worth: list[float]
     others_worth: list[float]
 
@@ -108,11 +108,10 @@ class StaticEncoder:
         return self._bulk_cutter.ids(text[:MAX_CHARACTERS])[:MAX_PIECES]
 
     def compared(self, ones: Sequence[int], others: Sequence[int]) -> Comparison:
-        """How the pieces of the one list and those of the other are alike, and what each of them is worth."""
+        """How far the pieces of the one list and those of the other are apart, and what each of them is worth."""
         mine, theirs = self._rows(ones), self._rows(others)
         distances: Any = memoryview(engines.simsimd().cdist(mine, theirs, metric="cosine"))
-        likeness = [[1.0 - distance for distance in row] for row in distances.tolist()]
-        return Comparison(likeness, self._lengths(ones, mine), self._lengths(others, theirs))
+        return Comparison(distances.tolist(), self._lengths(ones, mine), self._lengths(others, theirs))
 
     def _lengths(self, pieces: Sequence[int], rows: memoryview[Any]) -> list[float]:
         weights = self._tensors["weight"]
