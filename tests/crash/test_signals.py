@@ -44,6 +44,9 @@ def ended() -> Iterator[None]:
         child = _children.pop()
         child.kill()
         child.wait()
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe:
+                pipe.close()
 
 
 def _started(*argv: str, **streams: int) -> subprocess.Popen[bytes]:

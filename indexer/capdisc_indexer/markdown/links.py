@@ -78,7 +78,7 @@ class _Line:
 
     def _skip_code(self, length: int) -> None:
         """To behind the next run of as many ticks; where there is none, these are ordinary characters."""
-        runs = self._ticks[length]
+        runs = self._ticks.get(length, [])  # an escaped tick shortens the run that it begins
         closing = bisect_right(runs, self._at - 1)
         if closing < len(runs):
             self._at = runs[closing] + length

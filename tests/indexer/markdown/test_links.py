@@ -65,6 +65,10 @@ def test_a_link_says_in_which_column_it_begins(line, column) -> None:
     assert link.column == column
 
 
+def test_an_escaped_tick_before_others_is_no_code() -> None:
+    assert [link.target for link in links(r"\`` [a](b.md)")] == ["b.md"]
+
+
 @given(st.text(alphabet="[]()<>`\\!\"' a:/#.\nhtps~", max_size=400))
 def test_any_text_can_be_walked_through(text) -> None:
     for link in links(text):
