@@ -21,13 +21,14 @@ def main(argv: Sequence[str]) -> int:
     """Draw it."""
     source, target = map(Path, argv)
     document = json.loads(source.read_text(encoding="utf-8"))
-    bars = [_bar(one) for one in document["figures"] if one["ratio"] and one["group"] in _COLOURS]
-    _draw(sorted(bars, key=lambda bar: bar[1]), document["machine"], target)
+    bars = {_bar(one)[0]: _bar(one) for one in document["figures"] if one["ratio"] and one["group"] in _COLOURS}
+    _draw(sorted(bars.values(), key=lambda bar: bar[1]), document["machine"], target)
     return 0
 
 
 def _bar(figure: Mapping[str, Any]) -> tuple[str, float, str]:
-    where = f", {figure['size']:,}" if figure["group"] != "peers" and figure["ratio"] != 1 else ""
+    asks = figure["name"].startswith(("search", "render")) and figure["group"] != "peers"
+    where = f", {figure['size']:,} capabilities" if asks else ""
     warm = " (server)" if figure["group"] == "warm" else ""
     ours = "" if figure["name"].startswith(("python", "agentskills", "skill", "capdisc")) else "capdisc "
     colour = _COLD if figure["name"].startswith("capdisc") else _COLOURS[figure["group"]]
@@ -44,9 +45,8 @@ def _draw(bars: Sequence[tuple[str, float, str]], machine: Mapping[str, Any], ta
     axes.set_xscale("log")
     axes.invert_yaxis()
     axes.tick_params(axis="y", labelsize=8)
-    axes.set_xlabel(
-        f"multiples of python -c pass, whole process, medians; {machine['processor']}, {machine['cores']} cores"
-    )
+    axes.set_xlabel("multiples of python -c pass, whole process, medians", fontsize=8)
+    axes.set_title(f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}", fontsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     picture.savefig(target, metadata={"Date": None})
