@@ -128,23 +128,24 @@ def _ask(address: str, place: Place, query: str) -> float:
 @contextmanager
 def _served(place: Place, env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """The address of a server that runs meanwhile, and its worker's process."""
-    command: Sequence[str] = [sys.executable, "-m", "capdisc", "serve"]
+    command: Sequence[str] = [sys.executable, "-m", "capdisc", "serve", "--workers", str(os.cpu_count() or 1)]
     child = subprocess.Popen(command, env=env, cwd=place.catalogue.parent, stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None
         address = child.stdout.readline().rpartition("answering at ")[2].strip()
-        yield address, _worker(child.pid)
+        yield address, child.pid
     finally:
         child.terminate()
         child.wait()
 
 
-def _worker(server: int) -> int:
+def _memory(server: int) -> int:
+    """Bytes of memory that a server and its workers have now; 0 where the system does not tell."""
     children = Path(f"/proc/{server}/task/{server}/children")
-    return int(children.read_text().split()[0]) if children.exists() else server
-
-
-def _memory(process: int) -> int:
-    """Bytes of memory that a process has now; 0 where the system does not tell."""
-    path = Path(f"/proc/{process}/statm")
-    return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if path.exists() else 0
+    if not children.exists():
+        return 0
+    # A worker that was started from another thread is that thread's child.
+    of_all = [each.read_text().split() for each in Path(f"/proc/{server}/task").glob("*/children")]
+    workers = [Path(f"/proc/{one}/statm") for each in of_all for one in each]
+    pages = [int(path.read_text().split()[1]) for path in workers if path.exists()]
+    return sum(pages) * os.sysconf("SC_PAGE_SIZE")

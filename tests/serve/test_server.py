@@ -77,6 +77,17 @@ def test_a_worker_that_dies_is_replaced(small, serving, client, number) -> None:
     assert server.process.poll() is None
 
 
+def test_of_several_workers_each_is_replaced_and_all_end_together(small, serving, client) -> None:
+    server = serving("serve", "--workers", "2")
+    assert until(lambda: len(server.workers()) == 2)
+    before = server.workers()
+    os.kill(before[0], signal.SIGKILL)
+    assert until(lambda: len(now := server.workers()) == 2 and now != before)
+    assert client(*QUERY, "--server", "require")[0] == 0
+    assert server.end(signal.SIGTERM) == 143
+    assert until(lambda: not server.workers())
+
+
 def test_a_client_whose_worker_dies_meanwhile_answers_itself(small, serving) -> None:
     server = serving()
     (worker,) = server.workers()

@@ -18,6 +18,9 @@ def serve(
             "--idle", metavar="TIME", parser=options.seconds, help="End when nobody asked for so long [30m]; 0: never."
         ),
     ] = None,
+    workers: Annotated[
+        int, option("--workers", min=1, max=64, help="How many processes answer; more for many clients at once.")
+    ] = 1,
     loopback: Annotated[
         bool, option("--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names.")
     ] = False,
@@ -36,5 +39,5 @@ def serve(
     path = places.own_socket()
     with claimed(path, loopback) as claim:
         told = f"answering at {claim.path}"
-        supervise(claim, _IDLE_S if idle is None else idle, lambda: output.lines([told]))
+        supervise(claim, _IDLE_S if idle is None else idle, lambda: output.lines([told]), workers=workers)
     return 0

@@ -1,4 +1,4 @@
-"""Keeps one worker alive behind one socket, and imports nothing that could take it down with it."""
+"""Keeps workers alive behind one socket, and imports nothing that could take it down with them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import select
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,9 +48,26 @@ class Worker:
             return self._process.wait()
 
 
-def supervise(claim: Claim, idle_s: float, ready: Callable[[], None], stop: int | None = None) -> None:
-    """Answer at this socket until nobody has asked for `idle_s` seconds, something can be read from `stop`, or the
-    socket is not the claimed one any more. `ready` is called once the first worker answers."""
+def supervise(
+    claim: Claim, idle_s: float, ready: Callable[[], None], stop: int | None = None, workers: int = 1
+) -> None:
+    """Answer at this socket until no worker was asked anything for `idle_s` seconds, something can be read from `stop`,
+    or the socket is not the claimed one any more. `ready` is called once the first worker answers.
+
+    All workers take from the one socket; each has a thread here that does nothing but wait for its end.
+    """
+    others = [
+        threading.Thread(target=_keep, args=(claim, idle_s, _nothing, stop), daemon=True) for _ in range(workers - 1)
+    ]
+    for each in others:
+        each.start()
+    _keep(claim, idle_s, ready, stop)
+    for each in others:
+        each.join()
+
+
+def _keep(claim: Claim, idle_s: float, ready: Callable[[], None], stop: int | None) -> None:
+    """One worker after the other, until one ends by itself or all is to end."""
     pause_s = _FIRST_PAUSE_S
     while True:
         started = time.monotonic()
@@ -85,4 +103,4 @@ def _lived(worker: Worker, claim: Claim, ready: Callable[[], None], stop: int | 
 
 
 def _nothing() -> None:
-    """The second worker is ready: nobody waits for that."""
+    """Another worker is ready: nobody waits for that."""
