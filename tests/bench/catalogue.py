@@ -92,7 +92,7 @@ def write_lines(target: Path, catalogue: Iterator[Made]) -> None:
     lines: list[str] = []
     size = written = 0
     for each in catalogue:
-        value = {"name": each.name, "description": each.description, "trigger_phrases": each.phrases}
+        value = {"kind": "tool", "name": each.name, "description": each.description, "trigger_phrases": each.phrases}
         line = json.dumps(value, ensure_ascii=False)
         if size + len(line.encode()) > _BYTES_A_FILE:
             _write(target, written, lines)
