@@ -7,6 +7,7 @@ Zaharia 2020) over rows of the static table instead of a transformer's, each mat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import itemgetter, mul
 
 from capdisc_indexer.bags import Bag
@@ -28,21 +29,24 @@ class Met:
 def meet(encoder: StaticEncoder, text: str, bags: Mapping[str, Bag]) -> dict[str, Met]:
     """How each bag and the text meet; nothing met where either has no known piece."""
     asked = list(dict.fromkeys(encoder.pieces(text)))[:MAX_QUERY_PIECES]
-    pieces = list(dict.fromkeys(piece for full in bags.values() for piece in (*full.name, *full.described, *full.body)))
+    whole = {key: (*full.name, *full.described, *full.body) for key, full in bags.items()}
+    pieces = list(dict.fromkeys(chain.from_iterable(whole.values())))
     if not asked or not pieces:
         return dict.fromkeys(bags, Met())
     compared = encoder.compared(asked, pieces)
-    worth = dict(zip(pieces, compared.others_worth, strict=True))
-    found = dict(zip(pieces, map(_likeness, zip(*compared.distances, strict=True)), strict=True))
-    place = {piece: at for at, piece in enumerate(pieces)}
-    return {
-        key: Met(
-            query=_best(compared, [place[piece] for piece in (*full.name, *full.described, *full.body)]),
-            name=_share(full.name, found, worth),
-            described=_share((*full.name, *full.described), found, worth),
-        )
-        for key, full in bags.items()
-    }
+    place = dict(zip(pieces, range(len(pieces)), strict=True))
+    found = list(map(_likeness, zip(*compared.distances, strict=True)))
+    return {key: _met(compared, found, full, list(map(place.__getitem__, whole[key]))) for key, full in bags.items()}
+
+
+def _met(compared: Comparison, found: Sequence[float], full: Bag, places: Sequence[int]) -> Met:
+    """`places` are those of the bag's pieces: of the name's, of what the description adds, of the rest."""
+    named = len(full.name)
+    return Met(
+        query=_best(compared, places),
+        name=_share(places[:named], found, compared.others_worth),
+        described=_share(places[: named + len(full.described)], found, compared.others_worth),
+    )
 
 
 def _likeness(distances: Sequence[float]) -> float:
@@ -61,7 +65,8 @@ def _best(compared: Comparison, places: Sequence[int]) -> float:
     return total / sum(compared.worth)
 
 
-def _share(pieces: Sequence[int], found: Mapping[int, float], worth: Mapping[int, float]) -> float:
-    worths = [worth[piece] for piece in pieces]
-    met: float = sum(map(mul, worths, [found[piece] for piece in pieces]))
+def _share(places: Sequence[int], found: Sequence[float], worth: Sequence[float]) -> float:
+    """The share of the places' worth that was found."""
+    worths = [worth[place] for place in places]
+    met: float = sum(map(mul, worths, [found[place] for place in places]))
     return met / sum(worths) if any(worths) else 0.0
