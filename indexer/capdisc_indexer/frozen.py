@@ -76,7 +76,7 @@ def _plain(thing: Any) -> Any:
 
 def _made(given: type, kw_only: bool) -> type:
     """A class cannot be given slots once it is made: this is another of the same name."""
-    own = tuple(given.__annotations__) if "__annotations__" in vars(given) else ()
+    own = tuple(given.__annotations__)  # not those of a base: each class has its own, if empty, since Python 3.10
     body = {name: each for name, each in vars(given).items() if name not in ("__dict__", "__weakref__")}
     preset = {name: body.pop(name) for name in own if name in body}
     inherited = getattr(given, "__value_fields__", ())
