@@ -14,6 +14,7 @@ import pytest
 from served import message, until
 
 from capdisc.serve import frames, places
+from capdisc.serve.connections import Connections
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -213,6 +214,35 @@ def _closed(one: socket.socket) -> bool:
     except OSError:
         return True
     return False
+
+
+def test_a_question_that_was_dropped_to_make_room_ends_nobody(runtime) -> None:
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(runtime / "many.sock"))
+        listening.listen()
+        kept = Connections(listening)
+        for _ in range(300):
+            one = stack.enter_context(socket.socket(socket.AF_UNIX))
+            one.connect(str(runtime / "many.sock"))
+            one.sendall(message(QUERY))
+            kept.serve(kept.selector.get_key(listening))
+        questions = list(iter(kept.next, None))
+        assert len(questions) == len(kept) < 300
+        for one, _ in questions:
+            kept.answer(one, [frames.DECLINED, b"enough"])
+        assert len(kept) == 0
+        kept.selector.close()
+
+
+def test_a_variable_without_a_name_is_no_variable(small, serving) -> None:
+    server = serving()
+    (worker,) = server.workers()
+    parts = frames.unpacked(message(QUERY))
+    parts[2] += b"\0=x\0="
+    said = server.said(frames.packed(parts))
+    assert frames.unpacked(said)[0] == frames.ANSWERED
+    assert server.workers() == [worker]
 
 
 def test_memory_stays_flat_over_many_requests(small, serving) -> None:

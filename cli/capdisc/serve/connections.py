@@ -165,7 +165,10 @@ class Connections:
             self._close(one)
 
     def _close(self, one: Connection) -> None:
-        self._open.pop(one, None)
+        """Let the client go; one that was closed to make room may still be among those that asked."""
+        if one not in self._open:
+            return
+        del self._open[one]
         if one.socket.fileno() in self.selector.get_map():
             self.selector.unregister(one.socket)
         one.socket.close()

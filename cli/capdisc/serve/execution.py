@@ -77,7 +77,8 @@ def understood(parts: Sequence[bytes]) -> Request:
     if len(parts) != request.PARTS or parts[0] != request.identity():
         raise ValueError("it is of another version")
     _, words, environ, folder, place, terminals, stdin = parts
-    pairs = (each.partition(b"=") for each in environ.split(b"\0") if each)
+    # A process may be given a variable without a name, which can be neither set nor asked for.
+    pairs = (each.partition(b"=") for each in environ.split(b"\0") if each and each[:1] != b"=")
     return Request(
         words=[os.fsdecode(word) for word in words.split(b"\0")],
         # Of a variable whose value is kept back, what is known is that there is one.
