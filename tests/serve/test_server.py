@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from served import message, until
+from served import PATIENCE_S, message, until
 
 from capdisc.serve import frames, places
 from capdisc.serve.connections import Connections
@@ -28,6 +28,25 @@ def test_it_says_where_and_ends_with_its_socket_by_signal(small, serving) -> Non
     assert server.end(signal.SIGTERM) == 143
     assert not server.path.exists()
     assert until(lambda: not server.workers())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_one_that_cannot_say_where_ends(small, runtime) -> None:
+    """It started workers for ever, each of which ended when it was to be told of."""
+    with open("/dev/full", "wb") as full:
+        argv = [sys.executable, "-m", "capdisc", "serve"]
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 4
+    assert done.stderr.startswith("error: No space left on device\n")
+
+
+def test_in_a_folder_that_is_gone_none_starts(hermetic, runtime) -> None:
+    (hermetic / "gone").mkdir()
+    code = "import os, sys; os.chdir('gone'); os.rmdir('../gone'); os.execv(sys.executable, sys.argv[1:])"
+    argv = [sys.executable, "-c", code, sys.executable, "-P", "-m", "capdisc", "serve"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "error: the current folder is gone\nhint: change to another folder\n"
 
 
 def test_it_ends_when_nobody_asks(small, serving) -> None:

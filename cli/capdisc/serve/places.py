@@ -44,6 +44,10 @@ def own_socket() -> Path:
 
     from capdisc_indexer.errors import InputError
 
+    try:
+        current(os.environ)
+    except OSError as error:
+        raise InputError("the current folder is gone", "change to another folder") from error
     if not (found := socket_path(os.environ)):
         raise InputError("there is no place for a server", "set HOME to your home folder")
     return Path(found)

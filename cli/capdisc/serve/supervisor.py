@@ -52,7 +52,8 @@ def supervise(
     claim: Claim, idle_s: float, ready: Callable[[], None], stop: int | None = None, workers: int = 1
 ) -> None:
     """Answer at this socket until no worker was asked anything for `idle_s` seconds, something can be read from `stop`,
-    or the socket is not the claimed one any more. `ready` is called once the first worker answers.
+    or the socket is not the claimed one any more. `ready` is called once the first worker answers; what it
+    raises ends all.
 
     All workers take from the one socket; each has a thread here that does nothing but wait for its end.
     """
@@ -71,8 +72,7 @@ def _keep(claim: Claim, idle_s: float, ready: Callable[[], None], stop: int | No
     pause_s = _FIRST_PAUSE_S
     while True:
         started = time.monotonic()
-        with suppress(OSError):  # no process can be made: perhaps later
-            worker = Worker(claim, idle_s)
+        if worker := _started(claim, idle_s):
             try:
                 is_over = not _lived(worker, claim, ready, stop)
             finally:
@@ -83,6 +83,14 @@ def _keep(claim: Claim, idle_s: float, ready: Callable[[], None], stop: int | No
         pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _LIVED_S else min(2 * pause_s, _LONGEST_PAUSE_S)
         if select.select([] if stop is None else [stop], [], [], pause_s)[0]:
             return
+
+
+def _started(claim: Claim, idle_s: float) -> Worker | None:
+    """None where no process can be made: perhaps later."""
+    try:
+        return Worker(claim, idle_s)
+    except OSError:
+        return None
 
 
 def _lived(worker: Worker, claim: Claim, ready: Callable[[], None], stop: int | None) -> bool:
