@@ -47,11 +47,13 @@ class Stop:
     def _guard(self) -> None:
         """Watch over the endings, from a thread that the interpreter does not wait for."""
         import _thread
+        from contextlib import suppress
 
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        _thread.start_new_thread(self._watch, (reading,))
+        with suppress(RuntimeError):  # no more threads for this user: the handlers alone must do
+            _thread.start_new_thread(self._watch, (reading,))
 
     def _watch(self, reading: int) -> None:
         import time

@@ -6,6 +6,7 @@ A query needs the first two.
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from collections.abc import Callable
@@ -31,6 +32,8 @@ def lancedb() -> Any:
             import lancedb
         except ImportError as error:
             raise _unloadable("lancedb", error) from error
+        except RuntimeError as error:  # it starts a thread, and this user may have no more of them
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     return lancedb
 
 

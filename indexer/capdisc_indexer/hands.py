@@ -88,11 +88,23 @@ class Hands:
         each, waiting = iter(items), deque[tuple[list[One], Future[list[Other]]]]()
         with ThreadPoolExecutor(len(self._children)) as pool:
             while batch := list(islice(each, _BATCH)):
-                waiting.append((batch, pool.submit(ask, batch)))
+                waiting.append((batch, _submitted(pool, ask, batch)))
                 if len(waiting) > 2 * len(self._children):
                     yield from answered(*waiting.popleft())
             while waiting:
                 yield from answered(*waiting.popleft())
+
+
+def _submitted(pool: Any, ask: Callable[[Sequence[One]], list[Other]], batch: Sequence[One]) -> Any:
+    """The answer to come; where this user may have no more threads, one that says so."""
+    try:
+        return pool.submit(ask, batch)
+    except RuntimeError as error:
+        from concurrent.futures import Future
+
+        refused: Future[list[Other]] = Future()
+        refused.set_exception(OSError(str(error)))
+        return refused
 
 
 def _processors() -> int:

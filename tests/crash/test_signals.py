@@ -176,3 +176,19 @@ def test_what_is_run_has_its_status_where_the_parent_ignores_the_end_of_children
     script += "print(process.run(call, os.environ, Limits()).exit_code, flush=True)"
     out, _ = _started("-c", script).communicate(timeout=20)
     assert out == b"3\n"
+
+
+def test_a_user_who_may_have_no_more_threads_is_told_so(hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    code = (
+        "import _thread, sys, threading\n"
+        'def refused(*_): raise RuntimeError("can\'t start new thread")\n'
+        "_thread.start_new_thread = threading._start_new_thread = refused\n"
+        "from capdisc.__main__ import main\n"
+        "main()"
+    )
+    argv = [sys.executable, "-c", code, "index", "skills"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "raise the limits (ulimit -u, ulimit -v)" in done.stderr
+    assert "bug" not in done.stderr

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 
 import pytest
 
@@ -56,6 +57,15 @@ def test_a_hand_whose_answer_was_not_understood_is_asked_no_more(always, monkeyp
 def test_an_error_in_the_work_is_raised_where_it_was_asked_for(always) -> None:
     with Hands() as many, pytest.raises(ValueError, match="invalid literal"):
         list(many.map(int, ["1", "two"], 2))
+
+
+def test_where_there_are_no_threads_for_them_all_is_done_here(always, monkeypatch) -> None:
+    def refused(*_) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with Hands() as many:
+        assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
 
 
 def test_little_work_starts_no_process() -> None:
