@@ -14,8 +14,20 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Answer the command line and leave with its exit code."""
+    _wait_for_streams()
     code = client.answered()
     os._exit(_cold() if code is None else code)
+
+
+def _wait_for_streams() -> None:
+    """Let the standard streams block, as everything here expects: a parent that does not wait for its own may have
+    handed them on like that, and then a full pipe would cut an answer short, and an empty one be no stdin."""
+    for number in range(3):
+        try:
+            if not os.get_blocking(number):
+                os.set_blocking(number, True)
+        except OSError:  # closed
+            continue
 
 
 def _cold() -> int:

@@ -1,7 +1,11 @@
 """Whatever a server answers is what the command would have printed, and how it would have ended."""
 
+import contextlib
 import io
+import os
+import subprocess
 import sys
+import time
 
 import pytest
 from served import Served
@@ -124,6 +128,30 @@ def test_an_index_that_is_damaged_or_removed_meanwhile_is_noticed(
     done = client(*asking, "--server", "require")
     assert done == client(*asking, "--server", "off")
     assert "there is no index yet" in done[2]
+
+
+def test_streams_that_do_not_block_are_waited_for(server, small) -> None:
+    for wish in ("require", "off"):
+        asking = [sys.executable, "-m", "capdisc", "render", "-", "--server", wish]
+        whole = subprocess.run(asking, input=QUERY.encode(), capture_output=True, check=True).stdout
+        (stdin, given), (taken, stdout) = os.pipe(), os.pipe()
+        os.set_blocking(stdin, False)
+        os.set_blocking(stdout, False)
+        with contextlib.suppress(BlockingIOError):
+            filled = 0
+            while True:
+                filled += os.write(stdout, b" ")
+        with subprocess.Popen(asking, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE) as child:
+            os.close(stdin)
+            os.close(stdout)
+            time.sleep(0.5)  # it finds nothing on stdin, and then no room on stdout
+            os.write(given, QUERY.encode())
+            os.close(given)
+            time.sleep(0.5)
+            with open(taken, "rb") as reader:
+                assert reader.read()[filled:] == whole
+            assert child.stderr.read() == b""
+        assert child.returncode == 0
 
 
 def test_folder_and_environment_are_those_of_the_client(server, hermetic, client, small) -> None:
