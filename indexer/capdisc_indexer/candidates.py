@@ -10,6 +10,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.ranking import coverage, information
 from capdisc_indexer.spelling import worded
+from capdisc_indexer.store import matching
 from capdisc_indexer.types import Query
 
 # Enough that the order among them, not their choice, is what is left to improve.
@@ -61,12 +62,8 @@ def _nearest(index: Index, text: str, query: Query, encoder: Encoder) -> dict[st
     vector, wanted = encoder.encode_query(text), COUNT
     while True:
         nearest = index.matrix.nearest(vector, wanted)
-        passing = index.documents.passing([key for key, _ in nearest], query) if _filtered(query) else None
+        passing = index.documents.passing([key for key, _ in nearest], query) if matching.filters(query) else None
         kept = {key: cosine for key, cosine in nearest if passing is None or key in passing}
         if len(kept) >= COUNT or len(nearest) < wanted:
             return dict(list(kept.items())[:COUNT])
         wanted *= 4
-
-
-def _filtered(query: Query) -> bool:
-    return bool(query.kinds or query.categories or query.tags or query.exclude or query.max_risk)

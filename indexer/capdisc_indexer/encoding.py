@@ -7,7 +7,7 @@ matrix is written anew, out of slices of the last one. With many, the store itse
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.intake import Intake
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.quantise import quantise
-from capdisc_indexer.state import FileState
+from capdisc_indexer.state import Wanted, wanted_texts
 from capdisc_indexer.store import integrity, matrix, pending, publication, vectors
 from capdisc_indexer.store.matrix import Matrix
 
@@ -40,15 +40,6 @@ class Encoded:
     stored: int = 0
     embedded: int = 0
     background: float = 0.0
-
-
-Wanted = Mapping[str, Sequence[str]]
-
-
-def wanted_texts(files: Mapping[str, FileState]) -> Wanted:
-    """The text hashes of every indexed id, in the order of the ids: as the rows of a matrix stand."""
-    found = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
-    return {key: found[key] for key in sorted(found)}
 
 
 def reusable(last: Previous, encoder: Encoder | None) -> dict[str, int]:

@@ -58,12 +58,17 @@ def is_value(thing: object) -> bool:
 
 def replace(old: T, /, **changes: Any) -> T:
     """The value with some fields changed."""
-    return type(old)(**{name: getattr(old, name) for name in fields(old)} | changes)
+    return type(old)(**shallow(old) | changes)
+
+
+def shallow(thing: Any) -> dict[str, Any]:
+    """The value's fields by name, each as it is."""
+    return {name: getattr(thing, name) for name in fields(thing)}
 
 
 def asdict(thing: Any) -> dict[str, Any]:
     """The value as a dict, and every value in it; lists and mappings are copied."""
-    return {name: _plain(getattr(thing, name)) for name in fields(thing)}
+    return {name: _plain(each) for name, each in shallow(thing).items()}
 
 
 def _plain(thing: Any) -> Any:

@@ -10,7 +10,7 @@ from capdisc_indexer import __version__, engines
 from capdisc_indexer.documents import finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoding import Encoded, reusable, wanted_texts, write_vectors
+from capdisc_indexer.encoding import Encoded, reusable, write_vectors
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.intake import Intake
@@ -19,7 +19,7 @@ from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import from_record
 from capdisc_indexer.small_files import write_small_files
-from capdisc_indexer.state import Claim, FileState
+from capdisc_indexer.state import Claim, FileState, wanted_texts
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.writer import Document

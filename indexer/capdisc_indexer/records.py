@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.frozen import defaults, fields
+from capdisc_indexer.frozen import defaults, fields, is_value, shallow
 from capdisc_indexer.types import Descriptor, Edge, Parameter, SourceRef
 
 # What a capability without a category is filed under, everywhere: overview, filters, lists.
@@ -27,7 +27,7 @@ def _plain(value: Any) -> Any:
     """The value as JSON has it. Not `asdict`, which copies every schema deeply: a quarter of a build."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
-    return {key: getattr(value, key) for key in value.__slots__} if hasattr(value, "__slots__") else value
+    return shallow(value) if is_value(value) else value
 
 
 def from_record(head: Mapping[str, Any], body: Mapping[str, Any] | None = None) -> Descriptor:

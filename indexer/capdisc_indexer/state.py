@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.frozen import frozen, replace
+from capdisc_indexer.frozen import frozen, replace, shallow
 from capdisc_indexer.types import Finding, Severity
+
+Wanted = Mapping[str, Sequence[str]]
 
 
 @frozen(kw_only=True)
@@ -53,18 +55,13 @@ def save(path: Path, files: Mapping[str, FileState]) -> None:
         (one.path, number[one.root], one.stat, one.content_hash, one.read_as, one.findings, list(map(_row, one.claims)))
         for one in files.values()
     ]
-    text = json.dumps([roots, rows], ensure_ascii=False, separators=(",", ":"), default=_fields)
+    text = json.dumps([roots, rows], ensure_ascii=False, separators=(",", ":"), default=shallow)
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def _row(claim: Claim) -> tuple[Any, ...]:
     one = claim
     return (one.id, one.final, one.status, one.other, one.texts, one.digest, one.card)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    """A value as JSON has it; what is inside follows by itself."""
-    return {key: getattr(value, key) for key in value.__slots__}
 
 
 def load(path: Path) -> dict[str, FileState]:
@@ -89,3 +86,9 @@ def _file(roots: Sequence[str], row: Sequence[Any]) -> FileState:
 def _claim(row: Sequence[Any]) -> Claim:
     name, final, status, other, texts, digest, card = row
     return Claim(id=name, final=final, status=status, other=other, texts=tuple(texts), digest=digest, card=card)
+
+
+def wanted_texts(files: Mapping[str, FileState]) -> Wanted:
+    """The text hashes of every indexed id, in the order of the ids: as the rows of a matrix stand."""
+    found = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
+    return {key: found[key] for key in sorted(found)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from capdisc_indexer import __version__, state
@@ -34,8 +35,8 @@ def pointed_to(index_dir: Path) -> tuple[Generation | None, Check]:
 def _lack(index: Index) -> str:
     """Which texts have no vector, in the vector store or beside it."""
     beside, _ = pending.read(index.folder / "pending")
-    claims = (claim for one in state.load(index.folder / "meta" / "files.json").values() for claim in one.claims)
-    wanted = {text_hash for claim in claims if claim.final for text_hash in claim.texts}
+    texts = state.wanted_texts(state.load(index.folder / "meta" / "files.json"))
+    wanted = set(chain.from_iterable(texts.values()))
     missing = len(wanted - vectors.hashes(index.folder / "vectors") - set(beside))
     return f"the vector store lacks {missing:,} of {len(wanted):,} texts" if missing else ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +21,8 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
-class Rows:
-    """Row i is part `parts[i]` of capability `ids[i]`, whose text has the hash `hashes[i]`."""
-
-    ids: Sequence[str]
-    parts: Sequence[int]
-    hashes: Sequence[str]
-    vectors: NDArray[Any]
+class Rows(vectors.Batch):
+    """All rows of a table."""
 
     def facts(self) -> bytes:
         """Their number, and a digest of all that they hold."""
@@ -42,8 +36,8 @@ class Rows:
 def rows_of(folder: Path) -> Rows:
     """The rows of a local generation, in the order of its capabilities."""
     files = state.load(folder / "meta" / "files.json")
-    texts = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
-    rows = [(key, part, text_hash) for key in sorted(texts) for part, text_hash in enumerate(texts[key])]
+    texts = state.wanted_texts(files)
+    rows = [(key, part, text_hash) for key, hashes in texts.items() for part, text_hash in enumerate(hashes)]
     known, found = _known(folder)
     return Rows(
         ids=[key for key, _, _ in rows],
@@ -66,16 +60,8 @@ def _known(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
 
 def write(shared: Shared, generation: str, rows: Rows) -> None:
     """Write the table of the generation whose objects lie below `generation`. Raises StoreError."""
-    pa = engines.pyarrow()
-    flat = pa.array(rows.vectors.reshape(-1), type=pa.float32())
-    columns = {
-        "id": pa.array(rows.ids, type=pa.string()),
-        "part": pa.array(rows.parts, type=pa.uint16()),
-        "text_hash": pa.array(rows.hashes, type=pa.string()),
-        "vector": pa.FixedSizeListArray.from_arrays(flat, rows.vectors.shape[1]),
-    }
     with said(shared, layout.VECTORS):
-        _connected(shared, generation).create_table(vectors.TABLE, pa.table(columns))
+        vectors.create(_connected(shared, generation), rows.vectors.shape[1], lambda: [rows])
 
 
 def read(shared: Shared, generation: str, facts: bytes) -> Rows:
@@ -99,8 +85,7 @@ def count(shared: Shared, generation: str) -> int:
 
 def restore(rows: Rows, folder: Path) -> None:
     """Write the rows into a local generation's folder, where a build looks for vectors that it need not encode."""
-    batch = vectors.Batch(ids=rows.ids, parts=rows.parts, hashes=rows.hashes, vectors=rows.vectors)
-    vectors.write(folder / layout.VECTORS, rows.vectors.shape[1], lambda: [batch])
+    vectors.write(folder / layout.VECTORS, rows.vectors.shape[1], lambda: [rows])
 
 
 def _connected(shared: Shared, generation: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer import strict_json
-from capdisc_indexer.frozen import fields
+from capdisc_indexer.frozen import fields, is_value, shallow
 from capdisc_indexer.session.modes import MODES
 from capdisc_indexer.session.values import (
     MAX_ENTITIES,
@@ -64,7 +64,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    return {key: getattr(value, key) for key in value.__slots__} if hasattr(value, "__slots__") else value
+    return shallow(value) if is_value(value) else value
 
 
 def _found(value: Any) -> Found:

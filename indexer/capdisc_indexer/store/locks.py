@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capdisc_indexer.errors import BusyError, IndexStateError
@@ -50,23 +50,30 @@ def _opened(index_dir: Path) -> int:
         ) from error
 
 
-def _wait_for(handle: int, index_dir: Path, timeout_s: float) -> None:
+def had_within(handle: int, timeout_s: float, poll_s: float) -> bool:
+    """Whether the file could be locked for this process alone within the time. Raises OSError where it has no locks."""
     deadline = time.monotonic() + timeout_s
     while True:
-        try:
+        with suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError as error:
-            if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
-                who = holder.read(handle) or "another process"
-                raise BusyError(f"{who} is writing this index", _LONGER) from error
-        except OSError as error:
-            if error.errno not in WITHOUT_LOCKS:
-                raise
-            # The text engine could not write there either.
-            what = f"{index_dir} is on a file system without locks, where two writers would not see each other"
-            raise IndexStateError(what, "choose another with --index-dir DIR") from error
-        time.sleep(_POLL_SECONDS)
+            return True
+        if not time.monotonic() < deadline:  # so that a limit that is not a number does not wait for ever
+            return False
+        time.sleep(poll_s)
+
+
+def _wait_for(handle: int, index_dir: Path, timeout_s: float) -> None:
+    try:
+        was_had = had_within(handle, timeout_s, _POLL_SECONDS)
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
+        # The text engine could not write there either.
+        what = f"{index_dir} is on a file system without locks, where two writers would not see each other"
+        raise IndexStateError(what, "choose another with --index-dir DIR") from error
+    if not was_had:
+        who = holder.read(handle) or "another process"
+        raise BusyError(f"{who} is writing this index", _LONGER)
 
 
 def _refuse_another_host(index_dir: Path, handle: int) -> None:

@@ -5,16 +5,15 @@ What is kept so cannot be made again, and it goes into prompts: nobody but its o
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capdisc_indexer.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.store.durable import sync_folder
+from capdisc_indexer.store.locks import had_within
 from capdisc_indexer.store.permissions import flaw, private_folder
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -112,17 +111,12 @@ def _check_folder(folder: Path) -> None:
 
 
 def _wait_for(handle: int, folder: Path, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError as error:
-            if not time.monotonic() < deadline:
-                raise BusyError(f"another process is changing {folder}", "try again") from error
-        except OSError as error:
-            raise _refused("lock", folder, error.strerror or str(error)) from error
-        time.sleep(_POLL_SECONDS)
+    try:
+        was_had = had_within(handle, timeout_s, _POLL_SECONDS)
+    except OSError as error:
+        raise _refused("lock", folder, error.strerror or str(error)) from error
+    if not was_had:
+        raise BusyError(f"another process is changing {folder}", "try again")
 
 
 def _reason(path: Path, error: OSError) -> str:

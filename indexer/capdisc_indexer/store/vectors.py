@@ -53,14 +53,19 @@ def write(target: Path, dim: int, batches: Batches) -> None:
 
 
 def _write(target: Path, dim: int, batches: Batches) -> None:
-    pa = engines.pyarrow()
-    fields = {"id": pa.string(), "part": pa.uint16(), "text_hash": pa.string(), "vector": pa.list_(pa.float32(), dim)}
-    schema = pa.schema(list(fields.items()))
     with contained(
         "the vector store could not be written", "free some disk space, or choose --index-dir DIR", IndexStateError
     ):
-        reader = pa.RecordBatchReader.from_batches(schema, (_columns(each, schema) for each in batches()))
-        engines.lancedb().connect(str(target)).create_table(TABLE, reader, schema=schema)
+        create(engines.lancedb().connect(str(target)), dim, batches)
+
+
+def create(connection: Any, dim: int, batches: Batches) -> None:
+    """Make the table, wherever the connection leads."""
+    pa = engines.pyarrow()
+    fields = {"id": pa.string(), "part": pa.uint16(), "text_hash": pa.string(), "vector": pa.list_(pa.float32(), dim)}
+    schema = pa.schema(list(fields.items()))
+    reader = pa.RecordBatchReader.from_batches(schema, (_columns(each, schema) for each in batches()))
+    connection.create_table(TABLE, reader, schema=schema)
 
 
 def _columns(batch: Batch, schema: Any) -> Any:
