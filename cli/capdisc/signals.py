@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_SECONDS = 1.5
+
+
+def _unsaid(report: object) -> None:
+    pass
 
 
 class Stop:
@@ -42,6 +47,8 @@ class Stop:
         if self.signal:  # told twice
             self.leave()
         self.signal = number
+        # A library that keeps what is raised to itself has it reported on stderr; the exit code says it all.
+        sys.unraisablehook = _unsaid
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     def _guard(self) -> None:

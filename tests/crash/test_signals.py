@@ -104,6 +104,26 @@ def test_native_code_that_does_not_come_back_is_ended_too(sent, body) -> None:
     assert child.returncode == STATUS[sent]
 
 
+def test_what_a_library_keeps_to_itself_is_not_reported() -> None:
+    """Its import was under way: what the signal raised was ignored inside, and Python said so on stderr."""
+    script = """
+import time
+from capdisc import signals
+class Closing:
+    def __del__(self):
+        print("ready", flush=True)
+        time.sleep(20)
+stop = signals.Stop()
+Closing()
+stop.leave()
+"""
+    child = _started("-c", script)
+    child.stdout.readline()
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=20)
+    assert (child.returncode, out, err) == (143, b"", b"")
+
+
 def test_a_second_signal_ends_it_at_once() -> None:
     script = WAITING.format(body="threading.Event().wait()")
     script += "print('once', flush=True)\nthreading.Event().wait()"
