@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from capdisc_indexer.frozen import frozen, replace
@@ -49,11 +50,16 @@ def collapse(hits: Sequence[Hit], heads: Mapping[str, Mapping[str, Any]]) -> lis
 
 
 def _look(head: Mapping[str, Any]) -> Look | None:
-    described, _, content = str(head.get("likeness", "")).partition(" ")
+    likeness = str(head.get("likeness", ""))
+    return _opened(str(head["name"]), likeness) if likeness else None
+
+
+@lru_cache(maxsize=20_000)  # 300 bytes each; a server meets the same ones again
+def _opened(name: str, likeness: str) -> Look | None:
+    described, _, content = likeness.partition(" ")
     if not described:
         return None
-    name = _NO_LETTERS.sub("", str(head["name"]).lower())
-    return Look(name, opened(described), opened(content) if content else None)
+    return Look(_NO_LETTERS.sub("", name.lower()), opened(described), opened(content) if content else None)
 
 
 def _are_copies(one: Look, two: Look) -> bool:

@@ -29,18 +29,20 @@ def expand(
     resolve = _resolver(index, query, available)
     gains = graph.partners(heads, scores, resolve) if use_graph else {}
     total = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
-    order = [heads[key] for key, _ in ranking.ordered(total)]
-    needed = graph.requirements(order, total, resolve) if use_graph else {}
-    total |= {key: score for key, (score, _) in needed.items()}
+    order = ranking.ordered(total)
+    needed = graph.requirements([heads[key] for key, _ in order], total, resolve) if use_graph else {}
+    if needed:
+        order = ranking.ordered(total | {key: score for key, (score, _) in needed.items()})
+    signs = _signs(wishes, gains, needed)
     return [
         Hit(
             id=key,
             score=score,
             relevance=0.0,
             via=needed[key][1] if key in needed else "",
-            signals=_signals(key, wishes, gains, needed),
+            signals={name: values[key] for name, values in signs.items() if values.get(key)},
         )
-        for key, score in ranking.ordered(total)[: max(KEPT, 2 * query.limit)]
+        for key, score in order[: max(KEPT, 2 * query.limit)]
     ]
 
 
@@ -59,18 +61,25 @@ def _resolver(index: Index, query: Query, available: Availability | None) -> gra
     return resolve
 
 
-def _signals(
-    key: str, wishes: Sequence[Wish], gains: Mapping[str, float], needed: Mapping[str, tuple[float, str]]
-) -> dict[str, float]:
+def _signs(
+    wishes: Sequence[Wish], gains: Mapping[str, float], needed: Mapping[str, tuple[float, str]]
+) -> dict[str, Mapping[str, float]]:
+    """The signals by name, and of each the values by id; of several texts and clauses the best."""
     found = [each for one in wishes for each in one.found]
-    met = [one.met[key] for one in wishes if key in one.met]
-    signals = {
-        "bm25": max((each.lexical.get(key, 0.0) for each in found), default=0.0),
-        "cosine": max((each.vector.get(key, 0.0) for each in found), default=0.0),
-        "meets_query": max((each.query for each in met), default=0.0),
-        "meets_name": max((each.name for each in met), default=0.0),
-        "meets_description": max((each.described for each in met), default=0.0),
-        "used_together": gains.get(key, 0.0),
-        "required": needed[key][0] if key in needed else 0.0,
+    met = [one.met for one in wishes]
+    return {
+        "bm25": _best([each.lexical for each in found]),
+        "cosine": _best([each.vector for each in found]),
+        "meets_query": _best([{key: each.query for key, each in one.items()} for one in met]),
+        "meets_name": _best([{key: each.name for key, each in one.items()} for one in met]),
+        "meets_description": _best([{key: each.described for key, each in one.items()} for one in met]),
+        "used_together": gains,
+        "required": {key: score for key, (score, _) in needed.items()},
     }
-    return {name: value for name, value in signals.items() if value}
+
+
+def _best(maps: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    if len(maps) == 1:
+        return maps[0]
+    keys = dict.fromkeys(key for one in maps for key in one)
+    return {key: max(one.get(key, 0.0) for one in maps) for key in keys}

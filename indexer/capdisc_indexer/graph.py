@@ -58,9 +58,11 @@ def partners(heads: Mapping[str, Mapping[str, Any]], scores: Mapping[str, float]
 def used_with(head: Mapping[str, Any]) -> dict[str, float]:
     """The names that a capability is used together with, by its list and by its typed edges, which have weights; a
     table is used with those that its keys lead to."""
-    joined = [edge for edge in head.get("edges", ()) if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO")]
-    edges = {edge["target"]: edge["weight"] for edge in joined}
-    return edges | dict.fromkeys(head.get("composed_with", ()), 1.0)
+    named = dict.fromkeys(head.get("composed_with", ()), 1.0)
+    if not (edges := head.get("edges", ())):
+        return named
+    joined = [edge for edge in edges if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO")]
+    return {edge["target"]: edge["weight"] for edge in joined} | named
 
 
 def needs(head: Mapping[str, Any]) -> list[str]:

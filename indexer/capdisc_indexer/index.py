@@ -25,6 +25,7 @@ class Index:
 
     def __init__(self, index_dir: Path) -> None:
         self.index_dir = index_dir
+        self._meta: dict[str, Any] = {}
         self.generation, self._lease = _leased(index_dir)
         self.folder = generation.folder(index_dir, self.generation.number)
         try:
@@ -61,8 +62,10 @@ class Index:
             self.close()
 
     def meta(self, name: str) -> Any:
-        """One of the small JSON files that the build left beside the stores."""
-        return json.loads((self.folder / "meta" / f"{name}.json").read_bytes())
+        """One of the small JSON files that the build left beside the stores, read once; nobody changes it."""
+        if name not in self._meta:
+            self._meta[name] = json.loads((self.folder / "meta" / f"{name}.json").read_bytes())
+        return self._meta[name]
 
     def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
         """What is to be known of these categories, as far as there is something: `category` and `text` of each, each

@@ -75,7 +75,8 @@ def with_meeting(score: float, query: float, name: float, described: float) -> f
 def ordered(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     """Best first, ties by id, so that the same input always gives the same order."""
     # What differs by less than a billionth is a tie; `round` to nine places would take six times as long.
-    return sorted(scores.items(), key=lambda item: (-math.floor(1e9 * item[1] + 0.5), item[0]))
+    places = sorted([(-math.floor(1e9 * score + 0.5), key) for key, score in scores.items()])
+    return [(key, scores[key]) for _, key in places]
 
 
 def information(frequency: int, documents: int) -> float:

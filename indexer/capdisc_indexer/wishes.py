@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from capdisc_indexer import ranking
-from capdisc_indexer.bags import unpacked
 from capdisc_indexer.candidates import Candidates, candidates
 from capdisc_indexer.clauses import clauses
 from capdisc_indexer.encoders import Encoder
@@ -40,8 +39,7 @@ def wish(
     if reader is None:
         return Wish(scores, found)
     first = [key for key, _ in ranking.ordered(scores)[:READ_CLOSELY]]
-    bags = {key: unpacked(data) for key, data in index.documents.pieces(first).items()}
-    met, unmet = meet(reader, text, bags), Met()
+    met, unmet = meet(reader, text, index.documents.pieces(first)), Met()
     return Wish({key: _closer(score, met.get(key, unmet)) for key, score in scores.items()}, found, met)
 
 

@@ -1,6 +1,11 @@
 """capdisc search, as a person and as a program meet it."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
 
@@ -231,3 +236,19 @@ def test_no_requirement_is_shown_without_what_requires_it(capdisc, small) -> Non
         names = {line.split()[1] for line in shown if not line.startswith("    required by")}
         parents = {line.split()[-1] for line in shown if line.startswith("    required by")}
         assert parents <= names, query
+
+
+def test_json_is_one_line_in_a_pipe_and_indented_on_a_terminal(small, tmp_path) -> None:
+    argv = [sys.executable, "-m", "capdisc", "search", "merge pdf files", "--json"]
+    piped = subprocess.run(argv, capture_output=True, check=True).stdout
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the end of what a terminal shows
+            while more := os.read(ours, 65_536):
+                shown += more
+    os.close(ours)
+    assert child.returncode == 0
+    assert (piped.count(b"\n"), shown.splitlines()[1]) == (1, b'  "schema_version": 1,')
+    assert json.loads(piped) == json.loads(shown)

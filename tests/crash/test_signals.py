@@ -125,7 +125,8 @@ stop.leave()
 
 
 def test_a_second_signal_ends_it_at_once() -> None:
-    script = WAITING.format(body="threading.Event().wait()")
+    # As if its patience had no end, so that it is the second signal that ends it.
+    script = WAITING.format(body="threading.Event().wait()").replace("stop =", "signals._PATIENCE_SECONDS = 60; stop =")
     script += "print('once', flush=True)\nthreading.Event().wait()"
     child = _started("-c", script)
     child.stdout.readline()

@@ -15,6 +15,7 @@ from capdisc import asking, runtime
 from capdisc.serve import execution, frames, loopback
 from capdisc.serve.connections import LIMIT_S, Connections
 from capdisc.serve.held import Held
+from capdisc_indexer import engines
 from capdisc_indexer.errors import CapdiscError
 
 # Nobody waits for an answer that long; a native call that never returns can be ended by the kernel alone.
@@ -44,6 +45,7 @@ def main() -> None:
 def _warm(held: Held) -> None:
     """Open and import what requests are likely to need. Where that fails, the request will say why."""
     with suppress(CapdiscError, OSError):
+        engines.numpy()
         here = runtime.current()
         config = here.config()
         with held.index(here.index_dir(None, config)) as index:

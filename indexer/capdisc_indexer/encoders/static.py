@@ -31,16 +31,18 @@ MAX_CHARACTERS = 8_000
 _BATCH = 64
 # Texts for which loading the vocabulary takes longer than looking their words up on disk.
 _FEW = 16
+# Worths are compared and added up as so many parts of one: what whole numbers add up to depends on no order.
+WHOLE = 1 << 16
 
 
 @frozen
 class Comparison:
-    """How far each of some pieces is from each of others (1 - cosine), a row for each of the former, and the length of
-    each piece's vector: how much it says."""
+    """How far each of some pieces is from each of others (1 - cosine), a row for each of the former, and what each
+    piece is worth, in `WHOLE`ths."""
 
     distances: list[list[float]]
-    worth: list[float]
-    others_worth: list[float]
+    worth: list[int]
+    others_worth: list[int]
 
 
 class StaticEncoder:
@@ -111,9 +113,13 @@ class StaticEncoder:
         """How far the pieces of the one list and those of the other are apart, and what each of them is worth."""
         mine, theirs = self._rows(ones), self._rows(others)
         distances: Any = memoryview(engines.simsimd().cdist(mine, theirs, metric="cosine"))
-        return Comparison(distances.tolist(), self._lengths(ones, mine), self._lengths(others, theirs))
+        worth, others_worth = (
+            [int(WHOLE * length) for length in self._lengths(*each)] for each in ((ones, mine), (others, theirs))
+        )
+        return Comparison(distances.tolist(), worth, others_worth)
 
     def _lengths(self, pieces: Sequence[int], rows: memoryview[Any]) -> list[float]:
+        """The length of each piece's vector: how much it says."""
         weights = self._tensors["weight"]
         squares = memoryview(engines.simsimd().dot(rows, rows)).tolist()
         return [weights[piece] * math.sqrt(square) for piece, square in zip(pieces, squares, strict=True)]
@@ -158,6 +164,18 @@ class StaticEncoder:
         table, weight = self._arrays
         found: NDArray[Any] = weight * np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.int64).astype(np.float64))
         return found
+
+    @cached_property
+    def whole_worths(self) -> NDArray[Any]:
+        """What every piece is worth, (vocabulary,) int64 in `WHOLE`ths: the very numbers of `compared`."""
+        np = engines.numpy()
+        found: NDArray[Any] = (WHOLE * self.worths).astype(np.int64)
+        return found
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """The vectors of all pieces, (vocabulary, dim) int8."""
+        return self._arrays[0]
 
     @cached_property
     def _arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:

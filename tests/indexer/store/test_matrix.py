@@ -5,9 +5,16 @@ from array import array
 
 import pytest
 
+from capdisc_indexer import engines
 from capdisc_indexer.store.matrix import Matrix, nearest_rows, write
 
 DIM = 16
+
+
+@pytest.fixture(autouse=True, params=["with arrays", "without"])
+def _way(request, monkeypatch) -> None:
+    """Both ways are taken, whatever this process has imported."""
+    monkeypatch.setattr(engines, "numpy_at_hand", engines.numpy if request.param == "with arrays" else lambda: None)
 
 
 def _vectors(count: int, seed: int = 3) -> bytes:
