@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capdisc import files, output, runtime
+from capdisc import files, output, runtime, streams
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import tools
 from capdisc_indexer.arguments import MAX_BYTES
@@ -36,7 +36,7 @@ def arguments(given: str | None, option: str | None, example: str = '{"query": "
     if given is not None and option is not None:
         raise UsageError("the arguments are given twice", "leave out --args")
     text = given if given is not None else option
-    text = runtime.stdin_text() if text == "-" else text
+    text = streams.stdin_text() if text == "-" else text
     if text is None or not text.strip():
         return {}
     if len(text) > MAX_BYTES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from capdisc import asking, output
+from capdisc import asking, output, querying
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.tools import Desk
 from capdisc_indexer.tools.values import Execute
@@ -18,13 +18,13 @@ def desk(asked: asking.Asked, mode: str | None = None, execute: Execute | None =
         available=lambda head: asking.available(asked.here, head),
         environ=asked.here.environ,
         state_dir=asked.here.state_dir(),
-        mode=asking.mode_of(asked, mode),
+        mode=querying.mode_of(asked, mode),
         execute=execute,
     )
 
 
 def _encoder(asked: asking.Asked) -> Encoder | None:
-    encoder, why = asking.encoder_or_why(asked, None)
+    encoder, why = querying.encoder_or_why(asked, None)
     if encoder is None and asked.index.matrix is not None:
         output.notice(f"notice: searching by words alone{why and f' ({why})'}")
     return encoder

@@ -8,7 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from capdisc import runtime
+from capdisc import runtime, streams
 from capdisc_indexer.errors import InputError
 
 STDIN = "-"
@@ -20,7 +20,7 @@ def read(here: runtime.Runtime, name: str, limit_bytes: int = LIMIT_BYTES, hint:
     """The bytes of the file, or of stdin for `-`. Raises InputError when it cannot be read, when it is neither a plain
     file nor a pipe that a shell made, and with `hint` when it has more than `limit_bytes`; no more is ever read."""
     if name == STDIN:
-        data = runtime.stdin_bytes(limit_bytes + 1).decode("utf-8", "replace").encode()
+        data = streams.stdin_bytes(limit_bytes + 1).decode("utf-8", "replace").encode()
     else:
         try:
             data = _bounded(here.expand(Path(name)), limit_bytes + 1)

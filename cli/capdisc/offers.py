@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capdisc import asking, output, sessions
+from capdisc import asking, output, querying, sessions
 from capdisc_indexer.engines import token_count
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.frozen import frozen
@@ -90,7 +90,7 @@ def _active(asked: asking.Asked, wanted: Offer) -> list[str]:
 
 
 def _found(asked: asking.Asked, desk: Desk, wanted: Offer, mode: str | None, encoder: str | None) -> list[Definition]:
-    ranking = asking.ranking_for(asked, wanted.query, mode, encoder)
+    ranking = querying.ranking_for(asked, wanted.query, mode, encoder)
     ids = [hit.id for hit in ranking.hits if hit.relevance >= wanted.min_relevance or hit.via]
     made = offering.offered(desk, offering.by_ids(desk, ids))
     kept = {each.id for each in made}

@@ -19,9 +19,6 @@ from capdisc_indexer.types import DeclaredSource
 if TYPE_CHECKING:
     from capdisc_indexer.remote.values import Shared
 
-# Of a text on stdin; no question, note or call has as much.
-LIMIT_BYTES = 1024 * 1024
-
 
 @frozen(kw_only=True)
 class Runtime:
@@ -142,23 +139,6 @@ def today() -> str:
     import time
 
     return time.strftime("%Y-%m-%d")
-
-
-def stdin_text(limit_bytes: int = LIMIT_BYTES, hint: str = "pass on a part of it") -> str:
-    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced. Raises InputError with `hint` for
-    more than `limit_bytes`; no more is ever read."""
-    data = stdin_bytes(limit_bytes + 1)
-    if len(data) > limit_bytes:
-        raise InputError(f"stdin has more than {limit_bytes // 1024:,} KiB", hint)
-    return data.decode("utf-8", "replace")
-
-
-def stdin_bytes(most: int) -> bytes:
-    """Stdin as it came, and of it no more than `most` bytes."""
-    if sys.stdin is None:
-        return b""
-    buffer = getattr(sys.stdin, "buffer", None)
-    return buffer.read(most) if buffer else sys.stdin.read(most).encode("utf-8", "replace")[:most]
 
 
 def keep_small() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc import output
-from capdisc_indexer.config import SETTINGS, Config
+from capdisc_indexer.config import Config
 from capdisc_indexer.errors import RefusedError
 from capdisc_indexer.remote.following import usable
 from capdisc_indexer.remote.values import Access, Shared, address, folder_of, is_remote
+from capdisc_indexer.settings import SETTINGS
 
 if TYPE_CHECKING:
     from capdisc.runtime import Runtime

@@ -7,6 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from capdisc_indexer.errors import InputError
+
+# Of a text on stdin; no question, note or call has as much.
+LIMIT_BYTES = 1024 * 1024
+
 
 def occupy() -> None:
     """Open what was closed before we began: else the next file to be opened, one of the index, would be stdout."""
@@ -49,3 +54,20 @@ def native_hushed() -> Iterator[None]:
         sys.stderr = ours
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def stdin_text(limit_bytes: int = LIMIT_BYTES, hint: str = "pass on a part of it") -> str:
+    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced. Raises InputError with `hint` for
+    more than `limit_bytes`; no more is ever read."""
+    data = stdin_bytes(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise InputError(f"stdin has more than {limit_bytes // 1024:,} KiB", hint)
+    return data.decode("utf-8", "replace")
+
+
+def stdin_bytes(most: int) -> bytes:
+    """Stdin as it came, and of it no more than `most` bytes."""
+    if sys.stdin is None:
+        return b""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return buffer.read(most) if buffer else sys.stdin.read(most).encode("utf-8", "replace")[:most]

@@ -67,6 +67,8 @@ def arrow_ipc() -> Any:
 
 def numpy() -> Any:
     """Arrays; without the setting, importing it spins up threads that cost 50 ms of CPU."""
+    if loaded := numpy_at_hand():
+        return loaded
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         import numpy

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from capdisc import runtime
+from capdisc import streams
 from capdisc_indexer.errors import InputError
 
 MIB = 1024 * 1024
@@ -43,7 +43,7 @@ def test_no_more_is_read_than_the_limit(monkeypatch) -> None:
 
     monkeypatch.setattr(sys, "stdin", Stdin())
     with pytest.raises(InputError):
-        runtime.stdin_text()
+        streams.stdin_text()
 
 
 def test_validate_reads_stdin_to_the_limit_of_its_files(capdisc) -> None:

@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
-from capdisc import asking
+from capdisc import asking, querying
 from capdisc.rendering.context import context, material
 from capdisc.rendering.desk import Desk, prepared
 from capdisc.rendering.typed import Limits, Prompting, Request, Shape, Typed
@@ -112,7 +112,7 @@ def _typed(rng: random.Random, world: World) -> Typed:
         request=Request(
             words=[rng.choice(WORDS)],
             also=None,
-            filters=asking.Filters(None, None, None, None, rng.choice(("", "", "medium")), rng.random() < 0.1),
+            filters=querying.Filters(None, None, None, None, rng.choice(("", "", "medium")), rng.random() < 0.1),
             min_relevance=rng.choice((0.0, 0.0, 0.3)),
             on_empty=rng.choice(("none", "none", "all")),
             mode="lexical",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from capdisc import options, output, runtime
 from capdisc.exit_codes import ExitCode
-from capdisc_indexer.config import SETTINGS, Config
+from capdisc_indexer.config import Config
 from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.settings import SETTINGS
 from capdisc_indexer.types import DeclaredSource
 
 

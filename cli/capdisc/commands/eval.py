@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from capdisc import asking, figures, files, judged, options, output
+from capdisc import asking, figures, files, judged, options, output, querying
 from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc.judged import Judged
@@ -66,11 +66,11 @@ def _modes(asked: asking.Asked, mode: str | None, compare: str) -> tuple[str, ..
     if mode and compare:
         raise UsageError("--mode and --compare exclude each other", "name all modes in --compare")
     if not compare:
-        return (asking.mode_of(asked, mode),)
+        return (querying.mode_of(asked, mode),)
     named = dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())
     if not named:
         raise UsageError("--compare names no mode", "for example: --compare lexical,hybrid")
-    return tuple(asking.mode_of(asked, name) for name in named)
+    return tuple(querying.mode_of(asked, name) for name in named)
 
 
 def _targets(
@@ -96,7 +96,7 @@ def _targets(
 def _answers(
     asked: asking.Asked, given: Judged, modes: Sequence[str], name: str | None, limit: int, silent: bool
 ) -> list[Answers]:
-    encoder, why = asking.encoder_or_why(asked, name) if set(modes) != {"lexical"} else (None, "")
+    encoder, why = querying.encoder_or_why(asked, name) if set(modes) != {"lexical"} else (None, "")
     if why:
         output.notice(f"notice: {why}")
     with output.progress(asked.here.stderr_is_terminal and not silent) as progress:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from capdisc import asking, options, output
+from capdisc import asking, options, output, querying
 from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import state
@@ -42,7 +42,7 @@ def list_(
         if shadowed:
             return _shadowed(asked, json)
         query = Query(texts=(), kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()))
-        asking.check(asked, query)
+        querying.check(asked, query)
         heads = _wanted(list(asked.index.documents.everything(query)), risk or (), confirm, invocable)
         if categories:
             return _categories(heads, json)

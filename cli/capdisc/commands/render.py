@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from capdisc import asking, options, output
+from capdisc import asking, options, output, querying
 from capdisc.exit_codes import ExitCode
 from capdisc.rendering import options as own
 from capdisc.rendering import telling
@@ -58,7 +58,7 @@ def render(
 
     Example: capdisc render "merge two PDF files" --budget 1200 | llm
     """
-    filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
+    filters = querying.Filters(kind, category, tag, exclude, max_risk, available)
     typed = Typed(
         request=Request(
             words=words,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from capdisc import asking, options, output, sessions
+from capdisc import asking, options, output, querying, sessions
 from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.errors import UsageError
@@ -41,13 +41,13 @@ def search(
 
     Example: capdisc search "put two PDF files into one"
     """
-    texts = asking.texts_of(words, also)
+    texts = querying.texts_of(words, also)
     if not texts:
         raise UsageError("the query is empty", 'say what you need: capdisc search "merge two PDF files"')
     with asking.opened(index_dir) as asked:
-        filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
+        filters = querying.Filters(kind, category, tag, exclude, max_risk, available)
         query = filters.query(texts, limit or asked.config["limit"])
-        found = asking.ranking_for(asked, query, mode, encoder)
+        found = querying.ranking_for(asked, query, mode, encoder)
         found = _expanded(asked, found, expand) if expand else found
         heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))
         worth = _worth_showing(found.hits)

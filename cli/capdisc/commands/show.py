@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from capdisc import asking, files, options, output, runtime
+from capdisc import asking, files, options, output, streams
 from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.embedding_text import embedding_texts
@@ -35,7 +35,7 @@ def show(
 
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
-    piped = runtime.stdin_text(files.LIMIT_BYTES).splitlines() if "-" in (ids or ()) else []
+    piped = streams.stdin_text(files.LIMIT_BYTES).splitlines() if "-" in (ids or ()) else []
     wanted = [identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")]
     if not wanted:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from capdisc import asking, options, output
+from capdisc import asking, options, output, querying
 from capdisc.declaring import option
 from capdisc.desks import desk
 from capdisc.exit_codes import ExitCode
@@ -54,10 +54,10 @@ def tools(
     if format not in FORMS:
         raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMS)}")
     with asking.opened(index_dir) as asked:
-        filters = asking.Filters(kind, category, tag, exclude, max_risk, available)
+        filters = querying.Filters(kind, category, tag, exclude, max_risk, available)
         wanted = Offer(
-            texts=asking.texts_of(words, also),
-            query=filters.query(asking.texts_of(words, also), limit),
+            texts=querying.texts_of(words, also),
+            query=filters.query(querying.texts_of(words, also), limit),
             form=format,
             only=tuple(only or ()),
             is_whole=all,

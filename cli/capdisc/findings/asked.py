@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from capdisc import files, output, runtime
+from capdisc import files, output, runtime, streams
 from capdisc_indexer.check.pipeline import Checked, check
 from capdisc_indexer.check.profiles import PROFILES
 from capdisc_indexer.check.selection import Choice, choice
@@ -103,7 +103,7 @@ def _piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
         raise UsageError("stdin is checked alone", "name the files in a call of their own")
     from capdisc_indexer.check.standalone import default_name
 
-    data = runtime.stdin_bytes(MAX_READ_BYTES + 1)
+    data = streams.stdin_bytes(MAX_READ_BYTES + 1)
     # With a folder, the name is that of a file here, whose text is not yet saved.
     return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capdisc import asking, files, output
+from capdisc import asking, files, output, querying
 from capdisc.rendering import disclosing, limits, shaping
 from capdisc.rendering.disclosing import Disclosure
 from capdisc.rendering.finding import Found, Stored, everything, find, unasked
@@ -76,7 +76,7 @@ def _texts(asked: asking.Asked, typed: Typed) -> tuple[str, ...]:
     if files.STDIN in takers and files.STDIN not in (request.words or ()):
         texts: Sequence[str] = (" ".join(request.words or ()), *(request.also or ()))
         return tuple(text.strip() for text in texts if text.strip())
-    return asking.whole_text(asked.here, request.words, request.also)
+    return querying.whole_text(asked.here, request.words, request.also)
 
 
 def _tokenizer(asked: asking.Asked, typed: Typed) -> Tokenizer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from capdisc import asking
+from capdisc import asking, querying
 from capdisc.rendering.typed import Request
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.types import Descriptor, Hit, Query, Ranking
@@ -31,9 +31,9 @@ class Found:
 def find(asked: asking.Asked, request: Request, query: Query) -> Found:
     """What fits the query; where nothing does, what was asked for in that case."""
     if not query.texts:
-        asking.check(asked, query)
+        querying.check(asked, query)
         return Found(ranking=unasked(query), stored=())
-    ranking = asking.ranking_for(asked, query, request.mode, request.encoder)
+    ranking = querying.ranking_for(asked, query, request.mode, request.encoder)
     ranking = replace(ranking, hits=tuple(_relevant(ranking.hits, request.min_relevance)))
     if not ranking.hits and request.on_empty == "all":
         return Found(ranking=ranking, stored=everything(asked, query), is_everything=True)

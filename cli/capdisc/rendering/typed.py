@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capdisc import asking
+from capdisc import querying
 from capdisc_indexer.frozen import frozen
 
 
@@ -14,7 +14,7 @@ class Request:
 
     words: Sequence[str] | None
     also: Sequence[str] | None
-    filters: asking.Filters
+    filters: querying.Filters
     min_relevance: float
     on_empty: str
     mode: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,9 +26,10 @@ class DeclinedError(SystemExit):
 
 @frozen
 class _Held:
-    """An open index, what CURRENT said when it was opened, and how its files were."""
+    """An open index, what CURRENT said when it was opened, and its files as they were then."""
 
     pointer: str
+    paths: tuple[str, ...]
     stamps: Stamps
     index: Index
 
@@ -56,14 +57,15 @@ class Held:
 
     def _newest(self, index_dir: Path) -> _Held:
         pointer, before = generation.pointer(index_dir), self._indexes.pop(index_dir, None)
-        if before is not None and (before.pointer != pointer or before.stamps != _stamps(before.index)):
+        if before is not None and (before.pointer != pointer or before.stamps != _stamps(before.paths)):
             before.index.close()
             before = None
         if before is None:
             while len(self._indexes) >= _MOST:
                 self._indexes.pop(next(iter(self._indexes))).index.close()
             index = Index(index_dir)
-            before = _Held(pointer, _stamps(index), index)
+            paths = tuple(f"{index.folder}/{name}" for name in ("MANIFEST", *index.generation.files))
+            before = _Held(pointer, paths, _stamps(paths), index)
         self._indexes[index_dir] = before
         return before
 
@@ -93,9 +95,9 @@ def _is_quick(name: str) -> bool:
     return name == encoders.SHIPPED or (Path(name) / "table.safetensors").is_file()
 
 
-def _stamps(index: Index) -> Stamps:
+def _stamps(paths: Sequence[str]) -> Stamps:
     """What changes when somebody writes into the generation, which nobody should: then it is looked at anew."""
-    return tuple(_stamp(f"{index.folder}/{name}") for name in ("MANIFEST", *index.generation.files))
+    return tuple(map(_stamp, paths))
 
 
 def _stamp(path: str) -> tuple[int, int, int]:

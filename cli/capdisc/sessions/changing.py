@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capdisc import asking, output, runtime
+from capdisc import asking, output, streams
 from capdisc.exit_codes import ExitCode
 from capdisc.sessions.order import Order
 from capdisc_indexer import session as sessions
@@ -54,7 +54,7 @@ def drop(order: Order) -> int:
 
 def note(order: Order) -> int:
     """Keep a line of text."""
-    text = " ".join(runtime.stdin_text() if word == "-" else word for word in order.words).strip()
+    text = " ".join(streams.stdin_text() if word == "-" else word for word in order.words).strip()
     if not text:
         raise UsageError("the note is empty", f'say it: capdisc session note {order.name} "step 1 gave 12 rows"')
     changed = sessions.change(order.state_dir, order.name, lambda last: steps.noted(last, text))
@@ -100,7 +100,7 @@ def _extracted(identifier: str, declared: Any, result: Any) -> Extraction:
 
 
 def _result() -> Any:
-    data = runtime.stdin_bytes(MAX_RESULT + 1)
+    data = streams.stdin_bytes(MAX_RESULT + 1)
     if len(data) > MAX_RESULT:
         raise InputError(f"the result has more than {MAX_RESULT // 1024 // 1024} MiB", "pass on a part of it")
     try:

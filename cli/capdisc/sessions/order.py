@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from capdisc import files, runtime
+from capdisc import files, runtime, streams
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.frozen import frozen
 
@@ -43,4 +43,4 @@ class Order:
         return given[0]
 
     def _lines(self, word: str) -> list[str]:
-        return runtime.stdin_text(files.LIMIT_BYTES).splitlines() if word == "-" else [word]
+        return streams.stdin_text(files.LIMIT_BYTES).splitlines() if word == "-" else [word]

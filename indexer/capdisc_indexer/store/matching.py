@@ -36,9 +36,16 @@ def near(schema: Any, field: str, term: str, worth: float) -> Any:
 
 
 def among(schema: Any, field: str, values: Sequence[str]) -> Any:
-    """Documents whose field has one of the values."""
+    """Documents whose field has one of the values; all score the same.
+
+    A query of the engine's own for sets of terms starts anew in every segment: 240 microseconds for 20 ids, where one
+    clause each takes 35.
+    """
+    t = engines.tantivy()
     sound = [value.encode("utf-8", "replace").decode() for value in values]  # a lone surrogate is in no index
-    return engines.tantivy().Query.term_set_query(schema, field, sound)
+    return t.Query.const_score_query(
+        boolean([(t.Occur.Should, t.Query.term_query(schema, field, value)) for value in sound]), 1.0
+    )
 
 
 def marked(schema: Any, field: str, values: Sequence[str], queries: Sequence[Any]) -> Any:
