@@ -1,5 +1,6 @@
 """Each word of a query is held against each word of a capability."""
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ def encoder():
 @pytest.fixture(autouse=True, params=["with arrays", "without"])
 def _way(request, monkeypatch) -> None:
     """Both ways are taken, whatever this process has imported."""
-    monkeypatch.setattr(engines, "numpy_at_hand", engines.numpy if request.param == "with arrays" else lambda: None)
+    monkeypatch.setattr(engines, "numpy_at_hand", lambda: numpy if request.param == "with arrays" else None)
 
 
 def _bag(encoder, name: str, description: str) -> bytes:

@@ -3,6 +3,7 @@
 import random
 from array import array
 
+import numpy
 import pytest
 
 from capdisc_indexer import engines
@@ -14,7 +15,7 @@ DIM = 16
 @pytest.fixture(autouse=True, params=["with arrays", "without"])
 def _way(request, monkeypatch) -> None:
     """Both ways are taken, whatever this process has imported."""
-    monkeypatch.setattr(engines, "numpy_at_hand", engines.numpy if request.param == "with arrays" else lambda: None)
+    monkeypatch.setattr(engines, "numpy_at_hand", lambda: numpy if request.param == "with arrays" else None)
 
 
 def _vectors(count: int, seed: int = 3) -> bytes:
