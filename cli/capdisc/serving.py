@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from capdisc import asking, output, runtime
 from capdisc.desks import desk
 from capdisc_indexer import tools
 from capdisc_indexer.config import Config
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.engines import numpy, token_count
 from capdisc_indexer.errors import IndexStateError, UsageError
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.index import Index
@@ -46,6 +46,8 @@ class Live:
         self._here, self._config, self._index_dir = here, config, index_dir
         self._lock = threading.Lock()
         self._now: _Open | None = None
+        with suppress(IndexStateError):  # with arrays the same answers take half the time
+            numpy()
 
     def version(self) -> str:
         """What is published; another text once that is something else."""
