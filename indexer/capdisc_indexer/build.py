@@ -14,10 +14,10 @@ from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError, EncoderError, IndexStateError
 from capdisc_indexer.frozen import replace
-from capdisc_indexer.hands import Hands
+from capdisc_indexer.hands import SELDOM, Hands
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
-from capdisc_indexer.publishing import publish
+from capdisc_indexer.publishing import load_engines, publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts, dropped_sources
 from capdisc_indexer.sources.patterns import fixed_part
@@ -54,9 +54,8 @@ def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progres
 
 @contextmanager
 def _collecting_less() -> Iterator[None]:
-    """A build makes many values, keeps them and makes no rings: looking for those took a tenth of it."""
     before = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(*SELDOM)
     try:
         yield
     finally:
@@ -74,7 +73,8 @@ def _build(
     roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
 ) -> BuildReport:
     now_ns = time.time_ns()
-    with Spool(index_dir) as spool, Hands() as hands:
+    # Where all is to be made, the engines are loaded while the files are read.
+    with Spool(index_dir) as spool, Hands(None if last.generation else load_engines) as hands:
         changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, progress)
         return _published(roots, index_dir, options, last, changes, now_ns, hands, progress)
 

@@ -15,6 +15,7 @@ _LONG = re.compile(rf"\w{{{LETTERS + 1},}}")
 # Characters that tell a language.
 _ENOUGH = 600
 _WORD = re.compile(r"[^\W\d_]+")
+_PLAIN = re.compile("[a-z]+")
 _ENGLISH = frozenset(
     "a an and are as at be by can for from in is it its of on or that the this to use when with you your".split()
 )
@@ -41,7 +42,13 @@ def folded(text: str) -> str:
 
 def is_english(text: str) -> bool:
     """Whether the text reads as English, or as nothing in particular: its small words and letters say so."""
-    words = [word.lower() for word in _WORD.findall(text[:_ENOUGH])]
-    english = sum(word in _ENGLISH for word in words)
-    others = sum(word in _OTHERS or not word.isascii() for word in words)
+    text = text[:_ENOUGH]
+    # In plain letters, as most texts are, the same in half the time.
+    words = _PLAIN.findall(text.lower()) if text.isascii() else list(map(str.lower, _WORD.findall(text)))
+    english = sum(map(_ENGLISH.__contains__, words))
+    others = sum(map(_OTHERS.__contains__ if text.isascii() else _is_other, words))
     return others <= english or others < max(2, 0.08 * len(words))
+
+
+def _is_other(word: str) -> bool:
+    return word in _OTHERS or not word.isascii()

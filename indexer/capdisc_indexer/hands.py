@@ -5,6 +5,7 @@ A hand answers what it is asked through its pipes, and ends when they do: when t
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -15,13 +16,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 One = TypeVar("One")
 Other = TypeVar("Other")
 
 # Starting one takes half a second of its time, which is that of 200 files.
 WORTH_WHILE = 1_000
+# How seldom rings of values are looked for: a build makes many values, keeps them and makes no rings, and that search
+# took a tenth of it.
+SELDOM = (100_000, 50, 100)
 _MOST = 8
 _BATCH = 32
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from capdisc_indexer import hands; hands.serve()"
@@ -30,10 +37,15 @@ _GONE = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.Pickle
 
 
 class Hands:
-    """As many as there are processors, from the first large work on; none where there is only one processor."""
+    """As many as there are processors, from the first large work on; none where there is only one processor.
 
-    def __init__(self) -> None:
+    From then on this process waits for answers most of the time: it does `meanwhile` in a thread.
+    """
+
+    def __init__(self, meanwhile: Callable[[], None] | None = None) -> None:
         self._children: list[subprocess.Popen[bytes]] = []
+        self._meanwhile = meanwhile
+        self._begun: Future[None] | None = None
 
     def __enter__(self) -> Hands:
         return self
@@ -42,6 +54,11 @@ class Hands:
         for child in self._children:
             child.kill()
             child.communicate()
+
+    def settle(self) -> None:
+        """Wait for what was begun meanwhile, if it was; raises what that raised."""
+        if self._begun:
+            self._begun.result()
 
     def map(
         self, work: Callable[[One], Other], items: Iterable[One], count: int, here: Callable[[One], Other] | None = None
@@ -57,7 +74,17 @@ class Hands:
             with suppress(OSError):  # no more processes for this user: it takes longer
                 for _ in range(min(count, _MOST)):
                     self._children.append(_started())
+            self._begin()
         return bool(self._children)
+
+    def _begin(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        if self._meanwhile and self._children:
+            pool = ThreadPoolExecutor(1)
+            with suppress(RuntimeError):  # no more threads for this user: it is done when it is needed
+                self._begun = pool.submit(self._meanwhile)
+            pool.shutdown(wait=False)
 
     def _shared(
         self, work: Callable[[One], Other], items: Iterable[One], here: Callable[[One], Other]
@@ -128,6 +155,7 @@ def _asked(child: subprocess.Popen[bytes], work: Callable[..., Any], batch: Sequ
 def serve() -> None:
     """Answer until the one who asks is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all; the builder ends its hands
+    gc.set_threshold(*SELDOM)
     with os.fdopen(os.dup(1), "wb") as answers, suppress(*_GONE):
         os.dup2(2, 1)  # what a library prints is no answer
         while True:

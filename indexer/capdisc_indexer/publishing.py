@@ -39,7 +39,8 @@ def publish(
     """The new generation, and how many texts were encoded for it."""
     old = reusable(last, encoder)
     if encoder is not None and changes.descriptors:
-        _load(whole=not old)
+        hands.settle()
+        load_engines(whole=not old)
     with publication.building(index_dir) as folder, Intake(encoder, old, index_dir) as intake:
         making = _Making(changes, intake, hands)
         deleted = write_documents(folder / "text", last, changes, making.documents(), progress)
@@ -68,7 +69,7 @@ def publish(
     return published, encoded.embedded
 
 
-def _load(whole: bool) -> None:
+def load_engines(whole: bool = True) -> None:
     """Load now what will be needed: with too little memory for it this is an error here, and in the middle of the text
     engine's work it would end the process."""
     engines.numpy()

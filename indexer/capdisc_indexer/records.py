@@ -12,13 +12,14 @@ from capdisc_indexer.types import Descriptor, Edge, Parameter, SourceRef
 # What a capability without a category is filed under, everywhere: overview, filters, lists.
 UNCATEGORISED = "general"
 _LONG = ("content", "schema", "output_schema", "instructions", "guidance", "extract", "run", "extra")
+_EMPTY: tuple[Any, ...] = ((), {}, None)
 _DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))
 
 
 def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
     """Head and body of a descriptor as JSON values, fields with their default value left out."""
-    values = {key: _plain(getattr(descriptor, key)) for key in _DEFAULTS}
-    values = {key: value for key, value in values.items() if value not in (_DEFAULTS[key], (), {}, None)}
+    given = {key: value for key, default in _DEFAULTS.items() if (value := getattr(descriptor, key)) != default}
+    values = {key: plain for key, value in given.items() if (plain := _plain(value)) not in _EMPTY}
     body = {key: values.pop(key) for key in _LONG if key in values}
     return values, body
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from capdisc_indexer.frozen import frozen
 
 TOKENIZER = "o200k_base"
+# Lines of so many characters are remembered, so many of them: 10 MB.
+_SHORT, _REMEMBERED = 64, 50_000
 
 # A new chunk may start where the tokenizer certainly splits: after a line end, unless the next line is blank or starts
 # with a slash (o200k and cl100k glue line ends to following line ends, and ".\n/" together).
@@ -41,6 +43,7 @@ class TokenCounter:
         self._load, self._factor = load, factor
         self._exact: Callable[[str], int] | None = None
         self._known: dict[str, int] = {"": 0}
+        self._lines = _Lines(self.exact)
 
     def learn(self, counts: Mapping[str, int]) -> None:
         """Take over counts of o200k_base tokens that were made earlier, where they say something here."""
@@ -56,11 +59,30 @@ class TokenCounter:
             known = self._known[text] = self.exact(text)
         return known
 
+    def of_lines(self, lines: Iterable[str]) -> list[int]:
+        """The number of tokens of each line, remembering no more than the short ones of a few thousand texts."""
+        return list(map(self._lines.__getitem__, lines))
+
     def exact(self, text: str) -> int:
         """The number of tokens by the tokenizer itself, whatever is remembered."""
         if self._exact is None:
             self._exact = self._load()
         return self._exact(text)
+
+
+class _Lines(dict[str, int]):
+    """Counts of short lines. Of those in 1,717 different skills a third had stood in another one before."""
+
+    def __init__(self, exact: Callable[[str], int]) -> None:
+        self._exact = exact
+
+    def __missing__(self, line: str) -> int:
+        count = self._exact(line)
+        if len(line) <= _SHORT:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[line] = count
+        return count
 
 
 def counter_of(tokenizer: Tokenizer) -> TokenCounter:

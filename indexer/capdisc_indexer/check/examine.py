@@ -11,7 +11,7 @@ from capdisc_indexer.check.payloads import payloads
 from capdisc_indexer.check.phrases import phrases
 from capdisc_indexer.check.samples import without_keys
 from capdisc_indexer.check.schema_rules import schema_rules
-from capdisc_indexer.check.texts import texts
+from capdisc_indexer.check.texts import is_plain_word, texts
 from capdisc_indexer.check.wording import wording
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import SOURCES
@@ -55,6 +55,8 @@ def content(part: Part, path: str) -> Iterator[Finding]:
     every = list(texts(part, path))
     seen: set[tuple[str, str]] = set()
     for text in every:
+        if is_plain_word(text.value):
+            continue
         for finding in (*hidden(text), *markup(text), *payloads(text)):
             place = (finding.code, text.field or f"{text.path}:{text.line}")
             if place not in seen:

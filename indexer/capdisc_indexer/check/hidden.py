@@ -48,7 +48,7 @@ _ONE_LINE = frozenset({"name", "id", "kind", "displayname", "title", "category",
 def hidden(text: Text) -> Iterator[Finding]:
     """What a text hides or steers, the first of each kind."""
     yield from _line_breaks(text)
-    if not _SOME.search(text.value):
+    if _is_plain(text.value) or not _SOME.search(text.value):
         return
     smuggled = list(_hidden_text(text))
     yield from smuggled
@@ -57,6 +57,11 @@ def hidden(text: Text) -> Iterator[Finding]:
     if not smuggled:
         yield from _invisible(text)
     yield from _flood(text)
+
+
+def _is_plain(value: str) -> bool:
+    """The same look, many times as fast, for texts in plain letters."""
+    return value.isascii() and value.replace("\n", "").replace("\t", "").isprintable()
 
 
 def _hidden_text(text: Text) -> Iterator[Finding]:

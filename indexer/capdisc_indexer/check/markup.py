@@ -11,6 +11,7 @@ from capdisc_indexer.markdown.prose import prose
 from capdisc_indexer.types import Finding, Severity
 
 BLANKS = 400
+BLANK_LINES = 200
 FENCE = 7  # longer than anyone needs to show a fence in a fence
 
 _WRAPPERS = (
@@ -31,7 +32,7 @@ _COMMENT = re.compile(
 )
 _OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*-->")
 _SPAN = re.compile(r"`[^`\n]+`")
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){200}")
+_BLANK_LINES = re.compile(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
 _BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{BLANKS}}}")
 _HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
 
@@ -51,7 +52,7 @@ def _breakout(text: Text) -> Iterator[Finding]:
         (("`" * FENCE, "~" * FENCE), _FENCE, f"a code fence of {FENCE} or more marks"),
         ((">>> ", "<<< ", "--- D"), _OUR_FRAME, "a line like those that frame capdisc's output"),
     ):
-        if any(sign in text.value for sign in signs) and (found := pattern.search(text.value)):
+        if any(map(text.value.__contains__, signs)) and (found := pattern.search(text.value)):
             yield text.finding("markup-breakout", Severity.WARNING, f"the text holds {what}", _HINT, found.start())
             return
 
@@ -82,8 +83,9 @@ def _without_code(value: str) -> str:
 
 def _padding(text: Text) -> Iterator[Finding]:
     value = text.value
-    # Two plain looks first: expressions are slow on long texts.
+    # Plain looks first: expressions are slow on long texts.
+    is_long = value.count("\n") > BLANK_LINES
     is_wide = " " * BLANKS in value or "\t" * BLANKS in value or not value.isascii()
-    if found := _BLANK_LINES.search(value) or (_BLANKS.search(value) if is_wide else None):
+    if found := (_BLANK_LINES.search(value) if is_long else None) or (_BLANKS.search(value) if is_wide else None):
         message = "so much blank space that what follows is out of sight"
         yield text.finding("padding", Severity.WARNING, message, "remove the blanks", found.start())

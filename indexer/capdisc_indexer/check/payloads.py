@@ -70,7 +70,7 @@ def payloads(text: Text) -> Iterator[Finding]:
 
 
 def _any(words: Iterable[str], text: str) -> bool:
-    return any(word in text for word in words)
+    return any(map(text.__contains__, words))
 
 
 def _encoded(value: str, lowered: str) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from capdisc_indexer.check.texts import Text
+from capdisc_indexer.check.texts import Text, is_plain_word
 from capdisc_indexer.types import Finding, Severity
 
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|other|existing|system|safety|all)"
@@ -62,6 +62,8 @@ def phrases(texts: Sequence[Text]) -> Iterator[Finding]:
 
 
 def _order(text: Text) -> Finding | None:
+    if is_plain_word(text.value):
+        return None
     offset = _injection(text.value)
     if offset is None and not text.is_body and (found := _FIRST.search(text.value)):
         offset = found.start()
@@ -75,7 +77,7 @@ def _injection(value: str) -> int | None:
     """Where such an order begins."""
     lowered = value.lower()
     for words, pattern in _INJECTION:
-        if any(word in lowered for word in words) and (found := pattern.search(lowered)):
+        if any(map(lowered.__contains__, words)) and (found := pattern.search(lowered)):
             return found.start()
     return None
 

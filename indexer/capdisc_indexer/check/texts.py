@@ -40,6 +40,12 @@ class Text:
         )
 
 
+def is_plain_word(value: str) -> bool:
+    """Whether there is nothing to look for in a text, as in most keys and names: it is too short for a key of a
+    service, and each other rule wants a blank or another sign."""
+    return len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+
+
 def texts(part: Part, path: str) -> Iterator[Text]:
     """Every key and value of the fields, in the order of the file, then the schema and the long texts."""
     for key, entry in part.node.entries.items():

@@ -158,18 +158,16 @@ class StaticEncoder:
             raise EncoderError("the encoder is damaged: its vocabulary cannot be read", model_files.HINT) from error
 
     @cached_property
-    def worths(self) -> NDArray[Any]:
-        """What every piece of the vocabulary is worth, (vocabulary,) float64: the very numbers of `worth_of`."""
-        np = engines.numpy()
-        table, weight = self._arrays
-        found: NDArray[Any] = weight * np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.int64).astype(np.float64))
-        return found
+    def worths(self) -> list[float]:
+        """What every piece of the vocabulary is worth: the very numbers of `worth_of`."""
+        every = range(len(self._tensors["weight"]))
+        return self._lengths(every, self._tensors["table"].cast("B").cast("b", (len(every), self.dim)))
 
     @cached_property
     def whole_worths(self) -> NDArray[Any]:
         """What every piece is worth, (vocabulary,) int64 in `WHOLE`ths: the very numbers of `compared`."""
         np = engines.numpy()
-        found: NDArray[Any] = (WHOLE * self.worths).astype(np.int64)
+        found: NDArray[Any] = (WHOLE * np.array(self.worths)).astype(np.int64)
         return found
 
     @property

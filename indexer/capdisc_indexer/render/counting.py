@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.needs import named
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.content import detail_text, guidance_id, guidance_text
@@ -25,8 +26,15 @@ _COUNTED_NEEDS = 3
 def stored_counts(descriptor: Descriptor, counter: TokenCounter) -> dict[str, Any]:
     """What the index keeps: counts of each counted format's pieces, and of the detail's chunks that they share."""
     text = detail_text(descriptor)
-    pieces = {name: list(map(counter.exact, _pieces(FORMATS[name], descriptor, text))) for name in COUNTED}
-    return {"pieces": pieces, "detail": [counter.exact(chunk) for chunk in chunks(text)], "characters": len(text)}
+    lines = _lines(descriptor)
+    pieces = {name: _pieces(FORMATS[name], descriptor, text, lines) for name in COUNTED}
+    # Most pieces are the same in each format.
+    count = {piece: counter.exact(piece) for piece in dict.fromkeys(chain.from_iterable(pieces.values()))}
+    return {
+        "pieces": {name: [count[piece] for piece in each] for name, each in pieces.items()},
+        "detail": counter.of_lines(chunks(text)),
+        "characters": len(text),
+    }
 
 
 def size_of(stored: Mapping[str, Any]) -> list[int]:
@@ -49,18 +57,30 @@ def learn(counter: TokenCounter, form: Format, descriptor: Descriptor, stored: M
     if form.name not in COUNTED or not stored:
         return
     text = detail_text(descriptor)
-    counter.learn(dict(zip(_pieces(form, descriptor, text), stored["pieces"][form.name], strict=True)))
+    pieces = _pieces(form, descriptor, text, _lines(descriptor))
+    counter.learn(dict(zip(pieces, stored["pieces"][form.name], strict=True)))
     counter.learn(dict(zip(chunks(text), stored["detail"], strict=True)))
 
 
-def _pieces(form: Format, descriptor: Descriptor, text: str) -> list[str]:
-    label = one_line(descriptor.id, 100)
-    lines = [summary_line(descriptor), *shorter_lines(descriptor)]
+@frozen
+class _Lines:
+    """What a capability's pieces are made of in every format."""
+
+    summaries: list[str]
+    notes: list[str]
+
+
+def _lines(descriptor: Descriptor) -> _Lines:
     notes = [missing_note(names) for names in _needs(descriptor)]
+    summaries = [summary_line(descriptor), *shorter_lines(descriptor)]
+    return _Lines([*summaries, *(summary_line(descriptor, note) for note in notes)], notes)
+
+
+def _pieces(form: Format, descriptor: Descriptor, text: str, lines: _Lines) -> list[str]:
+    label = one_line(descriptor.id, 100)
     return [
-        *(form.summary(descriptor, line) for line in lines),
-        *(form.summary(descriptor, summary_line(descriptor, note)) for note in notes),
-        *(form.chunk(f"{note}\n") for note in notes),
+        *(form.summary(descriptor, line) for line in lines.summaries),
+        *(form.chunk(f"{note}\n") for note in lines.notes),
         form.frame_open(label, text),
         form.frame_close(label, text),
         form.chunk(CLIPPED.format(id=descriptor.id)),

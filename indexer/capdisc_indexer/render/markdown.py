@@ -7,11 +7,11 @@ import re
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.render.layout import concatenated
 
-_RUN = re.compile(r"`{3,}")
+_RUN = re.compile(r"`{4,}")
 
 
 def _fence(text: str) -> str:
-    longest = max((len(run) for run in _RUN.findall(text)), default=3)
+    longest = max(map(len, _RUN.findall(text))) if "````" in text else 3
     return "`" * (longest + 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from capdisc_indexer.sources.nodes import Entry, Json, ListNode, MapNode, Node, TextNode, is_null, typed
 from capdisc_indexer.types import Finding, Severity
@@ -48,6 +49,11 @@ def _rank(key: str, names: Mapping[str, tuple[str, ...]], owners: Mapping[str, s
     return keys.index(key) if key in keys else len(keys)
 
 
+@lru_cache(64)  # formats have a few such tables, which are the same for every file
+def _owners(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
+    return {squeezed(key): field for field, keys in names for key in keys}
+
+
 class Fields:
     """One document being read. `names` holds, for each field, the keys that it may have, the preferred one first."""
 
@@ -57,7 +63,7 @@ class Fields:
         self.others: dict[str, Entry] = {}
         self._node = node
         self._path = path
-        owners = {squeezed(key): field for field, keys in names.items() for key in keys}
+        owners = _owners(tuple(names.items())) if node.entries else {}
         for key, entry in sorted(node.entries.items(), key=lambda item: _rank(item[0], names, owners)):
             field = owners.get(squeezed(key))
             if field is None:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.indexer.check.conftest import manifest, skill
 
+from capdisc_indexer.check.hidden import hidden
+from capdisc_indexer.check.markup import markup
+from capdisc_indexer.check.payloads import payloads
+from capdisc_indexer.check.phrases import phrases
 from capdisc_indexer.check.pipeline import check
+from capdisc_indexer.check.texts import Text
 
 Codes = Callable[..., list[str]]
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
@@ -207,3 +214,9 @@ def test_a_long_pattern_and_a_long_name_cost_nothing(codes: Codes) -> None:
     found = codes({"a/CAPABILITY.yaml": manifest("a"), "a/schema.json": schema})
     assert "warning schema-pattern" in found
     assert "error field-too-long" in codes({"b/CAPABILITY.yaml": manifest("n" * 100_000)})
+
+
+@given(st.from_regex(r"[A-Za-z0-9_-]{1,19}", fullmatch=True))
+def test_a_plain_word_that_no_rule_looks_into_has_nothing_to_find(word: str) -> None:
+    text = Text(value=word, path="x", line=1, field="name", one_line=True)
+    assert [*hidden(text), *markup(text), *payloads(text), *phrases([text])] == []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capdisc_indexer.encoders import pieces
 from capdisc_indexer.encoders.pieces import Cutter, in_memory, on_disk, packed, words_of
 
 VOCABULARY = "get user by id uber ##gr ##oße ##n c c++ github git hub 关闭 关 客厅 灯 свет ##s a b # ##b".split()
@@ -20,7 +21,7 @@ def _cut(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "pieces"),
+    ("text", "expected"),
     [
         ("getUserById", ["get", "user", "by", "id"]),
         ("GET_USER-by id!", ["get", "user", "by", "id"]),
@@ -35,8 +36,8 @@ def _cut(text: str) -> list[str]:
         ("ÿþ\ud800", []),
     ],
 )
-def test_pieces(text, pieces) -> None:
-    assert _cut(text) == pieces
+def test_pieces(text, expected) -> None:
+    assert _cut(text) == expected
 
 
 @given(st.text(max_size=60))
@@ -45,11 +46,11 @@ def test_a_vocabulary_on_disk_cuts_as_one_in_memory(text) -> None:
 
 
 @given(st.lists(st.text(alphabet="abcdefgh#ß灯", min_size=1, max_size=4), unique=True, max_size=40))
-def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(pieces) -> None:
-    text, starts = packed(pieces)
+def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(known) -> None:
+    text, starts = packed(known)
     memory, disk = in_memory(text), on_disk(memoryview(text), memoryview(array("I", starts)))
-    assert sorted(memory) == sorted(pieces)
-    assert all(disk(piece) == memory[piece] for piece in pieces)
+    assert sorted(memory) == sorted(known)
+    assert all(disk(piece) == memory[piece] for piece in known)
     assert disk("zz") is None
 
 
@@ -57,3 +58,15 @@ def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(pieces) ->
 def test_words_hold_no_blank_and_are_none_for_blanks_alone(text) -> None:
     assert all(word and not any(char.isspace() for char in word) for word in words_of(text))
     assert words_of(" \t\n.,") == []
+
+
+@given(
+    st.text(
+        alphabet=st.one_of(st.characters(), st.sampled_from("aE1 -é\u0301\u0327\u0338ﬁ①가ᄀが\u3099\u2002—")),
+        max_size=40,
+    )
+)
+def test_a_run_of_letters_beyond_ascii_loses_its_accents_as_the_whole_text_would(text) -> None:
+    plain = pieces.unicodedata.normalize("NFKD", text)
+    plain = pieces.unicodedata.normalize("NFC", pieces._MARKS.sub("", plain))
+    assert words_of(text) == [word for word in pieces._BETWEEN.split(plain) if word]

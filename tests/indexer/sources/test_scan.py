@@ -257,3 +257,15 @@ def test_a_path_that_is_not_utf8_is_read_with_a_warning(tmp_path: Path) -> None:
 def read_code(result: bytes | Finding) -> str:
     assert isinstance(result, Finding)
     return result.code
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_may_be(tmp_path, monkeypatch) -> None:
+    """Its size is asked for first, and some file systems do not know it."""
+    (tmp_path / "SKILL.md").write_bytes(b"x" * 100)
+    [file] = scan([tmp_path]).files
+    real = os.fstat
+    small = os.stat_result((*real(0)[:6], 10, *real(0)[7:]))
+    monkeypatch.setattr(os, "fstat", lambda handle: small if handle > 2 else real(handle))
+    monkeypatch.setattr("stat.S_ISREG", lambda mode: True)
+    assert read_bytes(file, 1000) == b"x" * 100
+    assert isinstance(read_bytes(file, 50), Finding)
