@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.text import one_line
@@ -47,7 +46,7 @@ def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, t
 def _decided(claim: Claim, final: str, status: str, other: str = "") -> Claim:
     if (claim.final, claim.status, claim.other) == (final, status, other):
         return claim  # as nearly every one is in a run that finds little new
-    return replace(claim, final=final, status=status, other=other)
+    return claim._replace(final=final, status=status, other=other)
 
 
 def _folded(identifier: str) -> str:

@@ -12,7 +12,7 @@ from capdisc_indexer import __version__, encoders, state
 from capdisc_indexer.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.frozen import field, frozen, replace
 from capdisc_indexer.reconcile import Changes
-from capdisc_indexer.state import FileState
+from capdisc_indexer.state import FileState, Saved
 from capdisc_indexer.store import durable, generation, integrity
 from capdisc_indexer.types import Generation
 
@@ -30,6 +30,7 @@ class Previous:
     generation: Generation | None = None
     folder: Path | None = None
     files: Mapping[str, FileState] = field(default_factory=dict)
+    saved: Saved = field(default_factory=Saved)
     scanned_at_ns: int = 0
     roots: tuple[str, ...] = ()
     reason: str = ""
@@ -87,14 +88,16 @@ def _read(path: Path) -> dict[str, Any]:
 def _opened(index_dir: Path, found: Generation) -> Previous:
     folder = generation.folder(index_dir, found.number)
     scan = _last_scan(index_dir, folder, found.number)
-    files = state.load(folder / "meta" / "files.json")
+    saved = state.load(folder / "meta" / "files.json")
+    files = dict(saved.files)
     for path, stat in scan["stats"].items():
         if path in files:
-            files[path] = replace(files[path], stat=tuple(stat))
+            files[path] = files[path]._replace(stat=tuple(stat))
     return Previous(
         generation=found,
         folder=folder,
         files=files,
+        saved=saved,
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=found.encoder,

@@ -11,7 +11,6 @@ from capdisc_indexer.documents import finals, write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, reusable, write_vectors
-from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.intake import Intake
 from capdisc_indexer.making import Maker, make_elsewhere
@@ -47,7 +46,7 @@ def publish(
         files = _described(changes, last, making.made)
         encoded = _vectors(folder, last, old, files, intake, encoder)
         write_small_files(
-            folder / "meta", files, scan_record(last.roots, now_ns), changes.guidance, making.maker.counter
+            folder / "meta", files, last.saved, scan_record(last.roots, now_ns), changes.guidance, making.maker.counter
         )
         facts = {
             "made_by": __version__,
@@ -108,7 +107,7 @@ def _described(changes: Changes, last: Previous, made: Mapping[str, Claim]) -> d
 def _described_claim(claim: Claim, found: Claim | None) -> Claim:
     if not claim.final or found is None or (claim.digest == found.digest and claim.card is not None):
         return claim
-    return replace(claim, texts=found.texts, digest=found.digest, card=found.card)
+    return claim._replace(texts=found.texts, digest=found.digest, card=found.card)
 
 
 def _vectors(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.check.examine import examine
-from capdisc_indexer.frozen import frozen, replace
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.records import as_bytes
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
@@ -83,7 +83,7 @@ class Reader:
             return known
         self.hashed += 1
         if known.content_hash == _content_hash(file):
-            return replace(known, stat=stat)
+            return known._replace(stat=stat)
         fresh = self._parse(file, stat)
         return self._as_before(known) if self._half_written(known, fresh) else fresh
 

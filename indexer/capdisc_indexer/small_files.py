@@ -17,13 +17,14 @@ from capdisc_indexer.tokens import TokenCounter
 def write_small_files(
     target: Path,
     files: Mapping[str, FileState],
+    before: state.Saved,
     scan: Mapping[str, Any],
     guidance: Mapping[str, Mapping[str, str]],
     counter: TokenCounter,
 ) -> None:
     """Write them into a new folder; `guidance` is by category, as `check.guiding` gives it."""
     target.mkdir()
-    state.save(target / "files.json", files)
+    state.save(target / "files.json", files, before)
     cards = [claim.card for one in files.values() for claim in one.claims if claim.final and claim.card]
     guided = guidance_counts(counter, {each["category"]: each["text"] for each in guidance.values()})
     contents = {

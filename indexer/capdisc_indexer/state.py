@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from capdisc_indexer.frozen import frozen, replace, shallow
+from capdisc_indexer.frozen import field, frozen, shallow
 from capdisc_indexer.types import Finding, Severity
 
+_dumped = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=shallow).encode
 Wanted = Mapping[str, Sequence[str]]
 
 
-@frozen(kw_only=True)
-class Claim:
+# Tuples, which json reads and writes as they are: a run has one of each for every file, changed or not, and making
+# values of the other kind took a third of one that finds a change.
+
+
+class Claim(NamedTuple):
     """One capability that a file declares. `id` is what the file says, `final` what the index calls it ("" when it is
     not indexed), `texts` the hashes of its embedding texts, `digest` that of its record, `card` what an overview
     shows of it."""
@@ -28,8 +32,7 @@ class Claim:
     card: Mapping[str, Any] | None = None
 
 
-@frozen(kw_only=True)
-class FileState:
+class FileState(NamedTuple):
     """One scanned file: how it looked, what it held, what was wrong with it; `read_as` is what a declaration said of
     it."""
 
@@ -44,48 +47,54 @@ class FileState:
     def with_claims(self, claims: Iterable[Claim]) -> FileState:
         """The same file with other claims; itself where they are the same ones."""
         fresh = tuple(claims)
-        return self if fresh == self.claims else replace(self, claims=fresh)
+        return self if fresh == self.claims else self._replace(claims=fresh)
 
 
-def save(path: Path, files: Mapping[str, FileState]) -> None:
-    """Write the states as JSON: a list a file, a list a claim, and each root once."""
+@frozen(kw_only=True)
+class Saved:
+    """The states as a file holds them, by path, each with its line there."""
+
+    roots: Sequence[str] = ()
+    files: Mapping[str, FileState] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+
+def save(path: Path, files: Mapping[str, FileState], before: Saved) -> None:
+    """Write the states as lines of JSON: one with the roots, then one a file. What is as it was `before` keeps its
+    line: of 10,000 files that saves 70 of 80 ms."""
     roots = list(dict.fromkeys(one.root for one in files.values()))
     number = {root: at for at, root in enumerate(roots)}
-    rows = [
-        (one.path, number[one.root], one.stat, one.content_hash, one.read_as, one.findings, list(map(_row, one.claims)))
-        for one in files.values()
-    ]
-    text = json.dumps([roots, rows], ensure_ascii=False, separators=(",", ":"), default=shallow)
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    old, lines = before.files if roots == before.roots else {}, before.lines
+    rows = [lines[key] if old.get(key) is one else _line(one, number) for key, one in files.items()]
+    path.write_bytes("\n".join([_dumped(roots), *rows]).encode("utf-8", "surrogatepass"))
 
 
-def _row(claim: Claim) -> tuple[Any, ...]:
-    one = claim
-    return (one.id, one.final, one.status, one.other, one.texts, one.digest, one.card)
+def _line(one: FileState, number: Mapping[str, int]) -> str:
+    return _dumped((one.path, number[one.root], *one[2:]))
 
 
-def load(path: Path) -> dict[str, FileState]:
-    """The states by path."""
-    roots, rows = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-    return {row[0]: _file(roots, row) for row in rows}
+def load(path: Path) -> Saved:
+    """The states that a file holds."""
+    first, *lines = path.read_bytes().decode("utf-8", "surrogatepass").split("\n")
+    roots, parsed = json.loads(first), json.JSONDecoder().raw_decode
+    states = [_state(roots, *parsed(line)[0]) for line in lines]
+    paths = [one.path for one in states]
+    return Saved(roots=roots, files=dict(zip(paths, states, strict=True)), lines=dict(zip(paths, lines, strict=True)))
 
 
-def _file(roots: Sequence[str], row: Sequence[Any]) -> FileState:
-    path, root, stat, content_hash, read_as, findings, claims = row
-    return FileState(
-        path=path,
-        root=roots[root],
-        stat=tuple(stat),
-        content_hash=content_hash,
-        claims=tuple(map(_claim, claims)),
-        findings=tuple(Finding(**{**one, "severity": Severity(one["severity"])}) for one in findings),
-        read_as=read_as,
-    )
+def _state(
+    roots: Sequence[str], path: str, root: int, stat: Any, content_hash: str, claims: Any, findings: Any, read_as: str
+) -> FileState:
+    own = tuple([_claim(*one) for one in claims])
+    return FileState(path, roots[root], tuple(stat), content_hash, own, tuple(map(_finding, findings)), read_as)
 
 
-def _claim(row: Sequence[Any]) -> Claim:
-    name, final, status, other, texts, digest, card = row
-    return Claim(id=name, final=final, status=status, other=other, texts=tuple(texts), digest=digest, card=card)
+def _claim(name: str, final: str, status: str, other: str, texts: Any, digest: str, card: Any) -> Claim:
+    return Claim(name, final, status, other, tuple(texts), digest, card)
+
+
+def _finding(row: Mapping[str, Any]) -> Finding:
+    return Finding(**{**row, "severity": Severity(row["severity"])})
 
 
 def wanted_texts(files: Mapping[str, FileState]) -> Wanted:

@@ -130,7 +130,7 @@ def _saved(budget: int, tokens: int) -> float:
 
 
 def _shadowed(asked: asking.Asked, json: bool) -> int:
-    found = collisions(state.load(asked.index.folder / "meta" / "files.json"))
+    found = collisions(state.load(asked.index.folder / "meta" / "files.json").files)
     if json:
         output.document({"findings": found})
     else:

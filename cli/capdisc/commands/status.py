@@ -29,7 +29,7 @@ def status(index_dir: options.IndexDir = None, json: options.Json = False) -> in
 
 def _facts(asked: asking.Asked) -> dict[str, Any]:
     index = asked.index
-    files = state.load(index.folder / "meta" / "files.json")
+    files = state.load(index.folder / "meta" / "files.json").files
     findings = [finding for one in files.values() for finding in one.findings]
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {

@@ -35,7 +35,7 @@ def pointed_to(index_dir: Path) -> tuple[Generation | None, Check]:
 def _lack(index: Index) -> str:
     """Which texts have no vector, in the vector store or beside it."""
     beside, _ = pending.read(index.folder / "pending")
-    texts = state.wanted_texts(state.load(index.folder / "meta" / "files.json"))
+    texts = state.wanted_texts(state.load(index.folder / "meta" / "files.json").files)
     wanted = set(chain.from_iterable(texts.values()))
     missing = len(wanted - vectors.hashes(index.folder / "vectors") - set(beside))
     return f"the vector store lacks {missing:,} of {len(wanted):,} texts" if missing else ""

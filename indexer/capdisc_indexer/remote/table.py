@@ -35,7 +35,7 @@ class Rows(vectors.Batch):
 
 def rows_of(folder: Path) -> Rows:
     """The rows of a local generation, in the order of its capabilities."""
-    files = state.load(folder / "meta" / "files.json")
+    files = state.load(folder / "meta" / "files.json").files
     texts = state.wanted_texts(files)
     rows = [(key, part, text_hash) for key, hashes in texts.items() for part, text_hash in enumerate(hashes)]
     known, found = _known(folder)
