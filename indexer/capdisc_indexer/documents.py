@@ -10,6 +10,7 @@ from typing import Any
 from capdisc_indexer import encoders
 from capdisc_indexer.bags import bag, packed
 from capdisc_indexer.embedding_text import BODY_CHARACTERS, lexical_document
+from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import EncoderError
 from capdisc_indexer.likeness import signature
 from capdisc_indexer.previous import Previous
@@ -56,12 +57,14 @@ def write_documents(
     return deleted
 
 
-def bagger(few: bool) -> tuple[Bagged, str]:
+def bagger(few: bool, checked: Encoder | None = None) -> tuple[Bagged, str]:
     """What gives each capability's packed bag of the shipped encoder's pieces, and that encoder's fingerprint; empty
-    bags and no fingerprint when it is missing or damaged. For a `few` capabilities the vocabulary stays on disk."""
+    bags and no fingerprint when it is missing or damaged. For a `few` capabilities the vocabulary stays on disk. One
+    that was `checked` is not read again."""
     try:
         encoder = encoders.shipped()
-        encoder.check()
+        if encoder is not checked:
+            encoder.check()
     except EncoderError:
         return lambda descriptor: b"", ""
     cut = encoder.pieces if few else encoder.bulk_pieces

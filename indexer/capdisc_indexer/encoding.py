@@ -7,13 +7,13 @@ matrix is written anew, out of slices of the last one. With many, the store itse
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import engines
-from capdisc_indexer.background import background
+from capdisc_indexer.background import Nearest, background, nearest
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError
 from capdisc_indexer.frozen import frozen
@@ -34,12 +34,13 @@ MAX_SHARE, SMALL = 0.05, 50
 @frozen(kw_only=True)
 class Encoded:
     """How many vectors there are, how many rows the store has, how many texts had to be encoded for them, and what
-    meaningless queries reach."""
+    meaningless queries reach, with what is nearest to each of them."""
 
     rows: int = 0
     stored: int = 0
     embedded: int = 0
     background: float = 0.0
+    nearest: Sequence[Nearest] = ()
 
 
 def reusable(last: Previous, encoder: Encoder | None) -> dict[str, int]:
@@ -61,12 +62,17 @@ def write_vectors(
     stored = _linked(target, last, old, wanted, intake, encoder.dim)
     if stored is None:
         stored = _written(target, last, old, wanted, intake, encoder.dim)
-    return Encoded(
-        rows=rows,
-        stored=stored,
-        embedded=embedded,
-        background=background(encoder, Matrix(target / "matrix", encoder.dim)),
-    )
+    near = _nearest(Matrix(target / "matrix", encoder.dim), last, old, wanted, encoder)
+    return Encoded(rows=rows, stored=stored, embedded=embedded, background=background(near), nearest=near)
+
+
+def _nearest(
+    rows: Matrix, last: Previous, old: Mapping[str, int], wanted: Wanted, encoder: Encoder
+) -> Sequence[Nearest]:
+    hashes = list(chain.from_iterable(wanted.values()))
+    fresh = [row for row, text_hash in enumerate(hashes) if text_hash not in old]
+    few = bool(old) and len(fresh) <= SMALL
+    return nearest(encoder, rows, hashes, fresh, last.nearest if few else ())
 
 
 def _linked(

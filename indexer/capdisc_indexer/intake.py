@@ -50,6 +50,11 @@ class Intake:
                 self.encode()
         return tuple(texts)
 
+    @property
+    def waits(self) -> bool:
+        """Whether anything was taken that has to be encoded."""
+        return bool(self._waiting)
+
     def encode(self) -> None:
         """Encode what was taken and waits for that."""
         if self._encoder is not None and self._waiting:

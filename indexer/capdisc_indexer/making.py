@@ -9,6 +9,7 @@ from typing import Any
 from capdisc_indexer import engines
 from capdisc_indexer.documents import bagger, make_document
 from capdisc_indexer.embedding_text import embedding_texts
+from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.records import from_bytes
 from capdisc_indexer.render.counting import size_of, stored_counts
@@ -16,7 +17,7 @@ from capdisc_indexer.store.writer import Document
 from capdisc_indexer.tokens import TokenCounter
 
 # For so many changed capabilities the encoder's vocabulary is not loaded.
-_FEW = 50
+FEW = 50
 
 # The id that the index calls it by, and its record.
 Job = tuple[str, bytes]
@@ -34,9 +35,9 @@ class Made:
 class Maker:
     """What it takes to make them: a tokenizer, and the shipped encoder's pieces (`pieces` is its fingerprint)."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, checked: Encoder | None = None) -> None:
         self.counter = TokenCounter(engines.token_count)
-        self._bagged, self.pieces = bagger(few=count <= _FEW)
+        self._bagged, self.pieces = bagger(few=count <= FEW, checked=checked)
 
     def make(self, job: Job) -> Made:
         """What is made of a record."""
@@ -58,4 +59,4 @@ def make_elsewhere(job: Job) -> Made:
 
 @cache
 def _maker() -> Maker:
-    return Maker(_FEW + 1)
+    return Maker(FEW + 1)

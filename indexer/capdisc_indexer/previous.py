@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Previous:
     folder: Path | None = None
     files: Mapping[str, FileState] = field(default_factory=dict)
     saved: Saved = field(default_factory=Saved)
+    nearest: Sequence[tuple[float, str]] = ()
     scanned_at_ns: int = 0
     roots: tuple[str, ...] = ()
     reason: str = ""
@@ -98,6 +99,7 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
         folder=folder,
         files=files,
         saved=saved,
+        nearest=[(distance, text) for distance, text in json.loads((folder / "meta" / "probes.json").read_bytes())],
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=found.encoder,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, reusable, write_vectors
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.intake import Intake
-from capdisc_indexer.making import Maker, make_elsewhere
+from capdisc_indexer.making import FEW, Maker, make_elsewhere
 from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import from_record
-from capdisc_indexer.small_files import write_small_files
+from capdisc_indexer.small_files import write_notes, write_small_files
 from capdisc_indexer.state import Claim, FileState, wanted_texts
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
@@ -37,17 +37,19 @@ def publish(
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
     old = reusable(last, encoder)
-    if encoder is not None and changes.descriptors:
-        hands.settle()
-        load_engines(whole=not old)
     with publication.building(index_dir) as folder, Intake(encoder, old, index_dir) as intake:
-        making = _Making(changes, intake, hands)
-        deleted = write_documents(folder / "text", last, changes, making.documents(), progress)
+        making = _Making(changes, intake, hands, encoder)
+        documents: Iterable[Document] = making.documents()
+        if few := len(changes.descriptors) <= FEW:
+            documents = list(documents)
+        if intake.waits or (encoder is not None and not few):
+            hands.settle()
+            load_engines(whole=not old)
+        deleted = write_documents(folder / "text", last, changes, documents, progress)
         files = _described(changes, last, making.made)
         encoded = _vectors(folder, last, old, files, intake, encoder)
-        write_small_files(
-            folder / "meta", files, last.saved, scan_record(last.roots, now_ns), changes.guidance, making.maker.counter
-        )
+        write_small_files(folder / "meta", files, last.saved, changes.guidance, making.maker.counter)
+        write_notes(folder / "meta", {"scan": scan_record(last.roots, now_ns), "probes": encoded.nearest})
         facts = {
             "made_by": __version__,
             "encoder": name,
@@ -79,8 +81,8 @@ def load_engines(whole: bool = True) -> None:
 class _Making:
     """Makes the changed capabilities' documents; keeps the rest of what is made of each in `made` and the intake."""
 
-    def __init__(self, changes: Changes, intake: Intake, hands: Hands) -> None:
-        self.maker = Maker(len(changes.descriptors))
+    def __init__(self, changes: Changes, intake: Intake, hands: Hands, checked: Encoder | None) -> None:
+        self.maker = Maker(len(changes.descriptors), checked)
         self.made: dict[str, Claim] = {}
         self._changes, self._intake, self._hands = changes, intake, hands
 

@@ -18,7 +18,6 @@ def write_small_files(
     target: Path,
     files: Mapping[str, FileState],
     before: state.Saved,
-    scan: Mapping[str, Any],
     guidance: Mapping[str, Mapping[str, str]],
     counter: TokenCounter,
 ) -> None:
@@ -28,10 +27,14 @@ def write_small_files(
     cards = [claim.card for one in files.values() for claim in one.claims if claim.final and claim.card]
     guided = guidance_counts(counter, {each["category"]: each["text"] for each in guidance.values()})
     contents = {
-        "scan": scan,
         "overview": _overview(cards, sorted(guidance), counter),
         "guidance": {"categories": guidance, "counts": guided},
     }
+    write_notes(target, contents)
+
+
+def write_notes(target: Path, contents: Mapping[str, Any]) -> None:
+    """Write each as a file of JSON by its name."""
     for name, value in contents.items():
         (target / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
 

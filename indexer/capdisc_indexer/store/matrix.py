@@ -72,6 +72,12 @@ class Matrix:
         # simsimd wants the one query as a vector and the rows as a two-dimensional buffer.
         return memoryview(engines.simsimd().cosine(memoryview(query).cast("b"), self._rows))
 
+    def distance(self, query: bytes, row: int) -> float:
+        """The same of one row."""
+        assert self._rows is not None
+        found: Any = memoryview(engines.simsimd().cosine(memoryview(query).cast("b"), self._rows[row : row + 1]))
+        return float(found[0])
+
     def bytes_of(self, start: int, end: int) -> memoryview:
         """The rows from `start` up to `end`, as stored."""
         assert self._rows is not None
