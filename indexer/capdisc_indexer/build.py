@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from capdisc_indexer import encoders
+from capdisc_indexer import encoders, remembered
 from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.encoders import Encoder
@@ -73,10 +73,13 @@ def _build(
     roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
 ) -> BuildReport:
     now_ns = time.time_ns()
+    memory = remembered.recall(index_dir, roots, forget=options.verify or last.generation is None)
     # Where all is to be made, the engines are loaded while the files are read.
     with Spool(index_dir) as spool, Hands(None if last.generation else load_engines) as hands:
-        changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, progress)
-        return _published(roots, index_dir, options, last, changes, now_ns, hands, progress)
+        changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, memory, progress)
+        report = _published(roots, index_dir, options, last, changes, now_ns, hands, progress)
+    remembered.remember(index_dir, memory)
+    return report
 
 
 def _published(

@@ -10,14 +10,12 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.records import as_bytes
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
-from capdisc_indexer.sources.files import FileStat, FoundFile, printable, read_bytes
+from capdisc_indexer.sources.files import GRAIN_NS, FileStat, FoundFile, printable, read_bytes
 from capdisc_indexer.sources.given import digest, given
 from capdisc_indexer.spool import Spool, Stored
 from capdisc_indexer.state import Claim, FileState
 from capdisc_indexer.types import Finding, Severity
 
-# A file changed again within its time stamp's grain looks unchanged; only older stamps are believed.
-GRAIN_NS = 2_000_000_000
 # The finding about a file that may be half written, so that its last version still counts.
 UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"

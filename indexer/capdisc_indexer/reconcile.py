@@ -11,6 +11,7 @@ from capdisc_indexer.hands import Hands
 from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
+from capdisc_indexer.sources.memory import Memory
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.spool import Spool, Spooled, Stored
 from capdisc_indexer.state import FileState
@@ -40,11 +41,12 @@ def reconcile(
     options: BuildOptions,
     spool: Spool,
     hands: Hands,
+    memory: Memory,
     progress: Progress,
 ) -> Changes:
     """Every file's state now; `descriptors` holds, by final id, those whose document must be written again;
     they lie in the spool."""
-    found = scan(roots, options.sources)
+    found = scan(roots, options.sources, memory)
     reader = Reader(old, spool, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
     for done, state in enumerate(reader.states(found.files, hands), 1):

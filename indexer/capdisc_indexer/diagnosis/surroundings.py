@@ -11,7 +11,7 @@ from capdisc_indexer.diagnosis.commands import index_command, quoted
 from capdisc_indexer.diagnosis.values import Check, State
 from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.previous import load_previous
-from capdisc_indexer.reading import GRAIN_NS
+from capdisc_indexer.sources.files import GRAIN_NS
 from capdisc_indexer.sources.scan import SKIPPED
 from capdisc_indexer.types import Generation
 

@@ -13,6 +13,9 @@ from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.sources.opening import open_without_links
 from capdisc_indexer.types import Finding, Severity, SourceRef
 
+# What changed again within its time stamp's grain looks unchanged; only older stamps are believed.
+GRAIN_NS = 2_000_000_000
+
 
 @frozen(kw_only=True)
 class FileStat:

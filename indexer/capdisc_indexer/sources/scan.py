@@ -18,6 +18,7 @@ from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, print
 from capdisc_indexer.sources.folder import files_of, is_companion
 from capdisc_indexer.sources.guidance import guidance_files
 from capdisc_indexer.sources.links import target
+from capdisc_indexer.sources.memory import Mark, Memory
 from capdisc_indexer.sources.named import named_file
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root
 from capdisc_indexer.types import DeclaredSource, Finding, Severity
@@ -34,15 +35,16 @@ class ScanResult:
     guidance: tuple[FileStat, ...] = ()
 
 
-def scan(roots: Sequence[Path], declared: Sequence[DeclaredSource] = ()) -> ScanResult:
+def scan(roots: Sequence[Path], declared: Sequence[DeclaredSource] = (), memory: Memory | None = None) -> ScanResult:
     """Every capability file below `roots`, each once, under the first root that holds it, and those that are declared,
-    which are what their declaration says wherever they lie.
+    which are what their declaration says wherever they lie. Folders that `memory` knows and that have not changed are
+    not read again.
 
     Links are followed to anything inside any of the roots; a link that leads elsewhere is a finding. The real place
     of a file wins over a link to it. Raises InputError for a root that is not there or is no capability file, and for
     a declaration that makes no sense.
     """
-    walk = _Walk([_root(order, path) for order, path in enumerate(roots)])
+    walk = _Walk([_root(order, path) for order, path in enumerate(roots)], memory or Memory())
     walk.declare(declared)
     for root in walk.roots:
         walk.enter(root)
@@ -66,8 +68,8 @@ class _Walk:
     """One scan under way. A folder's real path is its identity: it holds no links, so each folder is entered once and
     a loop of links ends by itself, without a stat call per folder."""
 
-    def __init__(self, roots: Sequence[Root]) -> None:
-        self.roots = roots
+    def __init__(self, roots: Sequence[Root], memory: Memory) -> None:
+        self.roots, self._memory = roots, memory
         self.files: dict[str, FoundFile] = {}  # real path -> file
         self.findings: list[Finding] = []
         # A single file as root opens its folder to the links beside it, as if the folder had been named; itself it may
@@ -128,13 +130,23 @@ class _Walk:
 
     def _open(self, folder: Folder) -> list[Folder]:
         """The folders directly inside; the folder's own files are kept on the way."""
-        entries = self._entries(folder)
-        folder = folder.holding(entries)
+        mark = self._memory.mark(folder)
+        if mark and (known := self._memory.recall(folder, mark)):
+            self.files.update((file.resolved, file) for file in known.files if file.resolved not in self.files)
+            return known.inner
+        return self._read(folder, mark)
+
+    def _read(self, before: Folder, mark: Mark | None) -> list[Folder]:
+        known_findings, entries = len(self.findings), self._entries(before)
+        folder = before.holding(entries)
         found, findings = files_of(folder, entries, self._allowed)
         self.findings += [*findings, *path_twins(folder.path, [entry.name for entry in entries])]
         for file in found:
             self._keep(folder, file)
-        return [inner for entry in entries if (inner := self._inner(folder, entry))]
+        inner = [inner for entry in entries if (inner := self._inner(folder, entry))]
+        if mark and len(self.findings) == known_findings and not any(file.lost for file in found):
+            self._memory.learn(mark, before, folder, entries, inner, found)
+        return inner
 
     def _inner(self, folder: Folder, entry: os.DirEntry[str]) -> Folder | None:
         if entry.is_dir(follow_symlinks=False):

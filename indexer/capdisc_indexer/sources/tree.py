@@ -1,7 +1,7 @@
 """Folders on the way down from a root."""
 
 # Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000 folders takes long.
-# ruff: noqa: PTH112, PTH118, PTH120
+# ruff: noqa: PTH112, PTH120
 
 from __future__ import annotations
 
@@ -45,8 +45,13 @@ class Folder:
 
     def inner(self, name: str) -> Folder:
         """A folder of that name inside."""
-        path, resolved = os.path.join(self.path, name), os.path.join(self.resolved, name)
+        path, resolved = self.inside(name)
         return Folder(self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1, self.owned)
+
+    def inside(self, name: str) -> tuple[str, str]:
+        """The path of something in it, and its real one; by far the most frequent question of a scan."""
+        path, resolved = self.path, self.resolved
+        return f"{path}{'' if path[-1] == '/' else '/'}{name}", f"{resolved}{'' if resolved[-1] == '/' else '/'}{name}"
 
     def at(self, resolved: str) -> Folder:
         """The same folder, as a link that leads to `resolved`."""
@@ -55,9 +60,10 @@ class Folder:
     def holding(self, entries: Sequence[os.DirEntry[str]]) -> Folder:
         """The same folder, owned where one of its entries makes it so."""
         sources = (source_for(entry.name) for entry in entries if not self.owned and not is_folder(entry))
-        return self._as_owned() if any(source and source.owns_folder for source in sources) else self
+        return self.as_owned() if any(source and source.owns_folder for source in sources) else self
 
-    def _as_owned(self) -> Folder:
+    def as_owned(self) -> Folder:
+        """The same folder, as part of a skill or capability."""
         return Folder(self.root, self.path, self.resolved, self.relative, self.depth, True)
 
 

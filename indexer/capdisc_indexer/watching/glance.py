@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from capdisc_indexer.frozen import frozen
-from capdisc_indexer.reading import GRAIN_NS, TRANSIENT, UNFINISHED
-from capdisc_indexer.sources.files import FileStat
+from capdisc_indexer.reading import TRANSIENT, UNFINISHED
+from capdisc_indexer.sources.files import GRAIN_NS, FileStat
 from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.store import generation
 from capdisc_indexer.types import BuildReport, DeclaredSource

@@ -1,0 +1,62 @@
+"""The memory of folders beside the generations, replaced at will: losing it costs a scan that reads every folder.
+
+a digest of all that follows, then this release, then a line a folder
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from capdisc_indexer import __version__
+from capdisc_indexer.sources.memory import Listing, Memory
+from capdisc_indexer.store import durable
+from capdisc_indexer.store.filesystem import mount_of
+from capdisc_indexer.store.generation import SCHEMA_VERSION
+
+_NAME = "folders.json"
+# So many folders are read again every time before it is worth writing all of them: a share, or a few of a small tree.
+_SHARE, _FEW = 0.01, 20
+_RELEASE = f"{__version__} {SCHEMA_VERSION}"
+
+
+def recall(index_dir: Path, roots: Sequence[Path], forget: bool = False) -> Memory:
+    """What is known of the folders below these roots; with `forget`, or where it cannot be read, nothing."""
+    return Memory({} if forget else _load(index_dir / _NAME), _devices(roots))
+
+
+def remember(index_dir: Path, memory: Memory) -> None:
+    """Keep what a scan has learned, where that is worth the while."""
+    known = memory.all
+    if max(len(memory.learned), memory.gone) <= max(_FEW, int(_SHARE * len(known))):
+        return
+    rows = "\n".join([_RELEASE, *(json.dumps([path, *each]) for path, each in known.items())]).encode("ascii")
+    # A full disk must not fail a run over what it can do without.
+    with suppress(OSError):
+        durable.replace(index_dir / _NAME, hashlib.sha256(rows).hexdigest().encode() + b"\n" + rows)
+
+
+def _load(path: Path) -> dict[str, Listing]:
+    try:
+        digest, _, rows = path.read_bytes().partition(b"\n")
+    except OSError:
+        return {}
+    release, *lines = rows.decode("ascii", "replace").split("\n")
+    if hashlib.sha256(rows).hexdigest() != digest.decode("ascii", "replace") or release != _RELEASE:
+        return {}
+    parsed = json.JSONDecoder().raw_decode
+    return {path: Listing(tuple(mark), *rest) for path, mark, *rest in (parsed(line)[0] for line in lines)}
+
+
+def _devices(roots: Sequence[Path]) -> set[int]:
+    """Those that hold the roots, as far as they are disks of this machine."""
+    found = set()
+    for root in roots:
+        mount = mount_of(root)
+        if mount.kind and not mount.shared and not mount.plain:
+            with suppress(OSError):
+                found.add(root.stat().st_dev)
+    return found
