@@ -46,7 +46,7 @@ def nearest(
     queries = [query for query in map(encoder.encode_query, probes()) if any(query)]
     known: list[Nearest | None] = [one if one[1] in there else None for one in before] or [None] * len(queries)
     return [
-        min(one, *(_only(matrix, row, query, hashes) for row in fresh)) if one else _of_all(matrix, query, hashes)
+        min([one, *(_only(matrix, row, query, hashes) for row in fresh)]) if one else _of_all(matrix, query, hashes)
         for query, one in zip(queries, known, strict=True)
     ]
 

@@ -133,10 +133,11 @@ def _encoder(name: str, required: bool) -> tuple[Encoder | None, tuple[str, ...]
 def _unchanged(last: Previous, changes: Changes, encoder: Encoder | None) -> bool:
     """Whether a build would give the very generation that is published."""
     fingerprint = encoder.fingerprint if encoder else ""
+    if last.generation is None or last.generation.fingerprint != fingerprint or changes.descriptors:
+        return False
     now = {path: (one.content_hash, one.root, one.findings) for path, one in changes.files.items()}
     known = {path: (one.content_hash, one.root, one.findings) for path, one in last.files.items()}
-    same_encoder = last.generation is not None and last.generation.fingerprint == fingerprint
-    return same_encoder and not changes.descriptors and now == known and changes.guidance == last.guidance
+    return now == known and changes.guidance == last.guidance
 
 
 def _findings(changes: Changes, places: Sequence[str]) -> tuple[Finding, ...]:

@@ -10,9 +10,10 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from capdisc_indexer import __version__
-from capdisc_indexer.sources.memory import Listing, Memory
+from capdisc_indexer.sources.memory import Known, Memory, Shape
 from capdisc_indexer.store import durable
 from capdisc_indexer.store.filesystem import mount_of
 from capdisc_indexer.store.generation import SCHEMA_VERSION
@@ -33,22 +34,34 @@ def remember(index_dir: Path, memory: Memory) -> None:
     known = memory.all
     if max(len(memory.learned), memory.gone) <= max(_FEW, int(_SHARE * len(known))):
         return
-    rows = "\n".join([_RELEASE, *(json.dumps([path, *each]) for path, each in known.items())]).encode("ascii")
+    shapes = {shape: number for number, shape in enumerate(dict.fromkeys(shape for _, shape in known.values()))}
+    marks = [stamp for mark, _ in known.values() for stamp in mark]
+    kept = [_RELEASE, list(known), marks, [shapes[shape] for _, shape in known.values()], list(shapes)]
+    data = json.dumps(kept, separators=(",", ":")).encode("ascii")
     # A full disk must not fail a run over what it can do without.
     with suppress(OSError):
-        durable.replace(index_dir / _NAME, hashlib.sha256(rows).hexdigest().encode() + b"\n" + rows)
+        durable.replace(index_dir / _NAME, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
-def _load(path: Path) -> dict[str, Listing]:
+def _load(path: Path) -> Known:
     try:
-        digest, _, rows = path.read_bytes().partition(b"\n")
+        digest, _, data = path.read_bytes().partition(b"\n")
     except OSError:
         return {}
-    release, *lines = rows.decode("ascii", "replace").split("\n")
-    if hashlib.sha256(rows).hexdigest() != digest.decode("ascii", "replace") or release != _RELEASE:
+    if hashlib.sha256(data).hexdigest().encode() != digest:
         return {}
-    parsed = json.JSONDecoder().raw_decode
-    return {path: Listing(tuple(mark), *rest) for path, mark, *rest in (parsed(line)[0] for line in lines)}
+    release, paths, stamps, numbers, rows = json.loads(data)
+    if release != _RELEASE:
+        return {}
+    shapes = [Shape(owned, owns, tuple(inner), tuple(map(_file, files))) for owned, owns, inner, files in rows]
+    each = iter(stamps)
+    marks = zip(each, each, each, each, strict=True)
+    return {path: (mark, shapes[number]) for path, mark, number in zip(paths, marks, numbers, strict=True)}
+
+
+def _file(row: Sequence[Any]) -> tuple[str, str, tuple[str, ...]]:
+    name, kind, companions = row
+    return name, kind, tuple(companions)
 
 
 def _devices(roots: Sequence[Path]) -> set[int]:

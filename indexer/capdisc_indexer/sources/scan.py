@@ -132,8 +132,10 @@ class _Walk:
         """The folders directly inside; the folder's own files are kept on the way."""
         mark = self._memory.mark(folder)
         if mark and (known := self._memory.recall(folder, mark)):
-            self.files.update((file.resolved, file) for file in known.files if file.resolved not in self.files)
-            return known.inner
+            inner, files = known
+            for file in files:
+                self.files.setdefault(file.resolved, file)
+            return inner
         return self._read(folder, mark)
 
     def _read(self, before: Folder, mark: Mark | None) -> list[Folder]:

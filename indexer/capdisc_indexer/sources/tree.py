@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources import source_for
 
 MAX_DEPTH = 32
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
 
 
-@frozen
-class Root:
+class Root(NamedTuple):
     """A folder or single file to scan, as it was named and with its links followed."""
 
     order: int
@@ -31,8 +30,7 @@ class Root:
         return Folder(Root(self.order, path, os.path.realpath(path)), path, os.path.realpath(path))
 
 
-@frozen
-class Folder:
+class Folder(NamedTuple):
     """A folder on the way down; `relative` is its place below the root, "" or ending with a slash. An `owned` one
     belongs to a skill or capability, so that what lies in it is no source of its own."""
 
@@ -55,7 +53,7 @@ class Folder:
 
     def at(self, resolved: str) -> Folder:
         """The same folder, as a link that leads to `resolved`."""
-        return replace(self, resolved=resolved)
+        return self._replace(resolved=resolved)
 
     def holding(self, entries: Sequence[os.DirEntry[str]]) -> Folder:
         """The same folder, owned where one of its entries makes it so."""
