@@ -17,7 +17,6 @@ from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import SELDOM, Hands
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
-from capdisc_indexer.publishing import load_engines, publish
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts, dropped_sources
 from capdisc_indexer.sources.patterns import fixed_part
@@ -75,11 +74,17 @@ def _build(
     now_ns = time.time_ns()
     memory = remembered.recall(index_dir, roots, forget=options.verify or last.generation is None)
     # Where all is to be made, the engines are loaded while the files are read.
-    with Spool(index_dir) as spool, Hands(None if last.generation else load_engines) as hands:
+    with Spool(index_dir) as spool, Hands(None if last.generation else _load_engines) as hands:
         changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, memory, progress)
         report = _published(roots, index_dir, options, last, changes, now_ns, hands, progress)
     remembered.remember(index_dir, memory)
     return report
+
+
+def _load_engines() -> None:
+    from capdisc_indexer.publishing import load_engines  # with all that makes documents, as in `_published`
+
+    load_engines()
 
 
 def _published(
@@ -103,6 +108,8 @@ def _published(
         if last.generation is not None:
             # What is taken over gets new digests: a changed byte must not be among it.
             check_digests(index_dir, last.generation)
+        from capdisc_indexer.publishing import publish  # with all that makes documents, which most runs have no use for
+
         last = replace(last, roots=names)
         fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, hands, progress)
         published = True

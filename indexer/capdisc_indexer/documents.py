@@ -17,7 +17,7 @@ from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import UNCATEGORISED, from_record, to_bytes, to_record
 from capdisc_indexer.render.counting import size_of
-from capdisc_indexer.state import FileState
+from capdisc_indexer.state import finals
 from capdisc_indexer.store import publication, writer
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.schema import alias_key
@@ -31,11 +31,6 @@ SMALL = 400
 MAX_DELETED_SHARE = 0.02
 Bagged = Callable[[Descriptor], bytes]
 _JSON_FILES = ("meta.json", ".managed.json")
-
-
-def finals(files: Mapping[str, FileState]) -> dict[str, str]:
-    """The content hash behind every indexed id."""
-    return {claim.final: state.content_hash for state in files.values() for claim in state.claims if claim.final}
 
 
 def write_documents(

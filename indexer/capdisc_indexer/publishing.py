@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from capdisc_indexer import __version__, engines
-from capdisc_indexer.documents import finals, write_documents
+from capdisc_indexer.documents import write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, reusable, write_vectors
@@ -18,7 +18,7 @@ from capdisc_indexer.previous import Previous, scan_record
 from capdisc_indexer.reconcile import Changes, Progress
 from capdisc_indexer.records import from_record
 from capdisc_indexer.small_files import write_notes, write_small_files
-from capdisc_indexer.state import Claim, FileState, wanted_texts
+from capdisc_indexer.state import Claim, FileState, finals, wanted_texts
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.writer import Document

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_indexer.check.examine import examine
 from capdisc_indexer.frozen import frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.records import as_bytes
@@ -121,6 +120,10 @@ class Reader:
 
 def read(file: FoundFile) -> Read:
     """What is in the file now."""
+    from capdisc_indexer.check.examine import (
+        examine,
+    )  # whose rules take 40 ms to load: a run that reads no file has none
+
     data = given(file)
     if isinstance(data, Finding):
         return Read(content_hash=_UNREADABLE, findings=(data,))

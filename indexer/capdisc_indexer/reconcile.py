@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from capdisc_indexer.check.guiding import guided
 from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
+from capdisc_indexer.sources.files import FileStat
 from capdisc_indexer.sources.memory import Memory
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.spool import Spool, Spooled, Stored
@@ -65,7 +65,7 @@ def reconcile(
     spooled = Spooled(spool, places)
     digests = {key: _digest(key, place, spooled) for key, place in places.items()}
     changed = [key for key, digest in digests.items() if known.get(key) != digest]
-    guidance, wrong = guided(found.guidance)
+    guidance, wrong = _guided(found.guidance)
     return Changes(
         files=files,
         descriptors=Spooled(spool, {key: places[key] for key in changed}),
@@ -75,6 +75,14 @@ def reconcile(
         hashed=reader.hashed,
         guidance=guidance,
     )
+
+
+def _guided(files: Sequence[FileStat]) -> tuple[Mapping[str, Mapping[str, str]], Sequence[Finding]]:
+    if not files:
+        return {}, ()
+    from capdisc_indexer.check.guiding import guided  # with the rules for what a prompt may show
+
+    return guided(files)
 
 
 def _renamed(state: FileState, known: FileState | None) -> bool:

@@ -48,11 +48,9 @@ def _load(path: Path) -> Known:
         digest, _, data = path.read_bytes().partition(b"\n")
     except OSError:
         return {}
-    if hashlib.sha256(data).hexdigest().encode() != digest:
+    if hashlib.sha256(data).hexdigest().encode() != digest or not data.startswith(f'["{_RELEASE}",'.encode()):
         return {}
-    release, paths, stamps, numbers, rows = json.loads(data)
-    if release != _RELEASE:
-        return {}
+    _, paths, stamps, numbers, rows = json.loads(data)
     shapes = [Shape(owned, owns, tuple(inner), tuple(map(_file, files))) for owned, owns, inner, files in rows]
     each = iter(stamps)
     marks = zip(each, each, each, each, strict=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from capdisc_indexer.documents import finals
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.sources.links import inside
+from capdisc_indexer.state import finals
 from capdisc_indexer.types import DeclaredSource, Finding, Severity
 
 

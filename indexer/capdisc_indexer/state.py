@@ -97,6 +97,11 @@ def _finding(row: Mapping[str, Any]) -> Finding:
     return Finding(**{**row, "severity": Severity(row["severity"])})
 
 
+def finals(files: Mapping[str, FileState]) -> dict[str, str]:
+    """The content hash behind every indexed id."""
+    return {claim.final: one.content_hash for one in files.values() for claim in one.claims if claim.final}
+
+
 def wanted_texts(files: Mapping[str, FileState]) -> Wanted:
     """The text hashes of every indexed id, in the order of the ids: as the rows of a matrix stand."""
     found = {claim.final: claim.texts for one in files.values() for claim in one.claims if claim.final}
