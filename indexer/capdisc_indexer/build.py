@@ -21,6 +21,7 @@ from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.report import counts, dropped_sources
 from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.spool import Spool
+from capdisc_indexer.state import FileState
 from capdisc_indexer.store import collecting, disk, generation, integrity, locks
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding
 
@@ -142,9 +143,15 @@ def _unchanged(last: Previous, changes: Changes, encoder: Encoder | None) -> boo
     fingerprint = encoder.fingerprint if encoder else ""
     if last.generation is None or last.generation.fingerprint != fingerprint or changes.descriptors:
         return False
-    now = {path: (one.content_hash, one.root, one.findings) for path, one in changes.files.items()}
-    known = {path: (one.content_hash, one.root, one.findings) for path, one in last.files.items()}
-    return now == known and changes.guidance == last.guidance
+    now, known = changes.files, last.files
+    if now.keys() != known.keys() or changes.guidance != last.guidance:
+        return False
+    return all(one is known[path] or _telling(one) == _telling(known[path]) for path, one in now.items())
+
+
+def _telling(one: FileState) -> tuple[object, ...]:
+    """What makes another generation of a file's state; its stamps do not."""
+    return one.content_hash, one.root, one.findings
 
 
 def _findings(changes: Changes, places: Sequence[str]) -> tuple[Finding, ...]:

@@ -20,8 +20,7 @@ def assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
     owners: dict[str, tuple[FileState, Claim]] = {}
     for file in order:
         state = files[file.path]
-        claims = [_decide(claim, state, file, owners) for claim in state.claims]
-        files[file.path] = state.with_claims(claims)
+        files[file.path] = state.with_claims([_decide(claim, state, file, owners) for claim in state.claims])
 
 
 def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
@@ -44,7 +43,7 @@ def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, t
 
 
 def _decided(claim: Claim, final: str, status: str, other: str = "") -> Claim:
-    if (claim.final, claim.status, claim.other) == (final, status, other):
+    if claim.final == final and claim.status == status and claim.other == other:
         return claim  # as nearly every one is in a run that finds little new
     return claim._replace(final=final, status=status, other=other)
 

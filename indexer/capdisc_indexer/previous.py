@@ -92,7 +92,7 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
     saved = state.load(folder / "meta" / "files.json")
     files = dict(saved.files)
     for path, stat in scan["stats"].items():
-        if path in files:
+        if path in files and files[path].stat != tuple(stat):
             files[path] = files[path]._replace(stat=tuple(stat))
     return Previous(
         generation=found,
@@ -122,7 +122,8 @@ def remember_scan(index_dir: Path, last: Previous, changes: Changes, scanned_at_
     """Note that everything was looked at again and nothing had changed, so that the next run reads even less."""
     if last.generation is None or not changes.hashed:
         return
-    stats = {path: one.stat for path, one in changes.files.items()}
+    built = last.saved.files
+    stats = {path: one.stat for path, one in changes.files.items() if built[path].stat != one.stat}
     record = scan_record(last.roots, scanned_at_ns) | {"number": last.generation.number, "stats": stats}
     # A full disk must not fail a run that had nothing to write.
     with suppress(OSError):

@@ -48,6 +48,7 @@ class Reader:
         self._old, self._spool, self._scanned_at, self._verify = old, spool, scanned_at_ns, verify
         self._grace_ns = int(grace_s * 1e9)
         self._loaded: dict[str, tuple[Stored, ...]] = {}
+        self._new: set[str] = set()
         self._ahead: Iterator[Read] = iter(())
         self.unfinished: list[Finding] = []
         self.parsed = self.hashed = 0
@@ -55,6 +56,7 @@ class Reader:
     def states(self, files: Sequence[FoundFile], hands: Hands) -> Iterator[FileState]:
         """How the files are now, by as little work as is safe; those that must be read anyway are read by the hands."""
         new = [file for file in files if self._is_new(file)]
+        self._new = {file.path for file in new}
         self._ahead = hands.map(read, new, len(new))
         yield from map(self._state, files)
 
@@ -74,7 +76,7 @@ class Reader:
 
     def _state(self, file: FoundFile) -> FileState:
         known, stat = self._old.get(file.path), _stat(file)
-        if known is None or self._is_new(file):
+        if known is None or file.path in self._new:
             return self._kept(file, stat, next(self._ahead))
         if known.stat == stat and self._settled(stat):
             return known
@@ -98,7 +100,7 @@ class Reader:
         return known
 
     def _settled(self, stat: tuple[int, ...]) -> bool:
-        return all(stamp < self._scanned_at - GRAIN_NS for stamp in (*stat[1::4], *stat[2::4]))
+        return max(stat[1::4] + stat[2::4]) < self._scanned_at - GRAIN_NS
 
     def _parse(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
         return self._kept(file, stat, read(file))
@@ -134,7 +136,8 @@ def read(file: FoundFile) -> Read:
 
 def _unread(known: FileState) -> bool:
     """Whether something could not be read the last time, so that it is tried again whatever the stamps say."""
-    return known.content_hash == _UNREADABLE or any(each.code in TRANSIENT for each in known.findings)
+    failed = known.findings and any(each.code in TRANSIENT for each in known.findings)
+    return bool(failed) or known.content_hash == _UNREADABLE
 
 
 def _unfinished(path: str) -> Finding:
@@ -149,12 +152,14 @@ def _unfinished(path: str) -> Finding:
 
 def _stat(file: FoundFile) -> tuple[int, ...]:
     own = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
+    if not file.companions and not file.lost:
+        return own
     beside = tuple(n for each in file.companions for n in (each.size, each.mtime_ns, each.ctime_ns, each.inode))
     return own + beside + ((len(file.lost),) if file.lost else ())
 
 
 def _elsewhere(known: FileState, file: FoundFile) -> bool:
-    return (known.root, known.read_as) != (file.root, _read_as(file))
+    return known.root != file.root or known.read_as != _read_as(file)
 
 
 def _read_as(file: FoundFile) -> str:

@@ -61,9 +61,9 @@ def reconcile(
             places.update(now)
             # A file that changed again since it was looked at keeps only what it still declares.
             files[path] = state.with_claims(c for c in state.claims if not c.final or c.final in now)
-    known = {claim.final: claim.digest for state in old.values() for claim in state.claims if claim.final}
     spooled = Spooled(spool, places)
     digests = {key: _digest(key, place, spooled) for key, place in places.items()}
+    known = _digests(old) if digests else {}
     changed = [key for key, digest in digests.items() if known.get(key) != digest]
     guidance, wrong = _guided(found.guidance)
     return Changes(
@@ -77,6 +77,10 @@ def reconcile(
     )
 
 
+def _digests(files: Mapping[str, FileState]) -> dict[str, str]:
+    return {claim.final: claim.digest for state in files.values() for claim in state.claims if claim.final}
+
+
 def _guided(files: Sequence[FileStat]) -> tuple[Mapping[str, Mapping[str, str]], Sequence[Finding]]:
     if not files:
         return {}, ()
@@ -86,6 +90,8 @@ def _guided(files: Sequence[FileStat]) -> tuple[Mapping[str, Mapping[str, str]],
 
 
 def _renamed(state: FileState, known: FileState | None) -> bool:
+    if known is state:
+        return False
     return known is None or [claim.final for claim in state.claims] != [claim.final for claim in known.claims]
 
 

@@ -31,9 +31,9 @@ def recall(index_dir: Path, roots: Sequence[Path], forget: bool = False) -> Memo
 
 def remember(index_dir: Path, memory: Memory) -> None:
     """Keep what a scan has learned, where that is worth the while."""
-    known = memory.all
-    if max(len(memory.learned), memory.gone) <= max(_FEW, int(_SHARE * len(known))):
+    if max(len(memory.learned), memory.gone) <= max(_FEW, int(_SHARE * memory.met)):
         return
+    known = memory.all
     shapes = {shape: number for number, shape in enumerate(dict.fromkeys(shape for _, shape in known.values()))}
     marks = [stamp for mark, _ in known.values() for stamp in mark]
     kept = [_RELEASE, list(known), marks, [shapes[shape] for _, shape in known.values()], list(shapes)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from capdisc_indexer.previous import Previous
@@ -13,22 +14,21 @@ from capdisc_indexer.types import DeclaredSource, Finding, Severity
 
 def counts(last: Previous, changes: Changes) -> dict[str, int]:
     """What happened, in numbers: of files, then of capabilities."""
-    claims = [claim for one in changes.files.values() for claim in one.claims]
+    states = Counter(claim.status for one in changes.files.values() for claim in one.claims)
     before, now = finals(last.files), finals(changes.files)
-    status = {name: sum(claim.status == name for claim in claims) for name in ("copy", "shadowed")}
     failed = sum(1 for one in changes.files.values() if not one.claims and _has_error(one.findings))
     return {
         "files": len(changes.files),
         "parsed": changes.parsed,
         "failed": failed,
         "unchanged": len(changes.files) - changes.parsed,
-        "removed_files": len(set(last.files) - set(changes.files)),
+        "removed_files": len(last.files.keys() - changes.files.keys()),
         "capabilities": len(now),
-        "added": len(set(now) - set(before)),
-        "removed": len(set(before) - set(now)),
+        "added": len(now.keys() - before.keys()),
+        "removed": len(before.keys() - now.keys()),
         "updated": sum(1 for key in changes.descriptors if key in before),
-        "copies": status["copy"],
-        "shadowed": status["shadowed"],
+        "copies": states["copy"],
+        "shadowed": states["shadowed"],
     }
 
 

@@ -52,6 +52,11 @@ class Memory:
         self.learned: dict[str, tuple[Mark, Shape]] = {}
 
     @property
+    def met(self) -> int:
+        """How many of the known folders were met as they were."""
+        return len(self._met)
+
+    @property
     def gone(self) -> int:
         """How many of the known folders were not met as they were."""
         return len(self._known) - len(self._met)
