@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from capdisc_indexer import encoders, remembered
+from capdisc_indexer.aside import Aside
 from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError, EncoderError, IndexStateError
-from capdisc_indexer.frozen import replace
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.hands import SELDOM, Hands
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
@@ -73,11 +74,12 @@ def _build(
     roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
 ) -> BuildReport:
     now_ns = time.time_ns()
+    chosen = Aside(lambda: _chosen(options.encoder or last.encoder or encoders.SHIPPED, options.encoder_required))
     memory = remembered.recall(index_dir, roots, forget=options.verify or last.generation is None)
     # Where all is to be made, the engines are loaded while the files are read.
     with Spool(index_dir) as spool, Hands(None if last.generation else _load_engines) as hands:
         changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, memory, progress)
-        report = _published(roots, index_dir, options, last, changes, now_ns, hands, progress)
+        report = _published(roots, index_dir, options, last, changes, chosen.result(), now_ns, hands, progress)
     remembered.remember(index_dir, memory)
     return report
 
@@ -94,15 +96,14 @@ def _published(
     options: BuildOptions,
     last: Previous,
     changes: Changes,
+    chosen: _Chosen,
     now_ns: int,
     hands: Hands,
     progress: Progress,
 ) -> BuildReport:
-    name = options.encoder or last.encoder or encoders.SHIPPED
-    encoder, degraded = _encoder(name, options.encoder_required)
     names = tuple(map(str, roots))
     dropped = tuple(root for root in last.roots if root not in names)
-    if last.generation is not None and last.roots == names and _unchanged(last, changes, encoder):
+    if last.generation is not None and last.roots == names and _unchanged(last, changes, chosen.encoder):
         fresh, embedded, published = last.generation, 0, False
         remember_scan(index_dir, last, changes, now_ns)
     else:
@@ -111,31 +112,41 @@ def _published(
             check_digests(index_dir, last.generation)
         from capdisc_indexer.publishing import publish  # with all that makes documents, which most runs have no use for
 
-        last = replace(last, roots=names)
-        fresh, embedded = publish(index_dir, last, changes, encoder, name, now_ns, hands, progress)
+        anew = replace(last, roots=names)
+        fresh, embedded = publish(index_dir, anew, changes, chosen.encoder, chosen.name, now_ns, hands, progress)
         published = True
     return BuildReport(
         generation=fresh,
         published=published,
         counts=counts(last, changes) | {"embedded": embedded},
         findings=_findings(changes, (*names, *(fixed_part(one.path)[0] for one in options.sources))),
-        degraded=(*last.notices, *degraded),
+        degraded=(*last.notices, *chosen.notices),
         roots=names,
         dropped_roots=dropped,
         dropped_sources=dropped_sources(last, changes, options.sources),
     )
 
 
-def _encoder(name: str, required: bool) -> tuple[Encoder | None, tuple[str, ...]]:
-    """The encoder, checked to the last byte; None with a notice when it cannot be used and is not required."""
+@frozen(kw_only=True)
+class _Chosen:
+    """An encoder by its name; None with a notice where it cannot be used."""
+
+    name: str
+    encoder: Encoder | None = None
+    notices: tuple[str, ...] = ()
+
+
+def _chosen(name: str, required: bool) -> _Chosen:
+    """The encoder, checked to the last byte. Raises EncoderError when it cannot be used and is required."""
     try:
         encoder = encoders.load(name)
         encoder.check()
     except EncoderError as error:
         if required:
             raise
-        return None, (f"{error.message}; searching will go by words alone ({error.hint})",)
-    return encoder, ()
+        notice = f"{error.message}; searching will go by words alone ({error.hint})"
+        return _Chosen(name=name, notices=(notice,))
+    return _Chosen(name=name, encoder=encoder)
 
 
 def _unchanged(last: Previous, changes: Changes, encoder: Encoder | None) -> bool:

@@ -99,9 +99,11 @@ class _Making:
 def _described(changes: Changes, last: Previous, made: Mapping[str, Claim]) -> dict[str, FileState]:
     """The files' states with what the overview and the vectors need of each indexed capability."""
     known = {claim.final: claim for one in last.files.values() for claim in one.claims if claim.final}
-    found = {**known, **made}
+    found, before = {**known, **made}, last.files
     return {
-        path: one.with_claims(_described_claim(claim, found.get(claim.final)) for claim in one.claims)
+        path: one
+        if before.get(path) is one
+        else one.with_claims(_described_claim(claim, found.get(claim.final)) for claim in one.claims)
         for path, one in changes.files.items()
     }
 
