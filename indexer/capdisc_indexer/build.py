@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from capdisc_indexer import encoders, remembered
+from capdisc_indexer import encoders
 from capdisc_indexer.aside import Aside
 from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
@@ -19,6 +19,7 @@ from capdisc_indexer.hands import SELDOM, Hands
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
+from capdisc_indexer.remembered import Look, look, remember
 from capdisc_indexer.report import counts, dropped_sources
 from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.spool import Spool
@@ -31,8 +32,15 @@ def _silent(stage: str, done: int, total: int) -> None:
     pass
 
 
-def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progress: Progress = _silent) -> BuildReport:
+def build(
+    roots: Sequence[Path],
+    index_dir: Path,
+    options: BuildOptions,
+    progress: Progress = _silent,
+    seen: Look | None = None,
+) -> BuildReport:
     """Bring the index up to date with the folders; whatever happens, the last published generation stays as it was.
+    Whoever has `seen` them just now saves another look.
 
     Raises BusyError when another process keeps writing, InputError for a root that does not exist, IndexStateError
     when the disk refuses or the index may not be written by this user.
@@ -44,11 +52,11 @@ def build(roots: Sequence[Path], index_dir: Path, options: BuildOptions, progres
             collecting.sweep(index_dir)
             last = _allowed(load_previous(index_dir, options.rebuild, options.verify), options)
             try:
-                report = _build(roots, index_dir, options, last, progress)
+                report = _build(roots, index_dir, options, last, seen, progress)
             except DamagedIndexError as error:
                 # The last generation opened but did not hold what it promised: nothing of it is used.
                 anew = _allowed(salvaged(index_dir, error.message), options)
-                report = _build(roots, index_dir, options, anew, progress)
+                report = _build(roots, index_dir, options, anew, seen, progress)
             collecting.collect(index_dir, report.generation.number)
     return replace(report, seconds=time.monotonic() - started)
 
@@ -71,16 +79,20 @@ def _allowed(last: Previous, options: BuildOptions) -> Previous:
 
 
 def _build(
-    roots: Sequence[Path], index_dir: Path, options: BuildOptions, last: Previous, progress: Progress
+    roots: Sequence[Path],
+    index_dir: Path,
+    options: BuildOptions,
+    last: Previous,
+    seen: Look | None,
+    progress: Progress,
 ) -> BuildReport:
-    now_ns = time.time_ns()
     chosen = Aside(lambda: _chosen(options.encoder or last.encoder or encoders.SHIPPED, options.encoder_required))
-    memory = remembered.recall(index_dir, roots, forget=options.verify or last.generation is None)
+    seen = seen or look(roots, options.sources, index_dir, forget=options.verify or last.generation is None)
     # Where all is to be made, the engines are loaded while the files are read.
     with Spool(index_dir) as spool, Hands(None if last.generation else _load_engines) as hands:
-        changes = reconcile(roots, last.files, last.scanned_at_ns, options, spool, hands, memory, progress)
-        report = _published(roots, index_dir, options, last, changes, chosen.result(), now_ns, hands, progress)
-    remembered.remember(index_dir, memory)
+        changes = reconcile(seen.scan, last.files, last.scanned_at_ns, options, spool, hands, progress)
+        report = _published(roots, index_dir, options, last, changes, chosen.result(), seen.at_ns, hands, progress)
+    remember(index_dir, seen.memory)
     return report
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.hands import Hands
@@ -11,8 +10,7 @@ from capdisc_indexer.ownership import assign
 from capdisc_indexer.reading import Reader
 from capdisc_indexer.records import record_digest
 from capdisc_indexer.sources.files import FileStat
-from capdisc_indexer.sources.memory import Memory
-from capdisc_indexer.sources.scan import scan
+from capdisc_indexer.sources.scan import ScanResult
 from capdisc_indexer.spool import Spool, Spooled, Stored
 from capdisc_indexer.state import FileState
 from capdisc_indexer.types import BuildOptions, Finding
@@ -35,18 +33,16 @@ class Changes:
 
 
 def reconcile(
-    roots: Sequence[Path],
+    found: ScanResult,
     old: Mapping[str, FileState],
     scanned_at_ns: int,
     options: BuildOptions,
     spool: Spool,
     hands: Hands,
-    memory: Memory,
     progress: Progress,
 ) -> Changes:
-    """Every file's state now; `descriptors` holds, by final id, those whose document must be written again;
-    they lie in the spool."""
-    found = scan(roots, options.sources, memory)
+    """Every file's state as it was `found`; `descriptors` holds, by final id, those whose document must be written
+    again; they lie in the spool."""
     reader = Reader(old, spool, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
     for done, state in enumerate(reader.states(found.files, hands), 1):

@@ -1,22 +1,28 @@
-"""The memory of folders beside the generations, replaced at will: losing it costs a scan that reads every folder.
+"""A look at all folders, with the memory of the one before.
 
-a digest of all that follows, then this release, then a line a folder
+The memory lies beside the generations and is replaced at will: losing it costs a look that reads every folder. It holds
+a digest of all that follows, this release, the paths, their marks one after the other, the number of each one's shape,
+and the shapes, of which a catalogue has few.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import __version__
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.memory import Known, Memory, Shape
+from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.store import durable
 from capdisc_indexer.store.filesystem import mount_of
 from capdisc_indexer.store.generation import SCHEMA_VERSION
+from capdisc_indexer.types import DeclaredSource
 
 _NAME = "folders.json"
 # So many folders are read again every time before it is worth writing all of them: a share, or a few of a small tree.
@@ -24,9 +30,29 @@ _SHARE, _FEW = 0.01, 20
 _RELEASE = f"{__version__} {SCHEMA_VERSION}"
 
 
-def recall(index_dir: Path, roots: Sequence[Path], forget: bool = False) -> Memory:
-    """What is known of the folders below these roots; with `forget`, or where it cannot be read, nothing."""
-    return Memory({} if forget else _load(index_dir / _NAME), _devices(roots))
+@frozen(kw_only=True)
+class Look:
+    """How the folders looked at one moment, and the memory of them."""
+
+    at_ns: int
+    scan: ScanResult
+    memory: Memory
+
+
+def look(
+    roots: Sequence[Path],
+    declared: Sequence[DeclaredSource],
+    index_dir: Path,
+    before: Look | None = None,
+    forget: bool = False,
+) -> Look:
+    """The folders and declared sources as they are now; with `forget`, nothing of an earlier look is believed.
+
+    Raises InputError for a root that is not there.
+    """
+    known = before.memory.all if before else {} if forget else _load(index_dir / _NAME)
+    memory, now_ns = Memory(known, _devices(roots)), time.time_ns()
+    return Look(at_ns=now_ns, scan=scan(roots, declared, memory), memory=memory)
 
 
 def remember(index_dir: Path, memory: Memory) -> None:

@@ -11,6 +11,7 @@ from capdisc_indexer.build import build
 from capdisc_indexer.errors import BusyError, CapdiscError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.reading import UNFINISHED
+from capdisc_indexer.remembered import Look, look
 from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.types import BuildOptions, BuildReport, Finding, Severity
 from capdisc_indexer.watching import glance
@@ -59,6 +60,7 @@ class _Watcher:
         self._declared = {Path(fixed_part(one.path)[0]) for one in build_options.sources}
         self._places: Places = locate(roots, self._declared)
         self._told: Places | None = None
+        self._seen: Look | None = None
         self._settled: glance.Settled | None = None
         self._trouble = ""
         self._errors: frozenset[Finding] = frozenset()
@@ -112,11 +114,11 @@ class _Watcher:
 
     def _build(self, roots: Sequence[Path]) -> BuildReport | None:
         started = time.monotonic()
-        seen = glance.look(roots, self._build_options.sources)
+        seen = self._seen = look(roots, self._build_options.sources, self._index_dir, self._seen)
         self._looking_s = time.monotonic() - started
         if self._settled and self._settled.still(seen, self._index_dir):
             return None
-        report = build(roots, self._index_dir, self._build_options)
+        report = build(roots, self._index_dir, self._build_options, seen=seen)
         self._settled = glance.settle(seen, report, self._index_dir)
         return report
 
