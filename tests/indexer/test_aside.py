@@ -1,0 +1,27 @@
+"""Work beside the rest gives what it gives, raises what it raises, and needs no thread."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from capdisc_indexer.aside import Aside
+
+
+def test_it_gives_what_the_work_gives() -> None:
+    assert Aside(lambda: 7).result() == 7
+
+
+def test_it_raises_where_it_is_asked_what_the_work_raised() -> None:
+    failed = Aside(lambda: {}["missing"])
+    with pytest.raises(KeyError):
+        failed.result()
+
+
+def test_without_another_thread_it_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert Aside(lambda: 7).result() == 7

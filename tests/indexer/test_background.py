@@ -1,0 +1,41 @@
+"""What is nearest to texts without a meaning: kept from build to build, and always what a search of all would give."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from pathlib import Path
+
+from capdisc_indexer import encoders
+from capdisc_indexer.background import Nearest, background, nearest
+from capdisc_indexer.store import matrix
+from capdisc_indexer.store.matrix import Matrix
+
+
+def _matrix(folder: Path, rows: dict[str, bytes], dim: int) -> Matrix:
+    matrix.write(folder, rows.values(), array("I", range(len(rows))), list(rows))
+    return Matrix(folder, dim)
+
+
+def test_after_changes_it_is_what_all_rows_give(tmp_path: Path) -> None:
+    chance, encoder = random.Random(3), encoders.load()
+    words = "reads writes turns merges tables images mail pages sound maps kilo sato brefi".split()
+    rows: dict[str, bytes] = {}
+    before: list[Nearest] = []
+    for turn in range(12):
+        gone = chance.sample(sorted(rows), k=min(len(rows), turn % 4))
+        new = [f"{turn}-{number}" for number in range(chance.randrange(6))]
+        rows = {key: row for key, row in rows.items() if key not in gone}
+        rows |= {key: encoder.encode_query(" ".join(chance.choices(words, k=4))) for key in new}
+        found = _matrix(tmp_path / str(turn), rows, encoder.dim)
+        hashes = list(rows)
+        before = nearest(encoder, found, hashes, [hashes.index(key) for key in new], before)
+        whole = nearest(encoder, found, hashes, [], [])
+        assert [distance for distance, _ in before] == [distance for distance, _ in whole]
+        assert background(before) == background(whole)
+
+
+def test_of_no_rows_it_is_nothing(tmp_path: Path) -> None:
+    found = _matrix(tmp_path, {}, 4)
+    assert nearest(encoders.load(), found, [], [], [(0.5, "gone")]) == []
+    assert background([]) == 0.0

@@ -1,0 +1,84 @@
+"""The memory of folders beside the index: believed while it is whole and of this release, and never needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer import remembered
+from capdisc_indexer.build import build
+from capdisc_indexer.remembered import look
+from capdisc_indexer.sources import memory
+from capdisc_indexer.types import BuildOptions
+
+FILE = "folders.json"
+
+
+@pytest.fixture(autouse=True)
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time_ns
+    monkeypatch.setattr(memory.time, "time_ns", lambda: now() + 10_000_000_000)
+    monkeypatch.setattr(remembered, "_devices", lambda roots: {root.stat().st_dev for root in roots})
+
+
+@pytest.fixture
+def built(hermetic: Path, write_skill: Callable[..., Path]) -> Path:
+    for number in range(30):
+        write_skill(hermetic / "skills", f"skill-{number}")
+    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    return hermetic
+
+
+def _learned(root: Path, forget: bool = False) -> int:
+    return len(look([root / "skills"], (), root / "index", forget=forget).memory.learned)
+
+
+def test_the_next_look_reads_no_folder(built: Path) -> None:
+    assert _learned(built) == 0
+
+
+def test_where_it_is_gone_damaged_or_of_another_release_every_folder_is_read(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = built / "index" / FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"skill-7", b"skill-8"))
+    assert _learned(built) == 31
+    path.write_bytes(b"")
+    assert _learned(built) == 31
+    path.unlink()
+    assert _learned(built) == 31
+    path.write_bytes(whole)
+    assert _learned(built) == 0
+    monkeypatch.setattr(remembered, "_RELEASE", "0.0.0 0")
+    assert _learned(built) == 31
+
+
+def test_nothing_of_it_is_believed_where_every_file_is_to_be_read(built: Path) -> None:
+    assert _learned(built, forget=True) == 31
+    path = built / "index" / FILE
+    path.write_bytes(b"")
+    report = build([built / "skills"], built / "index", BuildOptions(verify=True))
+    assert not report.published
+    assert _learned(built) == 0
+
+
+def test_it_is_not_written_anew_for_a_few_folders(built: Path, write_skill: Callable[..., Path]) -> None:
+    before = (built / "index" / FILE).read_bytes()
+    time.sleep(0.02)
+    write_skill(built / "skills", "one-more")
+    report = build([built / "skills"], built / "index", BuildOptions())
+    assert report.counts["added"] == 1
+    assert (built / "index" / FILE).read_bytes() == before
+
+
+def test_names_that_are_no_text_are_kept(built: Path) -> None:
+    folder = bytes(built / "skills") + b"/odd-\xff"
+    time.sleep(0.02)
+    Path(folder.decode("utf-8", "surrogateescape")).mkdir()
+    (built / "index" / FILE).unlink()
+    build([built / "skills"], built / "index", BuildOptions())
+    assert _learned(built) == 0
