@@ -7,7 +7,7 @@ matrix is written anew, out of slices of the last one. With many, the store itse
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,9 @@ from capdisc_indexer.background import Nearest, background, nearest
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError
 from capdisc_indexer.frozen import frozen
-from capdisc_indexer.intake import Intake
+from capdisc_indexer.intake import FEW, Intake
 from capdisc_indexer.previous import Previous
-from capdisc_indexer.quantise import quantise
+from capdisc_indexer.quantise import quantise, quantise_row
 from capdisc_indexer.state import Wanted, wanted_texts
 from capdisc_indexer.store import integrity, matrix, pending, publication, vectors
 from capdisc_indexer.store.matrix import Matrix
@@ -101,7 +101,7 @@ def _linked(
 
 def _slices(last: Matrix, old: Mapping[str, int], wanted: Wanted, intake: Intake) -> Iterator[bytes | memoryview]:
     """The rows of `wanted`: runs of the last matrix, and single ones that are new."""
-    fresh: Any = quantise(intake.rows(last.dim)) if intake.position else None
+    fresh = _quantised(intake, last.dim)
     start = end = 0
     for text_hash in chain.from_iterable(wanted.values()):
         row = old.get(text_hash)
@@ -112,9 +112,18 @@ def _slices(last: Matrix, old: Mapping[str, int], wanted: Wanted, intake: Intake
             yield last.bytes_of(start, end)
         start, end = (row, row + 1) if row is not None else (0, 0)
         if row is None:
-            yield fresh[_row(intake, text_hash)].tobytes()
+            yield fresh(_row(intake, text_hash))
     if end > start:
         yield last.bytes_of(start, end)
+
+
+def _quantised(intake: Intake, dim: int) -> Callable[[int], bytes]:
+    """What gives each row of the intake as the matrix holds it."""
+    if len(intake.position) <= FEW:
+        rows = memoryview(intake.raw()).cast("f")
+        return lambda row: quantise_row(array("f", rows[row * dim : (row + 1) * dim]))
+    found = quantise(intake.rows(dim))
+    return lambda row: found[row].tobytes()
 
 
 def _written(target: Path, last: Previous, old: Mapping[str, int], wanted: Wanted, intake: Intake, dim: int) -> int:

@@ -14,6 +14,8 @@ from capdisc_indexer.encoders import Encoder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# So many texts take less time without numpy than its import does.
+FEW = 16
 _BATCH = 2_048
 
 
@@ -51,21 +53,28 @@ class Intake:
         return tuple(texts)
 
     @property
-    def waits(self) -> bool:
-        """Whether anything was taken that has to be encoded."""
-        return bool(self._waiting)
+    def waiting(self) -> int:
+        """How many texts were taken that have to be encoded."""
+        return len(self._waiting)
 
     def encode(self) -> None:
         """Encode what was taken and waits for that."""
         if self._encoder is not None and self._waiting:
             waiting, self._waiting = self._waiting, {}
-            self.add(waiting, self._encoder.encode(list(waiting.values())))
+            texts = list(waiting.values())
+            if len(texts) <= FEW:
+                self._keep(waiting, self._encoder.encode_few(texts))
+            else:
+                self.add(waiting, self._encoder.encode(texts))
 
     def add(self, hashes: Iterable[str], vectors: NDArray[Any]) -> None:
         """Keep vectors that were made before."""
+        self._keep(hashes, vectors.astype("float32", copy=False).tobytes())
+
+    def _keep(self, hashes: Iterable[str], rows: bytes) -> None:
         start = len(self.position)
         self.position.update((key, row) for row, key in enumerate(hashes, start))
-        self._file.write(vectors.astype("float32", copy=False).tobytes())
+        self._file.write(rows)
 
     def rows(self, dim: int) -> NDArray[Any]:
         """All rows, (n, dim) float32, which stay on disk until they are used."""

@@ -12,6 +12,7 @@ from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoding import Encoded, reusable, write_vectors
 from capdisc_indexer.hands import Hands
+from capdisc_indexer.intake import FEW as FEW_TEXTS
 from capdisc_indexer.intake import Intake
 from capdisc_indexer.making import FEW, Maker, make_elsewhere
 from capdisc_indexer.previous import Previous, scan_record
@@ -42,7 +43,7 @@ def publish(
         documents: Iterable[Document] = making.documents()
         if few := len(changes.descriptors) <= FEW:
             documents = list(documents)
-        if intake.waits or (encoder is not None and not few):
+        if intake.waiting > (FEW_TEXTS if old else 0) or (encoder is not None and not few):
             hands.settle()
             load_engines(whole=not old)
         deleted = write_documents(folder / "text", last, changes, documents, progress)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from array import array
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
 from capdisc_indexer.errors import EncoderError
+from capdisc_indexer.quantise import quantise, quantise_row
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +87,16 @@ def test_another_table_has_another_fingerprint(copy, encoder) -> None:
 def test_an_unknown_name_is_a_clear_error() -> None:
     with pytest.raises(EncoderError):
         encoders.load("no-such-model-anywhere")
+
+
+def test_a_few_texts_give_the_very_rows_that_many_give(encoder) -> None:
+    texts = [
+        "Merges PDF files.",
+        "",
+        "日本語",
+        "word " * 900,
+        *(f"reads table {number} of mails" for number in range(80)),
+    ]
+    rows = encoder.encode(texts)
+    assert encoder.encode_few(texts) == rows.tobytes()
+    assert [quantise_row(array("f", row)) for row in rows.tolist()] == [row.tobytes() for row in quantise(rows)]
