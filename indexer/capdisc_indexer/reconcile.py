@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from capdisc_indexer.frozen import field, frozen
@@ -48,7 +49,8 @@ def reconcile(
     for done, state in enumerate(reader.states(found.files, hands), 1):
         files[state.path] = state
         progress("Reading", done, len(found.files))
-    assign(files, found.files)
+    if not _same(files, old):
+        assign(files, found.files)
     by_path = {file.path: file for file in found.files}
     places: dict[str, Stored] = {}
     for path, state in files.items():
@@ -83,6 +85,11 @@ def _guided(files: Sequence[FileStat]) -> tuple[Mapping[str, Mapping[str, str]],
     from capdisc_indexer.check.guiding import guided  # with the rules for what a prompt may show
 
     return guided(files)
+
+
+def _same(files: Mapping[str, FileState], old: Mapping[str, FileState]) -> bool:
+    """Whether these are the very states of the last build, in their order: then every id stays whose it is."""
+    return len(files) == len(old) and all(map(operator.is_, files.values(), old.values()))
 
 
 def _renamed(state: FileState, known: FileState | None) -> bool:
