@@ -2,6 +2,8 @@
 
     CURRENT              number and MANIFEST digest of the published generation; replaced by rename
     LOCK                 one writer, by flock
+    scan.json            when files were last looked at; a build can do without
+    folders.json         what each folder held then; a build can do without
     gens/00000007/       text/ vectors/ pending/ matrix/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
