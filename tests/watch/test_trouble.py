@@ -118,10 +118,10 @@ def test_a_build_that_fails_later_is_said_once_and_tried_again(watching, root, w
     next(turns)
     failures = [OSError(errno.ENOSPC, "No space left on device")] * 3
 
-    def build_or_fail(*words):
+    def build_or_fail(*words, **named):
         if failures:
             raise failures.pop()
-        return build(*words)
+        return build(*words, **named)
 
     monkeypatch.setattr(loop, "build", build_or_fail)
     write_skill(root, "beta")
