@@ -90,6 +90,7 @@ def _active(asked: asking.Asked, wanted: Offer) -> list[str]:
 
 
 def _found(asked: asking.Asked, desk: Desk, wanted: Offer, mode: str | None, encoder: str | None) -> list[Definition]:
+    querying.check(asked, wanted.query)
     ranking = querying.ranking_for(asked, wanted.query, mode, encoder)
     ids = [hit.id for hit in ranking.hits if hit.relevance >= wanted.min_relevance or hit.via]
     made = offering.offered(desk, offering.by_ids(desk, ids))

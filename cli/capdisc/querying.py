@@ -80,8 +80,7 @@ def check(asked: asking.Asked, query: Query) -> None:
 
 
 def ranking_for(asked: asking.Asked, query: Query, mode: str | None, encoder_name: str | None = None) -> Ranking:
-    """The ranking, with whatever was degraded said on stderr."""
-    check(asked, query)
+    """The ranking of a query that was checked, with whatever was degraded said on stderr."""
     chosen = mode_of(asked, mode)
     encoder, why = (None, "") if chosen == "lexical" else encoder_or_why(asked, encoder_name)
     found = discover(asked.index, query, encoder, chosen, lambda head: asking.available(asked.here, head))

@@ -110,6 +110,8 @@ def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic, monkeypatch) -
         (("--budget", "5"), "a budget of 5 tokens is too small"),
         (("--format", "pdf"), "unknown format 'pdf'"),
         (("--tier", "7"), "unknown tier '7'"),
+        (("--max-risk", "wild"), "unknown risk 'wild'"),
+        (("--style", "full", "--kind", "gadget"), "unknown kind 'gadget'"),
     ],
 )
 def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, message) -> None:

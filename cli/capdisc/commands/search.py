@@ -47,6 +47,7 @@ def search(
     with asking.opened(index_dir) as asked:
         filters = querying.Filters(kind, category, tag, exclude, max_risk, available)
         query = filters.query(texts, limit or asked.config["limit"])
+        querying.check(asked, query)
         found = querying.ranking_for(asked, query, mode, encoder)
         found = _expanded(asked, found, expand) if expand else found
         heads = asked.index.documents.passing([hit.id for hit in found.hits], Query(texts=()))

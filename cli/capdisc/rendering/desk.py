@@ -49,6 +49,7 @@ def prepared(asked: asking.Asked, typed: Typed) -> Desk:
         hint = "write one (capdisc new skill NAME), then run: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
     query = typed.request.filters.query(texts, max(room.summaries, room.details, 1))
+    querying.check(asked, query)
     chosen = _tokenizer(asked, typed)
     told = disclosing.disclosure(asked, typed.prompting, query, chosen)
     counter = counter_of(chosen)

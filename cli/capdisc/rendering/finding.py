@@ -29,9 +29,8 @@ class Found:
 
 
 def find(asked: asking.Asked, request: Request, query: Query) -> Found:
-    """What fits the query; where nothing does, what was asked for in that case."""
+    """What fits a query that was checked; where nothing does, what was asked for in that case."""
     if not query.texts:
-        querying.check(asked, query)
         return Found(ranking=unasked(query), stored=())
     ranking = querying.ranking_for(asked, query, request.mode, request.encoder)
     ranking = replace(ranking, hits=tuple(_relevant(ranking.hits, request.min_relevance)))
