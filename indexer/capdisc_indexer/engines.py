@@ -67,8 +67,6 @@ def arrow_ipc() -> Any:
 
 def numpy() -> Any:
     """Arrays; without the setting, importing it spins up threads that cost 50 ms of CPU."""
-    if loaded := numpy_at_hand():
-        return loaded
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         import numpy
@@ -78,8 +76,11 @@ def numpy() -> Any:
 
 
 def numpy_at_hand() -> Any | None:
-    """Arrays, in a process that has imported them: where they are quicker, and give what goes without them too."""
-    return sys.modules.get("numpy")
+    """Arrays, in a process that has imported them: where they are quicker, and give what goes without them too.
+
+    While another thread imports them, they are there by name and without their contents; an import waits for it.
+    """
+    return numpy() if sys.modules.get("numpy") else None
 
 
 def simsimd() -> Any:
