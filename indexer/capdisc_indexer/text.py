@@ -24,6 +24,8 @@ _ACRONYM_PLURAL = re.compile(r"\b([b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{2,}|[A-Z]{2
 # Passes by words that neither of these two looks for, which most are, to the next that may be one: trying both at every
 # letter of a text takes five times as long.
 _NEXT_ODD = re.compile(r"\W*+(?:[A-Z]?[b-df-hj-np-tv-xz]*+[aeiouy][a-z]*+\W++)*+(\w*)")
+# What in ASCII stands between words, each to become a blank.
+_BLANKED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 
 # What is read of a query's words; a longer text has said by then what it is about.
 MAX_QUERY_CHARACTERS = 4_096
@@ -114,9 +116,6 @@ def simple_words(text: str) -> list[str]:
     if text.isascii():
         return text.translate(_BLANKED).split()
     return "".join(char if char.isalnum() or char == "'" or category(char)[0] == "M" else " " for char in text).split()
-
-
-_BLANKED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 
 
 def words(text: str) -> list[str]:
