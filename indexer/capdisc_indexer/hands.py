@@ -16,10 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from capdisc_indexer.aside import Aside
 
 One = TypeVar("One")
 Other = TypeVar("Other")
@@ -45,7 +44,7 @@ class Hands:
     def __init__(self, meanwhile: Callable[[], None] | None = None) -> None:
         self._children: list[subprocess.Popen[bytes]] = []
         self._meanwhile = meanwhile
-        self._begun: Future[None] | None = None
+        self._begun: Aside[None] | None = None
 
     def __enter__(self) -> Hands:
         return self
@@ -74,17 +73,9 @@ class Hands:
             with suppress(OSError):  # no more processes for this user: it takes longer
                 for _ in range(min(count, _MOST)):
                     self._children.append(_started())
-            self._begin()
+            if self._meanwhile and self._children:
+                self._begun = Aside(self._meanwhile)
         return bool(self._children)
-
-    def _begin(self) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        if self._meanwhile and self._children:
-            pool = ThreadPoolExecutor(1)
-            with suppress(RuntimeError):  # no more threads for this user: it is done when it is needed
-                self._begun = pool.submit(self._meanwhile)
-            pool.shutdown(wait=False)
 
     def _shared(
         self, work: Callable[[One], Other], items: Iterable[One], here: Callable[[One], Other]
