@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from capdisc_indexer.errors import InputError, LinkRefusedError
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.decoding import decode
-from capdisc_indexer.sources.files import read_path
+from capdisc_indexer.sources.file_bytes import read_path
 from capdisc_indexer.sources.links import inside
 from capdisc_indexer.text import UNSAFE, one_line
 from capdisc_indexer.types import Descriptor, Finding

@@ -9,7 +9,8 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.records import as_bytes
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
-from capdisc_indexer.sources.files import GRAIN_NS, FileStat, FoundFile, printable, read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
+from capdisc_indexer.sources.files import GRAIN_NS, FileStat, FoundFile, printable
 from capdisc_indexer.sources.given import digest, given
 from capdisc_indexer.spool import Spool, Stored
 from capdisc_indexer.state import Claim, FileState

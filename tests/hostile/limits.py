@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.types import Finding
 from hostile.commands import STACK_BYTES

@@ -174,7 +174,8 @@ def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, ind
 
 def test_a_file_that_could_not_be_read_once_is_tried_again(root, index_dir, monkeypatch) -> None:
     from capdisc_indexer.sources import given
-    from capdisc_indexer.sources.files import read_bytes, unreadable
+    from capdisc_indexer.sources.file_bytes import read_bytes
+    from capdisc_indexer.sources.files import unreadable
 
     broken = str(root / "beta" / "SKILL.md")
     problem = OSError(24, "Too many open files")

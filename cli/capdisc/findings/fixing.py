@@ -14,7 +14,8 @@ from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.check.unseen import shown as shown_text
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FoundFile, read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
+from capdisc_indexer.sources.files import FoundFile
 
 
 def put_right(want: Asked, found: Checked, write: bool, quiet: bool) -> tuple[Checked, str, list[InputError]]:

@@ -10,7 +10,8 @@ from capdisc_indexer.check.payloads import payloads
 from capdisc_indexer.check.phrases import phrases
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.sources.decoding import decode
-from capdisc_indexer.sources.files import FileStat, printable, read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
+from capdisc_indexer.sources.files import FileStat, printable
 from capdisc_indexer.sources.guidance import LIMIT_BYTES, category_of
 from capdisc_indexer.types import Finding, Severity
 

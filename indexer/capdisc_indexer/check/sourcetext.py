@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.sources import MAX_READ_BYTES
-from capdisc_indexer.sources.files import read_path
+from capdisc_indexer.sources.file_bytes import read_path
 from capdisc_indexer.sources.links import inside
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.content import MAX_FILE_BYTES, body_of
 from capdisc_indexer.sources.decoding import decode
-from capdisc_indexer.sources.files import FileStat, FoundFile, read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
+from capdisc_indexer.sources.files import FileStat, FoundFile
 from capdisc_indexer.sources.json_reader import read_json
 from capdisc_indexer.sources.nodes import Json
 from capdisc_indexer.types import Finding, Severity

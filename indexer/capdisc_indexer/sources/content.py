@@ -9,7 +9,8 @@ import os
 import re
 
 from capdisc_indexer.sources.decoding import decode
-from capdisc_indexer.sources.files import FoundFile, read_path
+from capdisc_indexer.sources.file_bytes import read_path
+from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.frontmatter import split
 from capdisc_indexer.sources.links import inside
 from capdisc_indexer.types import Finding, Severity

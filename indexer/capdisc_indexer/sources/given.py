@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FoundFile, content_hash, digest_of, read_bytes
+from capdisc_indexer.sources.file_bytes import digest_of, read_bytes
+from capdisc_indexer.sources.files import FoundFile, content_hash
 from capdisc_indexer.types import Finding
 
 

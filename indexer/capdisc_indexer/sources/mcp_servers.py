@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.decoding import decode
-from capdisc_indexer.sources.files import FoundFile, read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
+from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.json_reader import exported, read_json
 from capdisc_indexer.sources.made import noted
 from capdisc_indexer.sources.nodes import Json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
 from capdisc_indexer.sources.scan import scan
 from capdisc_indexer.types import Finding, Loaded
 

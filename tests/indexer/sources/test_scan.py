@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.errors import InputError
-from capdisc_indexer.sources.files import read_bytes
+from capdisc_indexer.sources.file_bytes import read_bytes
 from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.types import Finding
 
