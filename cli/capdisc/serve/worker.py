@@ -44,8 +44,9 @@ def main() -> None:
 
 def _warm(held: Held) -> None:
     """Open and import what requests are likely to need. Where that fails, the request will say why."""
-    with suppress(CapdiscError, OSError):
+    with suppress(CapdiscError):
         engines.numpy()
+    with suppress(CapdiscError, OSError):
         here = runtime.current()
         config = here.config()
         with held.index(here.index_dir(None, config)) as index:
