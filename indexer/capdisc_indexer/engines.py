@@ -67,7 +67,8 @@ def arrow_ipc() -> Any:
 
 def numpy() -> Any:
     """Arrays; without the setting, importing it spins up threads that cost 50 ms of CPU."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "numpy" not in sys.modules:  # a server makes its environment anew for each request where something changed it
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         import numpy
     except ImportError as error:
