@@ -79,13 +79,20 @@ def _categories(job: Job, wanted: Sequence[Descriptor]) -> list[Guidance]:
 
 def _evenly(job: Job, wanted: Sequence[Descriptor], room: int) -> Tier:
     """Each of many in full while all fit, else with an even share; a line each where a share would hold too little."""
-    wholes = [detail(job, d, -1)[1] for d in wanted]
+    wholes = [_whole(job, d) for d in wanted]
     share = _share(wholes, min(room, job.material.each or room), room)
     if share < min(max(wholes, default=0), _LEAST_SHARE):
         return _as_lines(job, wanted, wholes, room)
     made = [(d.id, *detail(job, d, share)) for d in wanted]
     blocks = [block for _, block, _ in made if block]
     return _tier(blocks, [one for identifier, block, whole in made for one in _short(identifier, block, whole)])
+
+
+def _whole(job: Job, d: Descriptor) -> int:
+    """The tokens of a capability in full, counted once."""
+    if d.id not in job.wholes:
+        job.wholes[d.id] = detail(job, d, -1)[1]
+    return job.wholes[d.id]
 
 
 def _as_lines(job: Job, wanted: Sequence[Descriptor], wholes: Sequence[int], room: int) -> Tier:
