@@ -20,7 +20,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.memory import Known, Memory, Shape
 from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.store import durable
-from capdisc_indexer.store.filesystem import mount_of
+from capdisc_indexer.store.filesystem import Mount, mount_of
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 from capdisc_indexer.types import DeclaredSource
 
@@ -90,10 +90,12 @@ def _file(row: Sequence[Any]) -> tuple[str, str, tuple[str, ...]]:
 
 def _devices(roots: Sequence[Path]) -> set[int]:
     """Those that hold the roots, as far as they are disks of this machine."""
-    found = set()
+    places: dict[int, Path] = {}
     for root in roots:
-        mount = mount_of(root)
-        if mount.kind and not mount.shared and not mount.plain:
-            with suppress(OSError):
-                found.add(root.stat().st_dev)
-    return found
+        with suppress(OSError):  # which the scan will tell
+            places.setdefault(root.stat().st_dev, root)
+    return {device for device, root in places.items() if _of_this_machine(mount_of(root))}
+
+
+def _of_this_machine(mount: Mount) -> bool:
+    return bool(mount.kind) and not mount.shared and not mount.plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from capdisc_indexer import remembered
 from capdisc_indexer.build import build
 from capdisc_indexer.remembered import look
 from capdisc_indexer.sources import memory
+from capdisc_indexer.store.filesystem import Mount
 from capdisc_indexer.types import BuildOptions
 
 FILE = "folders.json"
@@ -82,3 +84,18 @@ def test_names_that_are_no_text_are_kept(built: Path) -> None:
     (built / "index" / FILE).unlink()
     build([built / "skills"], built / "index", BuildOptions())
     assert _learned(built) == 0
+
+
+def test_a_root_that_is_a_ring_of_links_is_an_error_and_no_bug(process: Callable[..., Any], hermetic: Path) -> None:
+    (hermetic / "ring").symlink_to(hermetic / "ring")
+    done = process("index", "ring")
+    assert done.code == 3
+    assert done.err.startswith(f"error: cannot find {hermetic}/ring: ")
+
+
+def test_where_the_roots_lie_is_asked_once_a_disk(hermetic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    asked: list[Path] = []
+    monkeypatch.setattr(remembered, "mount_of", lambda root: asked.append(root) or Mount(point="/", kind="ext4"))
+    assert remembered._devices([hermetic, hermetic.parent, hermetic / "none"]) == {hermetic.stat().st_dev}
+    assert len(asked) == 1

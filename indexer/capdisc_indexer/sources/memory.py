@@ -19,6 +19,7 @@ from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import source_for
 from capdisc_indexer.sources.files import GRAIN_NS, FileStat, FoundFile
 from capdisc_indexer.sources.folder import stat_of
+from capdisc_indexer.sources.odd_names import odd_name
 from capdisc_indexer.sources.recognition import HEADED
 from capdisc_indexer.sources.tree import Folder
 
@@ -81,7 +82,7 @@ class Memory:
         """The folders to enter and the files of a folder, which look as they do now; None where it has changed, or one
         of them is no regular file any more."""
         known, shape = self._known.get(folder.resolved, (None, None))
-        if shape is None or known != mark or shape.owned != folder.owned:
+        if shape is None or known != mark or shape.owned != folder.owned or (shape.files and _odd(folder)):
             return None
         files = [found for each in shape.files if (found := _found(folder, *each))]
         if len(files) != len(shape.files):
@@ -104,6 +105,11 @@ class Memory:
             kept = tuple((_name(each.path), each.format, tuple(map(_own, each.companions))) for each in files)
             names = tuple(_name(each.path) for each in inner)
             self.learned[before.resolved] = mark, Shape(before.owned, folder.owned, names, kept)
+
+
+def _odd(folder: Folder) -> bool:
+    """Whether each file in it gets a warning for the way to it, which differs from root to root."""
+    return any(odd_name(folder.relative, folder.path))
 
 
 def _headed(folder: Folder, name: str) -> bool:

@@ -110,6 +110,15 @@ def test_a_folder_that_no_longer_belongs_to_a_skill_is_read_again(skills: Path) 
     assert "group/a/inner/api.json" in [file.relative for file in result.files]
 
 
+def test_a_warning_about_the_way_to_a_folder_is_not_lost_where_that_way_was_no_part_of_the_path(skills: Path) -> None:
+    (skills / "group").rename(skills / "we&ird")
+    before = _learned(skills / "we&ird")
+    assert len(before.learned) == 4
+    result, _ = _again(skills, before)
+    assert result == scan([skills])
+    assert {finding.code for finding in result.findings} == {"path-character"}
+
+
 def test_what_takes_the_place_of_a_file_is_told_as_without_a_memory(skills: Path) -> None:
     before = _learned(skills)
     time.sleep(0.02)
