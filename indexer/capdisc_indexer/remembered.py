@@ -1,33 +1,26 @@
 """A look at all folders, with the memory of the one before.
 
-The memory lies beside the generations and is replaced at will: losing it costs a look that reads every folder. It holds
-a digest of all that follows, this release, the paths, their marks one after the other, the number of each one's shape,
-and the shapes, of which a catalogue has few.
+The memory lies beside the generations and is replaced at will: losing it costs a look that reads every folder.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from capdisc_indexer import __version__
+from capdisc_indexer import memory_file
 from capdisc_indexer.frozen import frozen
-from capdisc_indexer.sources.memory import Known, Memory, Shape
+from capdisc_indexer.sources.memory import Known, Memory
 from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.store import durable
 from capdisc_indexer.store.filesystem import Mount, mount_of
-from capdisc_indexer.store.generation import SCHEMA_VERSION
 from capdisc_indexer.types import DeclaredSource
 
 _NAME = "folders.json"
 # So many folders are read again every time before it is worth writing all of them: a share, or a few of a small tree.
 _SHARE, _FEW = 0.01, 20
-_RELEASE = f"{__version__} {SCHEMA_VERSION}"
 
 
 @frozen(kw_only=True)
@@ -59,33 +52,16 @@ def remember(index_dir: Path, memory: Memory) -> None:
     """Keep what a scan has learned, where that is worth the while."""
     if max(len(memory.learned), memory.gone) <= max(_FEW, int(_SHARE * memory.met)):
         return
-    known = memory.all
-    shapes = {shape: number for number, shape in enumerate(dict.fromkeys(shape for _, shape in known.values()))}
-    marks = [stamp for mark, _ in known.values() for stamp in mark]
-    kept = [_RELEASE, list(known), marks, [shapes[shape] for _, shape in known.values()], list(shapes)]
-    data = json.dumps(kept, separators=(",", ":")).encode("ascii")
     # A full disk must not fail a run over what it can do without.
     with suppress(OSError):
-        durable.replace(index_dir / _NAME, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+        durable.replace(index_dir / _NAME, memory_file.written(memory.all))
 
 
 def _load(path: Path) -> Known:
     try:
-        digest, _, data = path.read_bytes().partition(b"\n")
+        return memory_file.parsed(path.read_bytes())
     except OSError:
         return {}
-    if hashlib.sha256(data).hexdigest().encode() != digest or not data.startswith(f'["{_RELEASE}",'.encode()):
-        return {}
-    _, paths, stamps, numbers, rows = json.loads(data)
-    shapes = [Shape(owned, owns, tuple(inner), tuple(map(_file, files))) for owned, owns, inner, files in rows]
-    each = iter(stamps)
-    marks = zip(each, each, each, each, strict=True)
-    return {path: (mark, shapes[number]) for path, mark, number in zip(paths, marks, numbers, strict=True)}
-
-
-def _file(row: Sequence[Any]) -> tuple[str, str, tuple[str, ...]]:
-    name, kind, companions = row
-    return name, kind, tuple(companions)
 
 
 def _devices(roots: Sequence[Path]) -> set[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer import remembered
+from capdisc_indexer import memory_file, remembered
 from capdisc_indexer.build import build
 from capdisc_indexer.remembered import look
 from capdisc_indexer.sources import memory
@@ -55,7 +55,7 @@ def test_where_it_is_gone_damaged_or_of_another_release_every_folder_is_read(
     assert _learned(built) == 31
     path.write_bytes(whole)
     assert _learned(built) == 0
-    monkeypatch.setattr(remembered, "_RELEASE", "0.0.0 0")
+    monkeypatch.setattr(memory_file, "_RELEASE", "0.0.0 0")
     assert _learned(built) == 31
 
 
