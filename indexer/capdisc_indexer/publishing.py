@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from capdisc_indexer import __version__, engines
+from capdisc_indexer.choice import Chosen
 from capdisc_indexer.documents import write_documents
 from capdisc_indexer.embedding_text import embedding_texts
 from capdisc_indexer.encoders import Encoder
@@ -16,29 +18,23 @@ from capdisc_indexer.intake import FEW as FEW_TEXTS
 from capdisc_indexer.intake import Intake
 from capdisc_indexer.making import FEW, Maker, make_elsewhere
 from capdisc_indexer.previous import Previous, scan_record
-from capdisc_indexer.reconcile import Changes, Progress
+from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.records import from_record
 from capdisc_indexer.small_files import write_notes, write_small_files
 from capdisc_indexer.state import Claim, FileState, finals, wanted_texts
 from capdisc_indexer.store import publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.writer import Document
+from capdisc_indexer.task import Task
 from capdisc_indexer.types import Generation
 
 
 def publish(
-    index_dir: Path,
-    last: Previous,
-    changes: Changes,
-    encoder: Encoder | None,
-    name: str,
-    now_ns: int,
-    hands: Hands,
-    progress: Progress,
+    task: Task, last: Previous, changes: Changes, chosen: Chosen, now_ns: int, hands: Hands
 ) -> tuple[Generation, int]:
     """The new generation, and how many texts were encoded for it."""
-    old = reusable(last, encoder)
-    with publication.building(index_dir) as folder, Intake(encoder, old, index_dir) as intake:
+    encoder, old = chosen.encoder, reusable(last, chosen.encoder)
+    with publication.building(task.index_dir) as folder, Intake(encoder, old, task.index_dir) as intake:
         making = _Making(changes, intake, hands, encoder)
         documents: Iterable[Document] = making.documents()
         if few := len(changes.descriptors) <= FEW:
@@ -46,29 +42,36 @@ def publish(
         if intake.waiting > (FEW_TEXTS if old else 0) or (encoder is not None and not few):
             hands.settle()
             load_engines(whole=not old)
-        deleted = write_documents(folder / "text", last, changes, documents, progress)
+        deleted = write_documents(folder / "text", last, changes, documents, task.progress)
         files = _described(changes, last, making.made)
         encoded = _vectors(folder, last, old, files, intake, encoder)
         write_small_files(folder / "meta", files, last.saved, changes.guidance, making.maker.counter)
-        write_notes(folder / "meta", {"scan": scan_record(last.roots, now_ns), "probes": encoded.nearest})
-        facts = {
-            "made_by": __version__,
-            "encoder": name,
-            "pieces": making.maker.pieces,
-            "fingerprint": encoder.fingerprint if encoder else "",
-            "background": encoded.background,
-            "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "counts": {
-                "capabilities": len(finals(files)),
-                "rows": encoded.rows,
-                "stored": encoded.stored,
-                "dim": encoder.dim if encoder else 0,
-                "deleted": deleted,
-                "files": len(files),
-            },
-        }
-        published = publication.publish(index_dir, folder, facts, publication.next_number(index_dir), last.generation)
-    return published, encoded.embedded
+        write_notes(folder / "meta", {"scan": scan_record(task.names, now_ns), "probes": encoded.nearest})
+        facts = _facts(chosen, encoded, making.maker.pieces, files, deleted)
+        number = publication.next_number(task.index_dir)
+        return publication.publish(task.index_dir, folder, facts, number, last.generation), encoded.embedded
+
+
+def _facts(
+    chosen: Chosen, encoded: Encoded, pieces: str, files: Mapping[str, FileState], deleted: int
+) -> dict[str, Any]:
+    """What the manifest says of the generation."""
+    return {
+        "made_by": __version__,
+        "encoder": chosen.name,
+        "pieces": pieces,
+        "fingerprint": chosen.fingerprint,
+        "background": encoded.background,
+        "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "counts": {
+            "capabilities": len(finals(files)),
+            "rows": encoded.rows,
+            "stored": encoded.stored,
+            "dim": chosen.encoder.dim if chosen.encoder else 0,
+            "deleted": deleted,
+            "files": len(files),
+        },
+    }
 
 
 def load_engines(whole: bool = True) -> None:
