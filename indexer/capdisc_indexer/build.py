@@ -14,7 +14,7 @@ from capdisc_indexer.choice import Chosen, choose
 from capdisc_indexer.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import SELDOM, Hands
-from capdisc_indexer.previous import Previous, check_digests, load_previous, remember_scan, salvaged
+from capdisc_indexer.previous import BROKEN, Previous, check_digests, given_up, load_previous, remember_scan
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.remembered import Look, look, remember
 from capdisc_indexer.report import report
@@ -51,9 +51,9 @@ def build(
             last = _allowed(load_previous(index_dir, options.rebuild, options.verify), options)
             try:
                 done = _build(task, last, seen)
-            except DamagedIndexError as error:
+            except (DamagedIndexError, *BROKEN) as error:
                 # The last generation opened but did not hold what it promised: nothing of it is used.
-                done = _build(task, _allowed(salvaged(index_dir, error.message), options), seen)
+                done = _build(task, _allowed(given_up(index_dir, last, error), options), seen)
             collecting.collect(index_dir, done.generation.number)
     return replace(done, seconds=time.monotonic() - started)
 

@@ -57,7 +57,7 @@ def _shape(owned: bool, owns: bool, inner: Sequence[str], files: Sequence[Any]) 
 
 def _file(name: str, kind: str, companions: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
     _expect(kind in SOURCES)
-    return (*_names([name]), kind, _names(companions))
+    return _names([name])[0], kind, _names(companions)
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer import __version__, encoders, state
 from capdisc_indexer.errors import DamagedIndexError, IndexStateError
 from capdisc_indexer.frozen import field, frozen, replace
+from capdisc_indexer.last_scan import json_object, keep, last_scan, scan_record
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.state import FileState, Saved
-from capdisc_indexer.store import durable, generation, integrity
+from capdisc_indexer.store import generation, integrity
 from capdisc_indexer.types import Generation
 
-# Beside the generations, replaced at will: when each file was last looked at. Losing it costs a read of every file.
-_SCAN = "scan.json"
+# What comes of values that are not what they should be; some show only where they are used.
+BROKEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 @frozen(kw_only=True)
@@ -55,10 +54,21 @@ def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) 
         if verify:
             check_digests(index_dir, found)
         return _opened(index_dir, found)
-    except IndexStateError as error:
-        return salvaged(index_dir, error.message)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return salvaged(index_dir, f"the last index cannot be read ({type(error).__name__})")
+    except (IndexStateError, OSError, *BROKEN) as error:
+        return salvaged(index_dir, _what_is_wrong(error))
+
+
+def _what_is_wrong(error: Exception) -> str:
+    if isinstance(error, IndexStateError):
+        return error.message
+    return f"the last index cannot be read ({type(error).__name__})"
+
+
+def given_up(index_dir: Path, last: Previous, error: Exception) -> Previous:
+    """What is left of a last build with which another one ended so. Raises the error where there was none."""
+    if last.generation is None:
+        raise error
+    return salvaged(index_dir, _what_is_wrong(error))
 
 
 def check_digests(index_dir: Path, found: Generation) -> None:
@@ -70,25 +80,17 @@ def check_digests(index_dir: Path, found: Generation) -> None:
 def salvaged(index_dir: Path, reason: str = "") -> Previous:
     """Nothing of the last build but what was asked of it: its roots and its encoder, as far as they can be read."""
     folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
-    manifests = (_read(folder / "MANIFEST") for folder in folders)
-    scans = (_read(folder / "meta" / "scan.json") for folder in folders)
+    manifests = (json_object(folder / "MANIFEST") for folder in folders)
+    scans = (json_object(folder / "meta" / "scan.json") for folder in folders)
     encoder = next((str(each["encoder"]) for each in manifests if each.get("encoder")), "")
     roots = next((tuple(map(str, each["roots"])) for each in scans if isinstance(each.get("roots"), list)), ())
     notices = (f"{reason}: building it anew",) if reason else ()
     return Previous(reason=reason, notices=notices, encoder=encoder, roots=roots)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def _opened(index_dir: Path, found: Generation) -> Previous:
     folder = generation.folder(index_dir, found.number)
-    scan = _last_scan(index_dir, folder, found.number)
+    scan = last_scan(index_dir, folder, found.number)
     saved = state.load(folder / "meta" / "files.json")
     files = dict(saved.files)
     for path, stat in scan["stats"].items():
@@ -107,24 +109,10 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
     )
 
 
-def _last_scan(index_dir: Path, folder: Path, number: int) -> dict[str, Any]:
-    built: dict[str, Any] = json.loads((folder / "meta" / "scan.json").read_bytes())
-    later = _read(index_dir / _SCAN)
-    return later if later.get("number") == number else built
-
-
-def scan_record(roots: tuple[str, ...], scanned_at_ns: int) -> dict[str, Any]:
-    """What a generation keeps of the scan that it was built from."""
-    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}}
-
-
 def remember_scan(index_dir: Path, last: Previous, changes: Changes, scanned_at_ns: int) -> None:
     """Note that everything was looked at again and nothing had changed, so that the next run reads even less."""
     if last.generation is None or not changes.hashed:
         return
     built = last.saved.files
     stats = {path: one.stat for path, one in changes.files.items() if built[path].stat != one.stat}
-    record = scan_record(last.roots, scanned_at_ns) | {"number": last.generation.number, "stats": stats}
-    # A full disk must not fail a run that had nothing to write.
-    with suppress(OSError):
-        durable.replace(index_dir / _SCAN, json.dumps(record).encode())
+    keep(index_dir, last.generation.number, scan_record(last.roots, scanned_at_ns), stats)

@@ -16,8 +16,9 @@ from capdisc_indexer.encoding import Encoded, reusable, write_vectors
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.intake import FEW as FEW_TEXTS
 from capdisc_indexer.intake import Intake
+from capdisc_indexer.last_scan import scan_record
 from capdisc_indexer.making import FEW, Maker, make_elsewhere
-from capdisc_indexer.previous import Previous, scan_record
+from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.records import from_record
 from capdisc_indexer.small_files import write_notes, write_small_files
