@@ -6,8 +6,7 @@ matrix is written anew, out of slices of the last one. With many, the store itse
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,12 @@ from capdisc_indexer.background import Nearest, background, nearest
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.errors import DamagedIndexError
 from capdisc_indexer.frozen import frozen
-from capdisc_indexer.intake import FEW, Intake
+from capdisc_indexer.intake import Intake
+from capdisc_indexer.matrix_rows import row_of, slices, write_matrix
 from capdisc_indexer.previous import Previous
-from capdisc_indexer.quantise import quantise, quantise_row
+from capdisc_indexer.quantise import quantise
 from capdisc_indexer.state import Wanted, wanted_texts
-from capdisc_indexer.store import integrity, matrix, pending, publication, vectors
+from capdisc_indexer.store import integrity, pending, publication, vectors
 from capdisc_indexer.store.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -95,35 +95,8 @@ def _linked(
     parts = [rows[row * dim : (row + 1) * dim].tobytes() for row in kept]
     keys = [*(hashes[row] for row in kept), *intake.position]
     pending.write(target / "pending", keys, b"".join(parts) + intake.raw())
-    _write_matrix(target, wanted, _slices(Matrix(last.folder / "matrix", dim), old, wanted, intake))
+    write_matrix(target, wanted, slices(Matrix(last.folder / "matrix", dim), old, wanted, intake))
     return stored
-
-
-def _slices(last: Matrix, old: Mapping[str, int], wanted: Wanted, intake: Intake) -> Iterator[bytes | memoryview]:
-    """The rows of `wanted`: runs of the last matrix, and single ones that are new."""
-    fresh = _quantised(intake, last.dim)
-    start = end = 0
-    for text_hash in chain.from_iterable(wanted.values()):
-        row = old.get(text_hash)
-        if row == end and end > start:
-            end += 1
-            continue
-        if end > start:
-            yield last.bytes_of(start, end)
-        start, end = (row, row + 1) if row is not None else (0, 0)
-        if row is None:
-            yield fresh(_row(intake, text_hash))
-    if end > start:
-        yield last.bytes_of(start, end)
-
-
-def _quantised(intake: Intake, dim: int) -> Callable[[int], bytes]:
-    """What gives each row of the intake as the matrix holds it."""
-    if len(intake.position) <= FEW:
-        rows = memoryview(intake.raw()).cast("f")
-        return lambda row: quantise_row(array("f", rows[row * dim : (row + 1) * dim]))
-    found = quantise(intake.rows(dim))
-    return lambda row: found[row].tobytes()
 
 
 def _written(target: Path, last: Previous, old: Mapping[str, int], wanted: Wanted, intake: Intake, dim: int) -> int:
@@ -132,7 +105,7 @@ def _written(target: Path, last: Previous, old: Mapping[str, int], wanted: Wante
         _take_over(last.folder, {each for texts in wanted.values() for each in texts if each in old}, intake, dim)
     rows = intake.rows(dim)
     vectors.write(target / "vectors", dim, lambda: _batches(wanted, intake, rows))
-    _write_matrix(target, wanted, (quantise(each.vectors).tobytes() for each in _batches(wanted, intake, rows)))
+    write_matrix(target, wanted, (quantise(each.vectors).tobytes() for each in _batches(wanted, intake, rows)))
     return sum(map(len, wanted.values()))
 
 
@@ -151,18 +124,5 @@ def _batches(wanted: Wanted, intake: Intake, rows: NDArray[Any]) -> Iterator[vec
     each = ((key, part, text_hash) for key, texts in wanted.items() for part, text_hash in enumerate(texts))
     while some := list(islice(each, vectors.BATCH)):
         ids, parts, hashes = zip(*some, strict=True)
-        found = rows[[_row(intake, text_hash) for text_hash in hashes]]
+        found = rows[[row_of(intake, text_hash) for text_hash in hashes]]
         yield vectors.Batch(ids=ids, parts=parts, hashes=hashes, vectors=found)
-
-
-def _write_matrix(target: Path, wanted: Wanted, rows: Iterable[bytes | memoryview]) -> None:
-    owners = array("I", (owner for owner, texts in enumerate(wanted.values()) for _ in texts))
-    matrix.write(target / "matrix", rows, owners, list(wanted))
-
-
-def _row(intake: Intake, text_hash: str) -> int:
-    """Raises DamagedIndexError for a vector that should have been there, and was not."""
-    try:
-        return intake.position[text_hash]
-    except KeyError:
-        raise DamagedIndexError("the index is damaged: a vector is missing", integrity.REBUILD) from None

@@ -102,7 +102,9 @@ class Memory:
     ) -> None:
         """Keep what a folder holds, unless more than names decided about it: links, or what files begin with."""
         if not any(entry.is_symlink() or _headed(folder, entry.name) for entry in entries):
-            kept = tuple((_name(each.path), each.format, tuple(map(_own, each.companions))) for each in files)
+            kept = tuple(
+                (_name(each.path), each.format, tuple([_name(one.path) for one in each.companions])) for each in files
+            )
             names = tuple(_name(each.path) for each in inner)
             self.learned[before.resolved] = mark, Shape(before.owned, folder.owned, names, kept)
 
@@ -118,10 +120,6 @@ def _headed(folder: Folder, name: str) -> bool:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _own(file: FileStat) -> str:
-    return _name(file.path)
 
 
 def _found(folder: Folder, name: str, kind: str, companions: Sequence[str]) -> FoundFile | None:
