@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from capdisc_indexer.frozen import replace
@@ -59,7 +59,7 @@ class Memory:
 
     @property
     def gone(self) -> int:
-        """How many of the known folders were not met as they were."""
+        """How many were not."""
         return len(self._known) - len(self._met)
 
     @property
@@ -102,11 +102,8 @@ class Memory:
     ) -> None:
         """Keep what a folder holds, unless more than names decided about it: links, or what files begin with."""
         if not any(entry.is_symlink() or _headed(folder, entry.name) for entry in entries):
-            kept = tuple(
-                (_name(each.path), each.format, tuple([_name(one.path) for one in each.companions])) for each in files
-            )
-            names = tuple(_name(each.path) for each in inner)
-            self.learned[before.resolved] = mark, Shape(before.owned, folder.owned, names, kept)
+            kept = tuple((_name(each.path), each.format, _names(each.companions)) for each in files)
+            self.learned[before.resolved] = mark, Shape(before.owned, folder.owned, _names(inner), kept)
 
 
 def _odd(folder: Folder) -> bool:
@@ -120,6 +117,10 @@ def _headed(folder: Folder, name: str) -> bool:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def _names(found: Iterable[Folder | FileStat]) -> tuple[str, ...]:
+    return tuple([_name(each.path) for each in found])
 
 
 def _found(folder: Folder, name: str, kind: str, companions: Sequence[str]) -> FoundFile | None:
