@@ -10,16 +10,14 @@ files: those are looked at every time. Of 10,000 folders with a file each, a sca
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import source_for
 from capdisc_indexer.sources.files import GRAIN_NS, FileStat, FoundFile
-from capdisc_indexer.sources.folder import stat_of
 from capdisc_indexer.sources.odd_names import odd_name
+from capdisc_indexer.sources.recalled import recalled
 from capdisc_indexer.sources.recognition import HEADED
 from capdisc_indexer.sources.tree import Folder
 
@@ -59,7 +57,7 @@ class Memory:
 
     @property
     def gone(self) -> int:
-        """How many were not."""
+        """How many of the known folders were not met as they were."""
         return len(self._known) - len(self._met)
 
     @property
@@ -84,7 +82,7 @@ class Memory:
         known, shape = self._known.get(folder.resolved, (None, None))
         if shape is None or known != mark or shape.owned != folder.owned or (shape.files and _odd(folder)):
             return None
-        files = [found for each in shape.files if (found := _found(folder, *each))]
+        files = [found for each in shape.files if (found := recalled(folder, *each))]
         if len(files) != len(shape.files):
             return None
         self._met.append(folder.resolved)
@@ -121,32 +119,3 @@ def _name(path: str) -> str:
 
 def _names(found: Iterable[Folder | FileStat]) -> tuple[str, ...]:
     return tuple([_name(each.path) for each in found])
-
-
-def _found(folder: Folder, name: str, kind: str, companions: Sequence[str]) -> FoundFile | None:
-    path, resolved = folder.inside(name)
-    try:
-        status = os.stat(resolved, follow_symlinks=False)
-    except OSError:
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    file = FoundFile(
-        path=path,
-        resolved=resolved,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        ctime_ns=status.st_ctime_ns,
-        inode=status.st_ino,
-        relative=folder.relative + name,
-        root=folder.root.path,
-        root_order=folder.root.order,
-        format=kind,
-    )
-    return _with(folder, file, companions) if companions else file
-
-
-def _with(folder: Folder, file: FoundFile, companions: Sequence[str]) -> FoundFile | None:
-    found = [stat_of(*folder.inside(each)) for each in companions]
-    beside = tuple(each for each in found if isinstance(each, FileStat))
-    return replace(file, companions=beside) if len(beside) == len(found) else None
