@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import large
+from cold import PASS
 from figure import Figure
-from timing import surroundings
+from timing import in_turn, surroundings
 
 from capdisc_indexer import encoders
 from capdisc_indexer.index import Index
@@ -21,6 +22,7 @@ _WHOLE_S = {10_000: 10.0, 100_000: 90.0}
 _NOTHING_S, _ONE_S = {10_000: 1.0}, {10_000: 0.5}
 _GIB = {100_000: 2.0}
 _CHANGES = 5
+_ROUNDS = 9
 
 
 class Place:
@@ -50,7 +52,15 @@ def figures(place: Place) -> Iterator[Figure]:
 
 
 def _figure(place: Place, name: str, seconds: float, most: dict[int, float]) -> Figure:
-    return Figure(group="build", name=name, size=place.size, value=seconds, unit="s", most=most.get(place.size))
+    ratio = round(seconds / _pass(), 1)
+    return Figure(
+        group="build", name=name, size=place.size, value=seconds, unit="s", ratio=ratio, most=most.get(place.size)
+    )
+
+
+def _pass() -> float:
+    """Seconds that `python -c pass` takes now, right after what it is the measure of."""
+    return in_turn({"pass": PASS}, _ROUNDS, surroundings({}))["pass"].median
 
 
 def _mebibytes(size: int) -> float | None:

@@ -35,7 +35,9 @@ def figures(place: Place, rounds: int, seconds: float) -> Iterator[Figure]:
         yield from _whole(place, rounds, env, 4 if large else 2.5)
         alone = [_ask(address, place, _query(number)) for number in range(100)]
         inside = 1000 * statistics.median(alone[10:])
-        yield Figure(group="warm", name="inside the server", size=place.size, value=inside, most=10 if large else 2)
+        ratio = round(inside / 1000 / in_turn({"pass": PASS}, rounds, env)["pass"].median, 2)
+        most = 10 if large else 2
+        yield Figure(group="inside", name="inside the server", size=place.size, value=inside, ratio=ratio, most=most)
         yield from _many(place, address, server, seconds, statistics.median(alone[10:]))
 
 
