@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import large
-from cold import PASS
 from figure import Figure
-from timing import in_turn, surroundings
+from timing import PASS, in_turn, surroundings
 
 from capdisc_indexer import encoders
 from capdisc_indexer.index import Index

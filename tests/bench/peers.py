@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from building import Place
-from cold import CAPDISC, PASS
+from cold import CAPDISC
 from figure import Figure
-from timing import in_turn, surroundings
+from timing import PASS, in_turn, surroundings
 
 
 def figures(place: Place, programs: Path | None, rounds: int) -> Iterator[Figure]:

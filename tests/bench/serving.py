@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from building import Place
-from cold import PASS, QUERY
+from cold import QUERY
 from figure import Figure
-from timing import in_turn, surroundings
+from timing import PASS, in_turn, surroundings
 
 from capdisc.serve import frames, request
 
