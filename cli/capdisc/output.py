@@ -60,7 +60,8 @@ def _json(value: dict[str, Any], indent: int | None) -> None:
 
 def json_text(value: Any, indent: int | None = 2) -> str:
     """The value as JSON, frozen values as objects, with control and format characters escaped."""
-    return UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent, default=_plain))
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+    return text if text.isprintable() else UNSAFE.sub(_escaped, text)  # nothing printable is unsafe
 
 
 def _escaped(match: re.Match[str]) -> str:
