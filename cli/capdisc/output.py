@@ -43,8 +43,8 @@ def lines(texts: Iterable[str]) -> None:
 def document(value: dict[str, Any]) -> None:
     """Print one JSON document with its version; control and format characters come out escaped.
 
-    On a terminal it is indented. In a pipe it is one line: an agent pays a third fewer tokens for it, and writing it
-    takes a third of the time.
+    On a terminal it is indented. In a pipe it is one line: of ten hits an eighth fewer tokens for an agent, and less
+    than half of the time to write them.
     """
     _json(value, 2 if sys.stdout is not None and sys.stdout.isatty() else None)
 
