@@ -43,8 +43,8 @@ def lines(texts: Iterable[str]) -> None:
 def document(value: dict[str, Any]) -> None:
     """Print one JSON document with its version; control and format characters come out escaped.
 
-    On a terminal it is indented. In a pipe it is one line: of ten hits an eighth fewer tokens for an agent, and less
-    than half of the time to write them.
+    On a terminal it is indented. In a pipe it is one line without blanks between its parts: a quarter fewer tokens for
+    an agent, and less than half of the time to write it.
     """
     _json(value, 2 if sys.stdout is not None and sys.stdout.isatty() else None)
 
@@ -60,7 +60,8 @@ def _json(value: dict[str, Any], indent: int | None) -> None:
 
 def json_text(value: Any, indent: int | None = 2) -> str:
     """The value as JSON, frozen values as objects, with control and format characters escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+    apart = (",", ":") if indent is None else None  # blanks after them are one token in six
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=apart, default=_plain)
     return text if text.isprintable() else UNSAFE.sub(_escaped, text)  # nothing printable is unsafe
 
 

@@ -95,7 +95,7 @@ def test_a_batch_in_a_file_with_blank_lines(capdisc, data, hermetic) -> None:
     assert len(done.out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("limit", [60, 120, 250, 500])
+@pytest.mark.parametrize("limit", [60, 90, 250, 500])
 def test_an_answer_keeps_to_its_tokens_and_says_what_is_missing(capdisc, data, limit) -> None:
     """S126, S241."""
     from capdisc_indexer.engines import token_count
