@@ -21,7 +21,6 @@ _SETTINGS = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fa
 class Offer:
     """What was asked for. `room` are the tokens that everything may have before `auto` gives the few instead."""
 
-    texts: tuple[str, ...]
     query: Query
     form: str
     only: tuple[str, ...]
@@ -49,7 +48,7 @@ def offer(asked: asking.Asked, desk: Desk, wanted: Offer, mode: str | None, enco
     """The definitions that were asked for. What was left out or called otherwise is said on stderr."""
     if wanted.only:
         return _in_form(wanted, offering.by_names(desk, wanted.only), "only")
-    if wanted.texts:
+    if wanted.query.texts:
         found = _found(asked, desk, wanted, mode, encoder)
         return _in_form(wanted, _extended(asked, desk, wanted, _ours(desk, wanted), found), "query")
     if not _is_progressive(asked, wanted):

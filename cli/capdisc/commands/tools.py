@@ -56,7 +56,6 @@ def tools(
     with asking.opened(index_dir) as asked:
         filters = querying.Filters(kind, category, tag, exclude, max_risk, available)
         wanted = Offer(
-            texts=querying.texts_of(words, also),
             query=filters.query(querying.texts_of(words, also), limit),
             form=format,
             only=tuple(only or ()),

@@ -18,6 +18,13 @@ def test_without_a_query_the_few_that_find_the_others_are_offered(capdisc, data)
     assert names(capdisc("tools", "--names")) == list(BRIDGE)
 
 
+def test_a_query_can_come_through_a_pipe(capdisc, data) -> None:
+    """Stdin is read once."""
+    asked = capdisc("tools", "crop a picture", "--names")
+    assert (asked.code, names(asked) != list(BRIDGE)) == (0, True)
+    assert capdisc("tools", "-", "--names", stdin="crop a picture\n") == asked
+
+
 @pytest.mark.parametrize(("value", "few"), [("1", True), ("yes", True), ("on", True), ("false", False), ("off", False)])
 def test_the_environment_says_whether_it_is_few_or_all(capdisc, data, monkeypatch, value, few) -> None:
     """S90."""
