@@ -11,10 +11,10 @@ from pathlib import Path
 from capdisc_indexer import encoders
 from capdisc_indexer.aside import Aside
 from capdisc_indexer.choice import Chosen, choose
-from capdisc_indexer.errors import DamagedIndexError, IndexStateError
+from capdisc_indexer.errors import BROKEN, DamagedIndexError, IndexStateError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import SELDOM, Hands
-from capdisc_indexer.previous import BROKEN, Previous, check_digests, given_up, load_previous, remember_scan
+from capdisc_indexer.previous import Previous, check_digests, given_up, load_previous, remember_scan
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.remembered import Look, look, remember
 from capdisc_indexer.report import report

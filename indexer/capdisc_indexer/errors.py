@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What comes of stored values that are not what they should be; some show only where they are used.
+BROKEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
 
 class CapdiscError(Exception):
     """Root of all expected errors; the command line turns each kind into its own exit code."""

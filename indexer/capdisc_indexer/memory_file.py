@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from capdisc_indexer import __version__
+from capdisc_indexer.errors import BROKEN
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.memory import Known, Shape
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
 _RELEASE = f"{__version__} {SCHEMA_VERSION}"
-_BROKEN = (ValueError, TypeError, LookupError, RecursionError)
 
 
 def written(known: Known) -> bytes:
@@ -36,12 +36,12 @@ def parsed(content: bytes) -> Known:
         return {}
     try:
         return _known(*json.loads(data)[1:])
-    except _BROKEN:
+    except BROKEN:
         return {}
 
 
 def _known(paths: Sequence[str], stamps: Sequence[int], numbers: Sequence[int], rows: Sequence[Any]) -> Known:
-    """Raises one of _BROKEN for what no scan has learned."""
+    """Raises one of BROKEN for what no scan has learned."""
     _expect({*map(type, paths)} <= {str} and {*map(type, stamps), *map(type, numbers)} <= {int})
     _expect(not numbers or min(numbers) >= 0)
     shapes = [_shape(*row) for row in rows]

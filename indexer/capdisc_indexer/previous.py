@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from capdisc_indexer import __version__, encoders, state
-from capdisc_indexer.errors import DamagedIndexError, IndexStateError
+from capdisc_indexer.errors import BROKEN, DamagedIndexError, IndexStateError
 from capdisc_indexer.frozen import field, frozen, replace
 from capdisc_indexer.last_scan import json_object, keep, last_scan, scan_record
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.state import FileState, Saved
 from capdisc_indexer.store import generation, integrity
 from capdisc_indexer.types import Generation
-
-# What comes of values that are not what they should be; some show only where they are used.
-BROKEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 @frozen(kw_only=True)

@@ -4,7 +4,7 @@ One vector a text blurs what it says; here each word is heard. This is ColBERT's
 Zaharia 2020) over rows of the static table instead of a transformer's, each match weighed by what its piece is worth.
 
 There are two ways to the same sums: one without arrays, whose import would double the time of a cold query, and one
-with them, which takes a twelfth of the time in a process that has them anyway (a server, a build). The sums are of
+with them, which takes a fifth of the time in a process that has them anyway (a server, an evaluation). The sums are of
 whole numbers, so that no order of adding up changes them.
 """
 
