@@ -42,6 +42,14 @@ def are_copies(one: array[int], two: array[int]) -> bool:
     return equal - (BINS - filled) >= filled * ALIKE
 
 
+def shared_part(one: array[int], two: array[int]) -> float:
+    """The estimated share of pairs that the texts behind two opened signatures have in common, 0..1; its standard error
+    is 0.09 for long texts."""
+    filled = sum(first != _EMPTY or second != _EMPTY for first, second in zip(one, two, strict=True))
+    same = sum(first == second != _EMPTY for first, second in zip(one, two, strict=True))
+    return same / filled if filled else 0.0
+
+
 def opened(digits: str) -> array[int]:
     """The bins of a signature."""
     return array("H", bytes.fromhex(digits))

@@ -84,7 +84,7 @@ def _print(asked: asking.Asked, found: Ranking, heads: dict[str, dict[str, Any]]
             how = "related to" if "related" in hit.signals else "required by"
             printed.append(output.dim(f"    {how} {output.safe(hit.via)}", asked.here.colour))
         if wary := heads[hit.id].get("warnings"):
-            printed.append(output.dim(f"    look at it before use: {', '.join(wary)}", asked.here.colour))
+            printed.append(output.dim(f"    review before use: {', '.join(wary)}", asked.here.colour))
         if hit.copies:
             printed.append(output.dim(f"    near copies: {output.listed(hit.copies)}", asked.here.colour))
         if explain:

@@ -87,7 +87,7 @@ def _check(links: bool, link: str | None, network: bool, more: bool) -> None:
 def _text(descriptor: Descriptor, embedding_text: bool) -> str:
     if embedding_text:
         return "\n".join(embedding_texts(descriptor))
-    wary = f"\nLook at it before use: {', '.join(descriptor.warnings)}" if descriptor.warnings else ""
+    wary = f"\nReview before use: {', '.join(descriptor.warnings)}" if descriptor.warnings else ""
     return f"{detail_text(descriptor)}{wary}\nSource: {descriptor.source.path}"
 
 

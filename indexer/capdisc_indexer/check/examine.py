@@ -19,11 +19,12 @@ from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.parts import Part
 from capdisc_indexer.types import Descriptor, Finding, Loaded, Severity
 
-# What a reader of a result should know before trusting it.
+# What a reader of a result should know before trusting it. One character that shows nothing, as generators of pages
+# leave behind each heading, is no such thing; a message in such characters is an error.
 WARY = frozenset(
     """
     bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation injection-phrase
-    invisible-character keyword-stuffing markup-breakout padding remote-execution suspicious-url
+    keyword-stuffing markup-breakout padding remote-execution suspicious-url
     """.split()
 )
 LARGE_BYTES = 100_000  # what readers load without a second thought

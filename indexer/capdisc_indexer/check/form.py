@@ -9,6 +9,7 @@ from capdisc_indexer.check.links import link_rules
 from capdisc_indexer.check.manifest import manifest_rules
 from capdisc_indexer.check.run_shape import run_shape
 from capdisc_indexer.check.skill import skill_rules
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.types import Finding, Loaded, Severity
 
@@ -24,5 +25,5 @@ def form(file: FoundFile, loaded: Loaded) -> Iterator[Finding]:
         elif file.format == "capability":
             yield from manifest_rules(part, file.path)
             yield from run_shape(part, file.path)
-    if file.format == "skill":
+    if SOURCES[file.format].owns_folder:
         yield from layout_rules(file)

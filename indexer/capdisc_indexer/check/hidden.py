@@ -7,13 +7,18 @@ code other than what runs ("Trojan Source"). Joiners, direction marks and flags 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from capdisc_indexer.check import unseen
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.types import Finding, Severity
 
-ZERO_WIDTHS = 16  # in one text, where none belong; copied web pages bring one or two
+# In a row, where none belong: pages that a generator of documentation wrote have one at each of 16 and more headings.
+ZERO_WIDTHS = 16
+# Of so many in one text, two kinds with this share each are the two signs of a message; such pages have one kind.
+SPREAD = 16
+SHARE_OF_A_KIND = 0.25
 SELECTORS = 4
 MARKS = 8  # on one letter; Vietnamese and Hebrew with all points have three
 
@@ -22,6 +27,7 @@ _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _SELECTORS = re.compile(unseen.SELECTORS)
 _STRAY = re.compile(unseen.STRAY)
+_STRAY_RUN = re.compile(f"(?:{unseen.STRAY}){{{ZERO_WIDTHS},}}")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 _BLANK = re.compile(unseen.BLANK)
@@ -38,8 +44,14 @@ _SOME = re.compile(
     "\u1dc0-\u1dff\u200b-\u200d\u2028-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe2f"
     "\ufeff\uffa0\ufffe\uffff\U000e0000-\U0010ffff]"
 )
+_KIND = "(?:tool|skill|api|table|operation|document|function)"
+_NUMBER = r"(?:[-*+\u2022]|[#(\[]?[0-9]{1,3}[.):\]]?)[ \t]+"
+# An entry of a list of capabilities: an id, or behind a number a name such as `open-door` or a kind in brackets.
 _ENTRY = re.compile(
-    r"^[ \t]*(?:[-*] +)?(?:>>>|<<<|---|(?:tool|skill|api|table|operation|document|function):\S)", re.MULTILINE
+    rf"^[ \t]*(?:{_NUMBER})?(?:>>>|<<<|---|[`*_\[(]{{0,3}}{_KIND}:\S)"
+    rf"|^[ \t]*[#(\[]?[0-9]{{1,3}}[.):\]]?[ \t]+(?:[`*_\[]{{0,3}}[a-z0-9]+(?:[-_][a-z0-9]+)+[`*_\]]{{0,3}}"
+    rf"[ \t]*(?:[:(\u2013\u2014]|-[ \t]|$)|[^\n]{{1,80}}[ \t][(\[]{_KIND}[)\]])",
+    re.MULTILINE,
 )
 # Shown on one line in lists, so that a line break in one of them makes a line of its own.
 _ONE_LINE = frozenset({"name", "id", "kind", "displayname", "title", "category", "tags", "keywords"})
@@ -73,15 +85,23 @@ def _hidden_text(text: Text) -> Iterator[Finding]:
         )
         yield text.finding("hidden-text", Severity.ERROR, message, hint, found.start())
         return
-    for pattern, limit, what in (
-        (_SELECTORS, SELECTORS, "variation selectors"),
-        (_STRAY, ZERO_WIDTHS, "characters without width"),
-    ):
-        stray = pattern.findall(text.value)
-        if len(stray) >= limit or (pattern is _SELECTORS and any(len(each) > 1 for each in stray)):
-            message = f"{len(stray)} {what} where none belong, which can hold a text that nobody sees"
-            yield text.finding("hidden-text", Severity.ERROR, message, hint, text.value.index(stray[0]))
-            return
+    selectors = _SELECTORS.findall(text.value)
+    if len(selectors) >= SELECTORS or any(len(run) > 1 for run in selectors):
+        message = f"{len(selectors)} variation selectors where none belong, which can hold a text that nobody sees"
+        yield text.finding("hidden-text", Severity.ERROR, message, hint, text.value.index(selectors[0]))
+    elif (offset := _zero_width_message(text.value)) is not None:
+        count = len(_STRAY.findall(text.value))
+        message = f"{count} characters without width where none belong, which can hold a text that nobody sees"
+        yield text.finding("hidden-text", Severity.ERROR, message, hint, offset)
+
+
+def _zero_width_message(value: str) -> int | None:
+    """Where a message in characters without width begins: many in a row, or many of two kinds."""
+    if run := _STRAY_RUN.search(value):
+        return run.start()
+    strays = _STRAY.findall(value)
+    signs = [sign for sign, times in Counter(strays).items() if times >= SHARE_OF_A_KIND * len(strays)]
+    return value.index(strays[0]) if len(strays) >= SPREAD and len(signs) > 1 else None
 
 
 def _direction(text: Text) -> Iterator[Finding]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
 
 from capdisc_indexer.check.guarded import OF_FORM
+from capdisc_indexer.check.phrases import gives_orders
 from capdisc_indexer.check.texts import Text
-from capdisc_indexer.markdown.prose import prose
+from capdisc_indexer.markdown.prose import without_code
 from capdisc_indexer.types import Finding, Severity
 
 BLANKS = 400
@@ -27,13 +29,13 @@ _TOKENS = re.compile(
 )
 _FENCE = re.compile(rf"^ {{0,3}}(?:`{{{FENCE},}}|~{{{FENCE},}})", re.MULTILINE)
 _OUR_FRAME = re.compile(r"^(?:>>> \S+ \[[0-9a-f]{6,}\]|<<< end \[|--- Detailed Capability Reference ---)", re.MULTILINE)
-_COMMENT = re.compile(
-    r"<!--(?P<own>\s{0,8}capdisc:[^>]{0,400}-->)?|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(]", re.MULTILINE
-)
-_OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*-->")
-_SPAN = re.compile(r"`[^`\n]+`")
+_COMMENT = re.compile(r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(](?P<definition>[^\n]*)", re.MULTILINE)
+_COMMENT_CHARACTERS = 20_000  # of one comment that are looked at
+_OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
 _BLANK_LINES = re.compile(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
 _BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{BLANKS}}}")
+_FILLED = 0.4  # of the width that the longest cell of the column takes; wide letters count twice there
+_RULE = frozenset(":- ")
 _HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
 
 
@@ -41,7 +43,7 @@ def markup(text: Text) -> Iterator[Finding]:
     """What could close or imitate a frame, is commented out, or pushes the rest out of sight."""
     yield from _breakout(text)
     if "<!--" in text.value or "]:" in text.value:
-        yield from _comment(text)
+        yield from _comments(text)
     yield from _padding(text)
 
 
@@ -52,33 +54,45 @@ def _breakout(text: Text) -> Iterator[Finding]:
         (("`" * FENCE, "~" * FENCE), _FENCE, f"a code fence of {FENCE} or more marks"),
         ((">>> ", "<<< ", "--- D"), _OUR_FRAME, "a line like those that frame capdisc's output"),
     ):
-        if any(map(text.value.__contains__, signs)) and (found := pattern.search(text.value)):
+        if any(map(text.value.__contains__, signs)) and (found := _outside_code(pattern, text)):
             yield text.finding("markup-breakout", Severity.WARNING, f"the text holds {what}", _HINT, found.start())
             return
 
 
-def _comment(text: Text) -> Iterator[Finding]:
-    shown = _without_code(text.value) if text.is_body else text.value
-    found = next((one for one in _COMMENT.finditer(shown) if not _is_own(one["own"])), None)
-    if found:
-        message = "a comment, which a model reads and a reader of the page does not see"
-        line = text.value.split("\n")[shown.count("\n", 0, found.start())]
-        offset = text.value.index(line) if line else 0
-        yield text.finding("html-comment", Severity.WARNING, message, "remove it, or say it openly", offset)
+def _outside_code(pattern: re.Pattern[str], text: Text) -> re.Match[str] | None:
+    """The first place outside code, where a mark is shown as what it is; frames of lines count everywhere."""
+    match = pattern.search(text.value)
+    if match is None or pattern in (_FENCE, _OUR_FRAME) or not text.is_body:
+        return match
+    return pattern.search(without_code(text.value))
 
 
-def _is_own(comment: str | None) -> bool:
+def _comments(text: Text) -> Iterator[Finding]:
+    shown = without_code(text.value) if text.is_body else text.value
+    end = 0
+    for match in _COMMENT.finditer(shown):
+        if match.start() < end:
+            continue  # inside the comment before
+        comment, end = _content(text.value, match)
+        if gives_orders(comment) and not _is_own(comment):
+            message = "a comment that gives orders, which a model reads and a reader of the page does not see"
+            yield text.finding("html-comment", Severity.WARNING, message, "remove it, or say it openly", match.start())
+            return
+
+
+def _content(value: str, match: re.Match[str]) -> tuple[str, int]:
+    """What a comment says, and where it ends; one that is not closed goes on to the end of the text."""
+    if match["definition"] is not None:
+        return match["definition"], match.end()
+    end = value.find("-->", match.end())
+    last = len(value) if end < 0 else end
+    return value[match.end() : min(last, match.end() + _COMMENT_CHARACTERS)], last
+
+
+def _is_own(comment: str) -> bool:
     """Whether a comment only says to capdisc which rules of form to leave out."""
-    own = _OWN.fullmatch(comment or "")
+    own = _OWN.fullmatch(comment)
     return own is not None and all(code.strip() in OF_FORM for code in own[1].split(","))
-
-
-def _without_code(value: str) -> str:
-    """The text, line for line, with blanks in the place of code, which a reader does see."""
-    lines = [""] * (value.count("\n") + 1)
-    for number, line in prose(value):
-        lines[number - 1] = _SPAN.sub(lambda span: " " * len(span[0]), line) if "`" in line else line
-    return "\n".join(lines)
 
 
 def _padding(text: Text) -> Iterator[Finding]:
@@ -86,6 +100,36 @@ def _padding(text: Text) -> Iterator[Finding]:
     # Plain looks first: expressions are slow on long texts.
     is_long = value.count("\n") > BLANK_LINES
     is_wide = " " * BLANKS in value or "\t" * BLANKS in value or not value.isascii()
-    if found := (_BLANK_LINES.search(value) if is_long else None) or (_BLANKS.search(value) if is_wide else None):
+    lines = _BLANK_LINES.search(value) if is_long else None
+    is_padded = is_wide and _BLANKS.search(value)
+    offset = lines.start() if lines else _unexplained_blanks(value) if is_padded else None
+    if offset is not None:
         message = "so much blank space that what follows is out of sight"
-        yield text.finding("padding", Severity.WARNING, message, "remove the blanks", found.start())
+        yield text.finding("padding", Severity.WARNING, message, "remove the blanks", offset)
+
+
+def _unexplained_blanks(value: str) -> int | None:
+    """Where the first run of blanks begins that no table needs to align its cells."""
+    line_start = 0
+    for is_table, group in groupby(value.split("\n"), key=_is_row):
+        lines = list(group)
+        widest = _widest_cells(lines) if is_table else []
+        for line in lines:
+            column = counted = 0
+            for run in _BLANKS.finditer(line):
+                column += line.count("|", counted, run.start())
+                counted = run.start()
+                if column >= len(widest) or widest[column] < _FILLED * len(run[0]):
+                    return line_start + run.start()
+            line_start += len(line) + 1
+    return None
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
+
+
+def _widest_cells(rows: Sequence[str]) -> list[int]:
+    """The length of the longest text in each column of a table; the line of dashes below its head is none."""
+    cells = [[len(cell) if set(cell) - _RULE else 0 for cell in map(str.strip, row.split("|"))] for row in rows]
+    return [max(column) for column in zip_longest(*cells, fillvalue=0)]

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from capdisc_indexer.check.secret_keys import keys
 from capdisc_indexer.check.texts import Text
+from capdisc_indexer.markdown.prose import without_code
 from capdisc_indexer.types import Finding, Severity
 
 # Each pattern with words of which one must be there at all: expressions without regard to case are slow on long texts.
-_FETCH = r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n|;]{0,400}"
+# A name of a program alone, as in a table of programs, downloads nothing.
+_FETCH = (
+    r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b(?=(?:\\\n|[^\n|;]){0,400}?(?:://|[${<]|\w\.\w))"
+    r"(?:\\\n|[^\n|;]){0,400}"
+)
+# These run what they are sent only without a program of their own: `| python3 -m json.tool` formats it.
+_INTERPRETER = r"(?:python3?|node|perl|ruby)(?:[ \t]{1,9}-[ubi])*(?=[ \t]{0,9}(?:\n|\Z|-[ \t\n]|-\Z|[\"'`;&|)]))"
 _REMOTE_WORDS = ("curl", "wget", "iwr", "irm", "invoke-", "iex")
 _REMOTE = re.compile(
-    _FETCH + r"\|\s{0,9}(?:sudo\s{1,9})?(?:-\S{1,20}\s{1,9}){0,5}(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|iex)\b"
+    _FETCH + r"\|\s{0,9}(?:sudo\s{1,9})?(?:-\S{1,20}\s{1,9}){0,5}(?:(?:(?:ba|z|da|k|fi)?sh|iex)\b|" + _INTERPRETER + ")"
     r"|\b(?:ba|z|da)?sh\s{1,9}(?:-c\s{1,9})?[\"']?(?:<\(|\$\()\s{0,9}(?:curl|wget)\b"
     r"|\beval\s{1,9}[\"']?\$\(\s{0,9}(?:curl|wget)\b|\biex\s{0,9}\(?\s{0,9}(?:\(?new-object|iwr|irm)\b"
 )
@@ -21,12 +30,27 @@ _DECODE_WORDS = ("base64", "b64decode", "atob", "-enc", "xxd")
 _DECODED = re.compile(
     r"base64\s{1,9}(?:-d|--decode)|b64decode|\batob\s{0,9}\(|frombase64string|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}|xxd\s{1,9}-r"
 )
-_SHORT_CODE = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_SHORT_CODE = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
+# What runs a decoded text on the spot.
+_RUN = re.compile(
+    r"\|\s{0,9}(?:sudo\s{1,9})?(?:(?:ba|z|da|k|fi)?sh|iex|python3?|node|perl|ruby)\b|\b(?:eval|exec|iex|invoke-expression"
+    r"|os\.system|subprocess\.\w+|child_process|new\s{1,9}function)\b|\b-?enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}"
+)
+_PRINTABLE = 0.9  # of the bytes of a decoded text; of those of a path or a digest, which decode to anything, a third
+_PACKED = (b"\x1f\x8b", b"x\x9c", b"x\xda", b"x\x01", b"\x7fELF", b"MZ", b"PK")
+# What stands before a long code that is an image or the public half of a key.
+_SHOWN_CODE = re.compile(r"(?:data:image/(?:png|jpe?g|gif|webp|avif);base64,|\bssh-(?:rsa|dss|ed25519) )\Z")
+_MOST_COMMANDS, _MOST_CODES = 200, 2_000  # of one text that are looked at
+_HEX = frozenset("0123456789abcdefABCDEF")
 _LONG = 192
 _LONG_CODE = re.compile(r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}")
 _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
+# Only what is a link: the words alone name a language, a payload of a lesson, a part of a program.
+_SCHEME = r"(?:(?:javascript|vbscript|file):|data:(?!image/(?:png|jpe?g|gif|webp|avif)[;,]))(?!\s{0,9}(?:void\s{0,9}\(?\s{0,9}0|[;\"'\s)]))"
 _SCRIPT = re.compile(
-    r"\b(?:javascript|vbscript):[^\s)]|\]\(\s*<?(?:data|file):|\bdata:(?:text/html|application/)[^\s)]{8}"
+    rf"\]\(\s{{0,9}}<?{_SCHEME}|^ {{0,3}}\[[^\]\n]{{1,200}}\]:[ \t]{{0,9}}<?{_SCHEME}|<{_SCHEME}"
+    rf"|\b(?:href|src|action|formaction|data)\s{{0,9}}=\s{{0,9}}[\"']?\s{{0,9}}{_SCHEME}",
+    re.MULTILINE,
 )
 _URL = re.compile(r"https?://[^\s)>\"']{3,300}")
 _HOSTS = re.compile(
@@ -35,8 +59,14 @@ _HOSTS = re.compile(
 )
 _IMAGE = re.compile(
     r"!\[[^\]\n]{0,200}\]\(\s{0,9}<?https?://[^\s)?&]{0,300}[?&][^\s)]{0,300}?"
-    r"(?:\{|%7b|\$|<|\[|conversation|history|prompt|secret|token|data=)"
+    r"(?:\{|%7b|\$|<|\[|conversation|history|prompt|secret|token(?!=[a-z]{0,9}[0-9][a-z0-9]{3,40}[&)])|data=)"
 )
+# Who draws badges and formulas from the address of an image; nobody else gets to read what it holds.
+_DRAWN = re.compile(
+    r"!\[[^\]\n]{0,200}\]\(\s{0,9}<?https://(?:img\.shields\.io|codecov\.io|latex\.codecogs\.com|render\.githubusercontent\.com)/"
+)
+# A name and password that only show where one's own are to be written.
+_SAMPLE_USER = re.compile(r"https?://[^\s/@:]+:(?:[${<%\[*]|your|pass(?:word|wd)?@|pwd@|secret@|token@|x{3,})")
 _LOCAL = re.compile(r"https?://(?:127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\])")
 _KINDS = {
     "script": "a link that is a script, data or a local file",
@@ -60,7 +90,7 @@ def payloads(text: Text) -> Iterator[Finding]:
     if (offset := _encoded(value, lowered)) is not None:
         message = "a long encoded text, or a command that decodes one"
         yield text.finding("encoded-payload", Severity.WARNING, message, "write it in clear text", offset)
-    if ":" in value and (place := _address(lowered)):
+    if ":" in value and (place := _address(lowered, text.is_body)):
         yield text.finding("suspicious-url", Severity.WARNING, place[1], "link to a plain https address", place[0])
     if key := next(keys(value), None):
         message = "something of the shape of a secret key"  # which is not repeated: this text goes into logs
@@ -75,23 +105,61 @@ def _any(words: Iterable[str], text: str) -> bool:
 
 def _encoded(value: str, lowered: str) -> int | None:
     """Where a code begins, or the command that decodes one."""
-    if _any(_DECODE_WORDS, lowered) and _SHORT_CODE.search(value) and (decoding := _DECODED.search(lowered)):
-        return decoding.start()
+    if _any(_DECODE_WORDS, lowered) and (offset := _decoding(value, lowered)) is not None:
+        return offset
     offset = 0
     for line in value.split("\n"):
-        if len(line) >= _LONG and (found := _LONG_CODE.search(line)) and len(set(found[0])) > 12:
-            return offset + found.start()  # a rule of one character is as long, and no code
+        for code in _LONG_CODE.finditer(line) if len(line) >= _LONG else ():
+            if _is_long_code(code[0]) and not _SHOWN_CODE.search(line, max(0, code.start() - 40), code.start()):
+                return offset + code.start()
         offset += len(line) + 1
     return None
 
 
-def _address(lowered: str) -> tuple[int, str] | None:
+def _decoding(value: str, lowered: str) -> int | None:
+    """Where a command decodes a text that stands here, or runs what it decoded; decoding what a program answers is
+    daily work."""
+    commands = list(islice(_DECODED.finditer(lowered), _MOST_COMMANDS))
+    for command in commands:
+        end = lowered.find("\n", command.end())
+        line = slice(lowered.rfind("\n", 0, command.start()) + 1, len(lowered) if end < 0 else end)
+        if _RUN.search(lowered[line]):
+            return command.start()
+    holds_code = any(_is_encoded_text(code[0]) for code in islice(_SHORT_CODE.finditer(value), _MOST_CODES))
+    return commands[0].start() if commands and holds_code else None
+
+
+def _is_encoded_text(code: str) -> bool:
+    """Whether base64 or hexadecimal stands for a text, or for something packed."""
+    bare = code.rstrip("=")
+    try:
+        is_hex = len(bare) % 2 == 0 and not set(bare) - _HEX
+        data = bytes.fromhex(bare) if is_hex else b64decode(bare + "=" * (-len(bare) % 4))
+    except ValueError:
+        return False
+    if data[1::2].count(0) * 2 >= len(data) - 1:  # UTF-16, as PowerShell takes it
+        data = data[::2]
+    printable = sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in data)
+    return data.startswith(_PACKED) or printable >= _PRINTABLE * len(data)
+
+
+def _is_long_code(code: str) -> bool:
+    """Whether it has the letters of a code: a rule has one, a protein has capitals only."""
+    if not set(code) - _HEX:
+        return len(set(code)) > 12
+    return any(map(str.isdigit, code)) and any(map(str.isupper, code)) and any(map(str.islower, code))
+
+
+def _address(lowered: str, is_body: bool) -> tuple[int, str] | None:
     """Where the first odd link stands, and what is odd about it."""
-    if _any(_SCRIPT_WORDS, lowered) and (found := _SCRIPT.search(lowered)):
-        return found.start(), _KINDS["script"]
-    if "![" in lowered and (found := _IMAGE.search(lowered)):
-        return found.start(), _KINDS["image"]
+    is_script, is_image = _any(_SCRIPT_WORDS, lowered), "![" in lowered
+    shown = without_code(lowered) if is_body and (is_script or is_image) else lowered
+    if is_script and (link := _SCRIPT.search(shown)):
+        return link.start(), _KINDS["script"]
+    for image in _IMAGE.finditer(shown) if is_image else ():
+        if not _DRAWN.match(image[0]):
+            return image.start(), _KINDS["image"]
     for link in _URL.finditer(lowered):
-        if (host := _HOSTS.match(link[0])) and not _LOCAL.match(link[0]):
+        if (host := _HOSTS.match(link[0])) and not _LOCAL.match(link[0]) and not _SAMPLE_USER.match(link[0]):
             return link.start(), _KINDS[str(host.lastgroup)]
     return None

@@ -18,7 +18,7 @@ _SECRETS = {
     "glpat-": r"[\w-]{20}\b",
     "xox": r"[abprs]-[A-Za-z0-9-]{20,}",
     "AIza": r"[\w-]{35}\b",
-    "sk-": r"(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
+    "sk-": r"(?=[\w-]{0,60}[0-9])(?=[\w-]{0,60}?[A-Za-z0-9]{16})(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
     "sk_live_": r"[A-Za-z0-9]{20,}",
     "rk_live_": r"[A-Za-z0-9]{20,}",
     "hf_": r"[A-Za-z]{34}\b",
@@ -33,7 +33,14 @@ SECRET_SHAPES = {
     for prefix, rest in _SECRETS.items()
 }
 _SMALL = tuple(prefix.lower() for prefix in SECRET_SHAPES)
-_PLACEHOLDER = re.compile(r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef")
+# Keys that stand for one's own, and those that services print in their documentation: of AWS (which all hold the word
+# EXAMPLE), GitHub, Google and Slack, and the tokens of jwt.io and of the Supabase demo by their payloads.
+_PLACEHOLDER = re.compile(
+    r"(?i)x{6,}|your|0{8,}|1234567|\.\.\.|abcdef|example|placeholder|redacted|changeme|ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    r"|AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe|xoxb-17653672481-|eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l"
+    r"|eyJpc3MiOiJzdXBhYmFzZS1kZW1v"
+)
+_ELIDED = re.compile(r"\s{0,9}(?:\.\.\.|\u2026|\[|<)")  # behind the first letters of a private key
 # What belongs to a key beyond its shape: the other lines of a private one, the end of any other.
 _LINES = re.compile(r"[A-Za-z0-9+/=]*+(?:\s{1,9}[A-Za-z0-9+/=]{16,}+)*+(?:\s{1,9}[A-Za-z0-9+/=]++(?=\s{1,9}-----END))?")
 _END = re.compile(r"[\w-]*+")
@@ -47,7 +54,9 @@ def keys(text: str) -> Iterator[tuple[int, int]]:
         for found in SECRET_SHAPES[prefix].finditer(text):
             if not _PLACEHOLDER.search(found[0]):
                 rest = (_LINES if prefix[0] == "-" else _END).match(text, found.end())
-                yield found.start(), rest.end() if rest else found.end()
+                end = rest.end() if rest else found.end()
+                if prefix[0] != "-" or not _ELIDED.match(text, end):
+                    yield found.start(), end
 
 
 def masked(text: str) -> str:

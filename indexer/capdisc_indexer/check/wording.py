@@ -13,6 +13,9 @@ from capdisc_indexer.types import Finding, Severity
 
 REPEATED = 8
 SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
+# Several words repeated together: the share of the words that stand at least OFTEN times, in public skills at most 0.31.
+OFTEN = 6
+SHARE_TOGETHER = 0.5
 DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3
 DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
 SAMPLE = 20_000
@@ -36,6 +39,12 @@ def _stuffing(texts: Sequence[Text]) -> Iterator[Finding]:
             message = f"the word {word[:64]!r} stands {times} times among {len(words)}"
             hint = "say it once; a word counts no more for being repeated"
             yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
+            return
+    repeated = [times for times in telling.values() if times >= OFTEN]
+    if len(repeated) > 1 and sum(repeated) >= SHARE_TOGETHER * len(words):
+        message = f"{len(repeated)} words make up {sum(repeated)} of the {len(words)} by being repeated"
+        hint = "say each once; a word counts no more for being repeated"
+        yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
 
 
 def _density(text: Text) -> Finding | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 # What goes on in indented lines: an item of a list, a footnote.
 _ITEM = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]:)")
 _INDENTED = re.compile(r" {4}| {0,3}\t")
+_SPAN = re.compile(r"`[^`\n]+`")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)(.*)")
 
 
@@ -23,6 +24,18 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
             fence = match[1]
         else:
             yield number, line
+
+
+def without_code(text: str) -> str:
+    """The text with blanks in the place of fenced code and code spans, so that every other letter keeps its place.
+
+    >>> without_code("Say `hi` now")
+    'Say      now'
+    """
+    lines = [" " * len(line) for line in text.split("\n")]
+    for number, line in prose(text):
+        lines[number - 1] = _SPAN.sub(lambda span: " " * len(span[0]), line) if "`" in line else line
+    return "\n".join(lines)
 
 
 def without_indented(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -18,6 +18,8 @@ from capdisc_indexer.types import Finding, Severity
 MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 
+LONGEST_PATH = 4_096
+_BLANK = re.compile(r"\s")
 _TEXT_FILE = re.compile(r"\.(md|markdown|txt)(:.*)?\Z", re.IGNORECASE)
 _ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
@@ -66,8 +68,10 @@ def clip(text: str) -> str:
 
 
 def _is_path(value: str, file: FoundFile) -> bool:
-    if not value or len(value) > 4_096 or ("\n" in value and (" " in value or len(value) > 256)):
+    if not value or ("\n" in value and (" " in value or len(value) > 256)):
         return False
+    if len(value) > LONGEST_PATH:  # nothing can lie there, and a text of that length has blanks
+        return bool(_TEXT_FILE.search(value)) and not _BLANK.search(value)
     if value.startswith(("./", "../", "/", "~/")):
         return True
     if " " not in value:

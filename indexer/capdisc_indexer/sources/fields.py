@@ -9,6 +9,7 @@ from functools import lru_cache
 from capdisc_indexer.sources.nodes import Entry, Json, ListNode, MapNode, Node, TextNode, is_null, typed
 from capdisc_indexer.types import Finding, Severity
 
+QUOTE_THE_HASH = "put the value in quotes, # and all"
 MAX_ITEMS = 64
 REFUSED_ITEMS = 1_024  # nobody writes that many by hand
 
@@ -120,6 +121,10 @@ class Fields:
         entry = self.entries.get(field)
         return None if entry is None or is_null(entry.value) else entry.value
 
+    def is_commented_out(self, field: str) -> bool:
+        """Whether `#` stands where the value is due."""
+        return field in self.entries and self.entries[field].is_commented_out
+
     def key(self, field: str) -> str:
         """The key as the author spelt it."""
         return self.entries[field].key if field in self.entries else field
@@ -145,7 +150,10 @@ class Fields:
             return ""
         text = self.text(field)
         if not text:
-            self.error(field, "field-missing", f"the field {field} is missing or empty", hint)
+            message = f"the field {field} is missing or empty"
+            if self.is_commented_out(field):
+                message, hint = f"the field {field} is empty: # begins a comment", QUOTE_THE_HASH
+            self.error(field, "field-missing", message, hint)
         return text
 
     def texts(self, field: str, separators: str = ",") -> tuple[str, ...]:

@@ -21,12 +21,24 @@ LOOKALIKES = MappingProxyType(str.maketrans({pair[0]: pair[1] for pair in _DRAWN
 _NAME = re.compile(r"[\w./ -]+")
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
 _HARMFUL = re.compile(r"^[./~-]|\.\.|[$`|;<>\\\"*?{}\x00-\x1f\x7f]|[^\w\s!-~]")
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"))
+_ESCAPE = re.compile(r"\\([_.-])")
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,127}")
 
 
 def clean_name(text: str) -> str:
     """The name in normal form (NFKC), on one line, without blanks around it."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def mended_name(text: str) -> str:
+    """The name without what editors make of it: typographic dashes are hyphens, Markdown's backslashes and hyphens at
+    its beginning are left out. Empty where nothing else is in it.
+
+    >>> mended_name("Plan \u2014 Build"), mended_name("my\\\\_skill"), mended_name("-draft")
+    ('Plan - Build', 'my_skill', 'draft')
+    """
+    return _ESCAPE.sub(r"\1", text.translate(_DASHES)).lstrip("- ")
 
 
 def is_plain_name(name: str) -> bool:

@@ -34,12 +34,14 @@ class ListNode:
 
 @frozen
 class Entry:
-    """One key with its value; line and column are those of the key."""
+    """One key with its value; line and column are those of the key. `is_commented_out` says that `#` stands where the
+    value is due, so that YAML takes the rest of the line for a comment."""
 
     key: str
     value: Node
     line: int
     column: int
+    is_commented_out: bool = False
 
 
 @frozen

@@ -41,6 +41,9 @@ _COLON = _Slip("yaml-unquoted-colon", "holds a colon and a blank without quotes"
 _OTHER = _Slip("yaml-repaired", "is not YAML and was read as plain text", "put the value in quotes")
 
 
+# A template's mark ({{name}}) is YAML: a mapping that is the key of another one.
+_REPAIRABLE = frozenset({"yaml-syntax", "yaml-key-type"})
+_TEMPLATE = "{{"
 # Slips that cannot come from a file which is only half written; an unclosed quote or bracket can.
 CERTAIN = frozenset({_COLON.code, _MARK.code})
 ANY = CERTAIN | {slip.code for slip in (_TAB, _NO_BLANK, _QUOTE, _START, _OTHER)}
@@ -54,7 +57,7 @@ def read_leniently(
     result = read_yaml(text, path, first_line)
     if result.finding is None:
         return result.documents, breaks
-    if result.finding.code == "yaml-syntax" and len(text) <= MAX_CHARACTERS:
+    if result.finding.code in _REPAIRABLE and len(text) <= MAX_CHARACTERS:
         repaired, findings = repair(text, path, first_line, slips)
         again = read_yaml(repaired, path, first_line)
         if again.finding is None:
@@ -126,7 +129,7 @@ class _Repair:
     def _field(self, start: int, end: int, depth: int) -> None:
         match = _FIELD.fullmatch(self.lines[start])
         result = read_yaml("\n".join(self.lines[start:end]))
-        if match is None or (result.finding and result.finding.code != "yaml-syntax"):
+        if match is None or (result.finding and not _is_repairable(result.finding, match["value"])):
             return
         if result.finding is None:
             if not match["gap"] and match["value"] and isinstance(result.documents[0], TextNode):
@@ -159,6 +162,10 @@ class _Repair:
                 column=column,
             )
         )
+
+
+def _is_repairable(finding: Finding, value: str) -> bool:
+    return finding.code == "yaml-syntax" or (finding.code in _REPAIRABLE and value.startswith(_TEMPLATE))
 
 
 def _starts_field(line: str, indent: str) -> bool:

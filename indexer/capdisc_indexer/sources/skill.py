@@ -14,7 +14,7 @@ from capdisc_indexer.sources.decoding import decode, mark_finding
 from capdisc_indexer.sources.fields import Fields
 from capdisc_indexer.sources.files import FoundFile, content_hash, printable, source_ref
 from capdisc_indexer.sources.frontmatter import Split, split
-from capdisc_indexer.sources.naming import clean_name, name_problem
+from capdisc_indexer.sources.naming import clean_name, mended_name, name_problem
 from capdisc_indexer.sources.nodes import MapNode, Node, TextNode
 from capdisc_indexer.sources.parts import LongText, Part
 from capdisc_indexer.sources.repair import ANY, read_leniently
@@ -92,15 +92,22 @@ def _name(fields: Fields, folder: str) -> str:
     is_missing = fields.value("name") is None or isinstance(fields.value("name"), TextNode)
     if not written and is_missing:  # else it is of a wrong type, which is noted
         hint = f"add a line name: {folder}"
-        fields.warn("name", "name-missing", f"the skill has no name; its folder's name {folder!r} is used", hint)
+        why = ": # begins a comment" if fields.is_commented_out("name") else ""
+        fields.warn("name", "name-missing", f"the skill has no name{why}; its folder's name {folder!r} is used", hint)
         if folder and (problem := name_problem(folder)) and problem.is_harmful:
             fields.error("name", "field-value", f"the folder's name {folder[:64]!r} cannot be one", hint)
     if not written:
         return folder or "skill"
     problem = name_problem(written)
-    if problem and problem.is_harmful:  # what is merely against the format, this reader can bear
-        fields.error("name", problem.code, problem.message, "use lower-case letters, digits and hyphens")
-    return clean_name(written)
+    if problem is None or not problem.is_harmful:  # what is merely against the format, this reader can bear
+        return clean_name(written)
+    hint = "use lower-case letters, digits and hyphens"
+    mended = clean_name(mended_name(written)) or folder
+    if mended == clean_name(written) or ((remaining := name_problem(mended)) and remaining.is_harmful):
+        fields.error("name", problem.code, problem.message, hint)
+    else:
+        fields.warn("name", "field-value", f"the name {written[:64]!r} is read as {mended[:64]!r}", hint)
+    return mended
 
 
 def _description(fields: Fields) -> str:

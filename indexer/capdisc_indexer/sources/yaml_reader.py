@@ -24,6 +24,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 # Line ends to YAML and to no editor: what follows could be a field that looks like part of a comment.
 BREAKS = re.compile("[\u2028\u2029\x85]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_COMMENT_FOR_VALUE = re.compile(r"[ \t]*:[ \t]+#")
 _HINTS = (
     ("mapping values are not allowed", "put a value that holds a colon and a blank in quotes"),
     ("cannot start any token", "indent with blanks, and put a value that starts with this character in quotes"),
@@ -90,6 +91,7 @@ class _Reader:
         # libyaml where PyYAML was built with it; both give the same events.
         loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self._parser = loader(text)
+        self._text = text
         self._first_line, self._limits = first_line, limits
         self._events = 0
         self._depth = 0
@@ -142,8 +144,15 @@ class _Reader:
             _refuse_text(event)
             self._refuse_key(event, entries)
             line, column = self._place(event)
-            entries[event.value] = Entry(event.value, self._node(self._next()), line, column)
+            value = self._node(self._next())
+            entries[event.value] = Entry(event.value, value, line, column, self._is_commented_out(event, value))
         return entries
+
+    def _is_commented_out(self, key: yaml.ScalarEvent, value: Node) -> bool:
+        if not (isinstance(value, TextNode) and value.is_plain and not value.value and key.end_mark):
+            return False
+        rest = self._text.split("\n")[key.end_mark.line][key.end_mark.column :]
+        return _COMMENT_FOR_VALUE.match(rest) is not None
 
     def _place(self, event: yaml.Event) -> tuple[int, int]:
         line, column = _mark(event)

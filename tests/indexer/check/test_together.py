@@ -51,9 +51,18 @@ def test_names_a_letter_apart_are_named_and_plurals_and_numbers_are_not(codes: C
 
 def test_many_near_copies_are_one_finding(codes: Codes) -> None:
     files = {
-        f"{n}/CAPABILITY.yaml": manifest(f"flood{n}", description=f"Converts things, version {n}.") for n in range(25)
+        f"{n}/CAPABILITY.yaml": manifest(f"flood{n}", description=f"Converts degrees Celsius to Fahrenheit fast, {n}.")
+        for n in range(25)
     }
     assert codes(files) == ["warning near-duplicate-flood"]
+
+
+def test_numbered_members_of_a_family_are_no_near_copies(codes) -> None:
+    tags = "tags: [water, field, valve, spring, pump]\n"
+    files = {
+        f"{n}/CAPABILITY.yaml": manifest(f"valve-{n:03}", tags, f"Opens valve {n} of the field.") for n in range(200)
+    }
+    assert codes(files) == []
 
 
 def test_needs_that_nobody_meets_and_rings_are_named(findings) -> None:
