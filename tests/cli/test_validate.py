@@ -83,7 +83,7 @@ def test_a_long_line_is_cut_around_its_place(capdisc, put) -> None:
 
 
 def test_a_line_with_a_secret_is_not_repeated(capdisc, put) -> None:
-    key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+    key = "AKIA" + "IOSFODNN7" + "SAMPLE1"
     put("a/SKILL.md", f"---\nname: a\ndescription: Folds cranes when asked to.\n---\nUse {key} \u202ehere.\n")
     for name in FORMATS:
         said = capdisc("validate", "a", "--format", name)

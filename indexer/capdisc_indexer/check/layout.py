@@ -24,7 +24,7 @@ OPAQUE = frozenset(
     ".odp .ods .odt .pkg .potx .pptm .pptx .pyc .pyd .pyo .rar .scr .so .tar .tgz .wasm .whl .xlsb .xlsm .xlsx .xltx "
     ".xz .zip .zst".split()
 )
-# How such files begin, whatever they are called: ELF, Mach-O and Java, archives, WebAssembly, Android, old Office files.
+# How such files begin, whatever they are called: ELF, Mach-O, Java, archives, WebAssembly, Android, old Office files.
 _BEGINNINGS = (
     b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe",
     b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07",

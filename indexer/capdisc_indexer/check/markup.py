@@ -31,6 +31,7 @@ _FENCE = re.compile(rf"^ {{0,3}}(?:`{{{FENCE},}}|~{{{FENCE},}})", re.MULTILINE)
 _OUR_FRAME = re.compile(r"^(?:>>> \S+ \[[0-9a-f]{6,}\]|<<< end \[|--- Detailed Capability Reference ---)", re.MULTILINE)
 _COMMENT = re.compile(r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(](?P<definition>[^\n]*)", re.MULTILINE)
 _COMMENT_CHARACTERS = 20_000  # of one comment that are looked at
+_TO_US = "capdisc:"
 _OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
 _BLANK_LINES = re.compile(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
 _BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{BLANKS}}}")
@@ -74,7 +75,7 @@ def _comments(text: Text) -> Iterator[Finding]:
         if match.start() < end:
             continue  # inside the comment before
         comment, end = _content(text.value, match)
-        if gives_orders(comment) and not _is_own(comment):
+        if (gives_orders(comment) or _TO_US in comment) and not _is_own(comment):
             message = "a comment that gives orders, which a model reads and a reader of the page does not see"
             yield text.finding("html-comment", Severity.WARNING, message, "remove it, or say it openly", match.start())
             return

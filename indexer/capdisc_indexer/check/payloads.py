@@ -46,7 +46,9 @@ _LONG = 192
 _LONG_CODE = re.compile(r"(?<![A-Za-z0-9+/=,])[A-Za-z0-9+/]{256,}={0,2}|(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){96,}")
 _SCRIPT_WORDS = ("javascript:", "vbscript:", "data:", "file:")
 # Only what is a link: the words alone name a language, a payload of a lesson, a part of a program.
-_SCHEME = r"(?:(?:javascript|vbscript|file):|data:(?!image/(?:png|jpe?g|gif|webp|avif)[;,]))(?!\s{0,9}(?:void\s{0,9}\(?\s{0,9}0|[;\"'\s)]))"
+# A link that stays where it is (`javascript:void(0)`) and a picture do nothing.
+_NOTHING = r"(?:void\s{0,9}\(?\s{0,9}0\s{0,9}\)?)?;?[\"')](?=[\s>/)]|\Z)"
+_SCHEME = rf"(?:(?:javascript|vbscript):(?!{_NOTHING})|file:|data:(?!image/(?:png|jpe?g|gif|webp|avif)[;,]))"
 _SCRIPT = re.compile(
     rf"\]\(\s{{0,9}}<?{_SCHEME}|^ {{0,3}}\[[^\]\n]{{1,200}}\]:[ \t]{{0,9}}<?{_SCHEME}|<{_SCHEME}"
     rf"|\b(?:href|src|action|formaction|data)\s{{0,9}}=\s{{0,9}}[\"']?\s{{0,9}}{_SCHEME}",

@@ -35,6 +35,12 @@ _INJECTIONS = (
 )
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u300c": "\u300d"}
 _LONGEST_QUOTATION = 80  # characters behind the phrase; more is an order in quotes
+# In one clause; "do not hesitate to" and its like ask for what follows.
+_DENIED = re.compile(
+    r"\b(?:never|not|don't|avoid|cannot|can't|mustn't|shouldn't|won't)\b"
+    r"(?! (?:hesitate|worry|wait|bother|forget|fail|stop))[^.!?;:,\n]*\Z"
+)
+_DENIED_WITHIN = 120  # characters
 _INJECTION = tuple((words, re.compile(pattern)) for words, pattern in _INJECTIONS)
 _FIRST = re.compile(
     r"\b(?:always|must)\s+(?:be\s+)?(?:use|call|run|invoke|choose|pick|select|called|used|chosen)\s+(?:this|me\b|it)"
@@ -47,55 +53,73 @@ _REPLACES = re.compile(
     r"|is\s+(?:now\s+)?deprecated|no\s+longer\s+(?:use|supported))\b",
     re.IGNORECASE,
 )
-# --- orders in a comment, which only a model reads: any will do, whoever it is meant for ---
-# What stands in comments of honest pages and sounds like an order: notes of generators, of editors, of licences.
+# Orders in a comment, where any order will do: only a model reads them. First what stands in comments of honest pages
+# and sounds like one: notes of generators, formatters and licences.
 _NOTES = re.compile(
-    r"\b(?:please )?(?:do not|don't|never) (?:edit|modify|change|touch|remove|delete)(?: (?:this|the|it|anything))?"
-    r"(?: (?:file|section|block|line|list|table|comment|marker)s?)?(?: (?:directly|manually|by hand|below|above))*"
-    r"|\brun `?[\w./: -]{1,60}`? to (?:re)?(?:generate|build|update|refresh)\b|\u8bf7\u52ff(?:\u624b\u52a8|\u76f4\u63a5)?(?:\u7f16\u8f91|\u4fee\u6539)"
-    r"|\b(?:prettier|dprint|biome|cspell|spell-?checker|markdownlint|rumdl|textlint|eslint|remark|vale|alex)[-: ]{1,2}"
-    r"(?:ignore|disable|enable|off|on)\b(?:-\w+)*|\bcall to action\b"
-    r"|\byou may not use this file except\b|\byou may obtain a copy\b|\bshall be included in all copies\b"
+    r"""
+    \b(?:please\ )?(?:do\ not|don't|never)\ (?:edit|modify|change|touch|remove|delete)(?:\ (?:this|the|it|anything))?
+        (?:\ (?:file|section|block|line|list|table|comment|marker)s?)?(?:\ (?:directly|manually|by\ hand|below|above))*
+    | \brun\ `?[\w./:\ -]{1,60}`?\ to\ (?:re)?(?:generate|build|update|refresh)\b
+    | \b(?:prettier|dprint|biome|cspell|spell-?checker|markdownlint|rumdl|textlint|eslint|remark|vale|alex)[-:\ ]{1,2}
+        (?:ignore|disable|enable|off|on)\b(?:-\w+)*
+    | \byou\ may\ (?:not\ use\ this\ file\ except|obtain\ a\ copy)\b | \bshall\ be\ included\ in\ all\ copies\b
+    | \bcall\ to\ action\b | 请勿(?:手动|直接)?(?:编辑|修改)
+    """,
+    re.VERBOSE,
 )
 _TODO = re.compile(r"^\W*(?:todo|fixme|xxx|hack|tbd|wip)\b")
-_AGENT = r"(?:(?:ai|llm|language|coding) )?(?:agents?|assistants?|models?|llms?|ais?|claude|chatgpt|gpt|copilot|gemini|codex|bots?)"
-_TO_AN_AGENT = re.compile(
-    rf"(?:^|[\n.!?;:])\W{{0,8}}(?:(?:note|instructions?|message|for|to|dear|hey|attention|important)\W{{1,8}}){{0,3}}(?:(?:the|any|all|every)\s+)?"
-    rf"(?:{_AGENT}|system)\s*[:,!\u2013\u2014-]\s*\w+(?:\W{{1,8}}[a-z]\w*){{4}}"
-    rf"|\b{_AGENT}\s[^.\n]{{0,40}}?\b(?:must|should|shall|will|(?:needs?|has|have) to|(?:is|are) (?:\w+ )?to)\b"
-    r"|\b(?:user|human|operator)\s[^.\n]{0,30}?\b(?:approve[sd]?|agree[sd]|consents?|authori[sz]e[sd]|confirmed|wants?)\b"
-    r"|\byou (?:must|should|shall|will|can|may|need|have|are|were)\b|\byou're\b"
-    r"|\byour (?:users?|instructions?|system|prompts?|responses?|answers?|outputs?|replies|reply|context|tools?|role|tasks?|job)\b"
-    r"|\bwithout (?:asking|telling|informing|confirmation|permission|consent|review)\b|\bsystem prompt\b"
+_AGENT = (
+    r"(?:(?:ai|llm|language|coding)\ )?"
+    r"(?:agents?|assistants?|models?|llms?|ais?|claude|chatgpt|gpt|copilot|gemini|codex|bots?)"
 )
-_BEGIN = r"(?:^\s{0,40}|[\n.!?;:,(\u2013\u2014]\s{0,40}|[-*]\s{1,8}|\b(?:and|then|please|first|now|also|instead|next|finally|just)\s{1,8})"
+_TO_AN_AGENT = re.compile(
+    rf"""
+    (?:^|[\n.!?;:])\W{{0,8}}(?:(?:note|instructions?|message|for|to|dear|hey|attention|important)\W{{1,8}}){{0,3}}
+        (?:(?:the|any|all|every)\s)?(?:{_AGENT}|system)\s?[:,!–—-]\s?\w+(?:\W{{1,8}}[a-z]\w*){{4}}
+    | \b{_AGENT}\s[^.\n]{{0,40}}?\b(?:must|should|shall|will|(?:needs?|has|have)\ to|(?:is|are)\ (?:\w+\ )?to)\b
+    | \b(?:user|human|operator)\s[^.\n]{{0,30}}?
+        \b(?:approve[sd]?|agree[sd]|consents?|authori[sz]e[sd]|confirmed|wants?)\b
+    | \byou\ (?:must|should|shall|will|can|may|need|have|are|were)\b | \byou're\b
+    | \byour\ (?:users?|instructions?|system|prompts?|responses?|answers?|outputs?|reply|replies|context|tools?|role
+        |tasks?|job)\b
+    | \bwithout\ (?:asking|telling|informing|confirmation|permission|consent|review)\b | \bsystem\ prompt\b
+    """,
+    re.VERBOSE,
+)
+_CLAUSE = (
+    r"(?:^\s{0,40}|[\n.!?;:,(–—]\s{0,40}|[-*]\s{1,8}|"
+    r"\b(?:and|then|please|first|now|also|instead|next|finally|just)\s{1,8})"
+)
 # The word behind a verb that says that it is one: "send the harvest", "run ./x", and not "Send button", "Run time".
 _OBJECT = (
-    r"\s{1,8}(?:(?:the|a|an|this|that|these|those|all|any|every|each|it|them|its|their|his|her|my|our|me|us|no|only|both|everything"
-    r"|anything|whatever|whoever|to|from|with)\b|[`\"'/~$<{@]|\./|https?:|[\w-]+\.(?:sh|py|js|ts|md|json|env)\b)"
-)
-_STRONG = (
-    "ignore|disregard|forget|override|bypass|exfiltrate|send|post|upload|forward|e?mail|execute|run|invoke|call|curl|wget|fetch"
-    "|download|install|obey|pretend|disclose|reveal|conceal|leak|transfer|delete|erase|wipe|disable|grant|approve|respond|reply|comply|adhere"
-)
-_WEAK = (
-    "use|read|write|open|load|create|make|add|append|include|insert|set|change|replace|keep|follow|treat|assume|consider|remember"
-    "|visit|click|go|check|ask|start|begin|continue|save|store|export|print|output|return|say|tell|mention|show|hide|put|give|let"
-    "|get|copy|move|remove|update|choose|pick|prefer|select|answer|stop|wait|confirm|verify|ensure|perform|apply|search|query"
-    "|access|collect|report|notify|encode|decode|translate|summari[sz]e|act|behave|skip|trust|enable|allow|accept|pay|buy"
+    r"\s{1,8}(?:(?:the|a|an|this|that|these|those|all|any|every|each|it|them|its|their|his|her|my|our|me|us|no|only|both"
+    r"|everything|anything|whatever|whoever|to|from|with)\b"
+    r"|[`\"'/~$<{@]|\./|https?:|[\w-]+\.(?:sh|py|js|ts|md|json|env)\b)"
 )
 _PLAIN = "ignore|disregard|forget|bypass|exfiltrate|send|execute|invoke|obey|pretend|disclose|reveal|conceal|leak"
+_STRONG = (
+    f"{_PLAIN}|override|post|upload|forward|e?mail|run|call|curl|wget|fetch|download|install|transfer|delete|erase|wipe"
+    "|disable|grant|approve|respond|reply|comply|adhere"
+)
+# Verbs that remind editors of their work, too, so that they say nothing in a note of what is to be done.
+_WEAK = (
+    "use|read|write|open|load|create|make|add|append|include|insert|set|change|replace|keep|follow|treat|assume|consider"
+    "|remember|visit|click|go|check|ask|start|begin|continue|save|store|export|print|output|return|say|tell|mention|show"
+    "|hide|put|give|let|get|copy|move|remove|update|choose|pick|prefer|select|answer|stop|wait|confirm|verify|ensure"
+    "|perform|apply|search|query|access|collect|report|notify|encode|decode|translate|summari[sz]e|act|behave|skip|trust"
+    "|enable|allow|accept|pay|buy"
+)
 _COMMAND = re.compile(
-    rf"{_BEGIN}(?:{_STRONG}){_OBJECT}|(?:^|[\n.!?])\s{{0,40}}(?:{_PLAIN})(?:[ \t]{{1,8}}\S{{1,80}}){{2}}"
+    rf"{_CLAUSE}(?:{_STRONG}){_OBJECT}|(?:^|[\n.!?])\s{{0,40}}(?:{_PLAIN})(?:[ \t]{{1,8}}\S{{1,80}}){{2}}"
 )
 _REQUEST = re.compile(
-    rf"{_BEGIN}(?:{_WEAK}){_OBJECT}|\b(?:always|never)\s+(?:{_STRONG}|{_WEAK})\b|\b(?:do not|don't|must|shall)\s+\w"
+    rf"{_CLAUSE}(?:{_WEAK}){_OBJECT}|\b(?:always|never)\s+(?:{_STRONG}|{_WEAK})\b|\b(?:do not|don't|must|shall)\s+\w"
 )
 # The same in other languages, by their plainest words.
 _ELSEWHERE = re.compile(
-    "\u8bf7|\u5fc5\u987b|\u4e0d\u8981|\u5ffd\u7565|\u6267\u884c|\u8fd0\u884c|\u53d1\u9001|\u4e0a\u4f20|\u3057\u3066\u304f\u3060\u3055\u3044|\u7121\u8996|\u5b9f\u884c|\u9001\u4fe1"
-    "|\ud558\uc138\uc694|\uc2ed\uc2dc\uc624|\ubb34\uc2dc|\uc2e4\ud589|\u0438\u0433\u043d\u043e\u0440\u0438\u0440|\u043e\u0442\u043f\u0440\u0430\u0432\u044c|\u0432\u044b\u043f\u043e\u043b\u043d\u0438|\u0437\u0430\u043f\u0443\u0441\u0442\u0438"
-    r"|\b(?:ignorier|sende\b|f\u00fchre\b|ignor[ae]z?\b|env[i\u00ed]a|envoyez|ejecut|ex\u00e9cut|execut[ea]\b|descarga|t\u00e9l\u00e9charge)"
+    "请|必须|不要|忽略|执行|运行|发送|上传|してください|無視|実行|送信|하세요|십시오|무시|실행"
+    "|игнорир|отправь|выполни|запусти"
+    r"|\b(?:ignorier|sende\b|führe\b|ignora\b|ignorez\b|env[ií]a\b|envoyez|ejecut|exécut|descarga\b|télécharge)"
 )
 _HINT = "say what the capability does; leave to the agent and its user when to use it"
 
@@ -131,9 +155,14 @@ def _injection(value: str) -> int | None:
     for words, pattern in _INJECTION:
         if any(map(lowered.__contains__, words)):
             for match in pattern.finditer(lowered):
-                if not _is_quoted(lowered, match):
+                if not _is_quoted(lowered, match) and not _is_denied(lowered, match):
                     return match.start()
     return None
+
+
+def _is_denied(lowered: str, match: re.Match[str]) -> bool:
+    """Whether the words before say not to do it: "never push without asking the user"."""
+    return _DENIED.search(lowered, max(0, match.start() - _DENIED_WITHIN), match.start()) is not None
 
 
 def _is_quoted(lowered: str, match: re.Match[str]) -> bool:

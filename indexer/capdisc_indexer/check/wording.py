@@ -13,7 +13,7 @@ from capdisc_indexer.types import Finding, Severity
 
 REPEATED = 8
 SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
-# Several words repeated together: the share of the words that stand at least OFTEN times, in public skills at most 0.31.
+# Of several words together: the share of those that stand at least OFTEN times; in public skills at most 0.31.
 OFTEN = 6
 SHARE_TOGETHER = 0.5
 DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3

@@ -59,6 +59,7 @@ CASES = (
     _named("path-directory", "./docs/", "path-not-file path-escape"),
     _named("path-missing", "docs/rows.md", "path-missing"),
     _named("path-very-long", "row/" * 900 + "rows.md", "path-missing field-too-long"),
+    _named("path-beyond-every-limit", "a/" * 2_500 + "x.md", "path-missing field-too-long"),
     warned("path-markdown-links-out", "path-escape suspicious-url", skill(_OUT), neighbour="skill", unsaid=_PASSWD),
     accepted("path-link-cycle", _cycle, neighbour="skill"),
     warned("path-link-fan-out", "too-many-links", _fan_out, neighbour="skill"),

@@ -9,6 +9,7 @@ from hostile.checks import at_most_of_five, ranks_first
 from hostile.writing import fields, files, manifest
 
 _STUFFED = "convert temperature celsius " * 12
+_STUFFED_BY_MANY = "convert temperature celsius fahrenheit degrees units kelvin scale " * 12
 _ACTS = ("Pulls", "Weighs", "Washes", "Sorts", "Counts", "Stores", "Sells", "Sows")
 _CROPS = ("turnips", "beets", "carrots", "leeks", "onions", "beans", "peas", "cabbages", "radishes", "parsnips")
 _PLACES = ("in the barn", "behind the shed", "beside the river", "under glass", "on the upper field")
@@ -32,6 +33,14 @@ def _clique() -> dict[str, str]:
     }
 
 
+def _numbered_clique() -> dict[str, str]:
+    tags = "tags: [root, soil, autumn, spade, row]\n"
+    return {
+        f"{number:03}/CAPABILITY.yaml": fields(tags, name=f"row-{number:03}", description=f"Pulls row {number} of it.")
+        for number in range(400)
+    }
+
+
 def _needing(*needed: str) -> dict[str, str]:
     """Tools in a row, each of which needs the next of these."""
     return {
@@ -48,6 +57,12 @@ CASES = (
         checks=(ranks_first("tool:beside-rank-keyword-stuffing"),),
     ),
     warned(
+        "rank-keyword-stuffing-by-many-words",
+        "keyword-stuffing",
+        manifest(fields(description=_STUFFED_BY_MANY)),
+        checks=(ranks_first("tool:beside-rank-keyword-stuffing-by-many-words"),),
+    ),
+    warned(
         "rank-flood-near-duplicates",
         "near-duplicate-flood",
         files(_flood()),
@@ -55,6 +70,7 @@ CASES = (
         checks=(at_most_of_five("tool:temperature-", 3),),
     ),
     accepted("rank-tag-clique", files(_clique()), seconds=10),
+    accepted("rank-tag-clique-by-number", files(_numbered_clique()), seconds=10),
     warned("graph-dependency-cycle", "dependency-cycle", files(_needing("step-1", "step-2", "step-0"))),
     warned("graph-missing-dependency", "dependency-missing", files(_needing("nobody-has-this"))),
 )

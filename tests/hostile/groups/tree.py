@@ -42,6 +42,20 @@ def _binaries(root: Path) -> None:
     put(root, f"{NAME}/assets/rows.zip", b"PK\x05\x06" + bytes(18))
 
 
+def _binaries_of_a_tool(root: Path) -> None:
+    """What a manifest has beside it: a program without an ending, bytecode where an interpreter looks, a document."""
+    put(root, MANIFEST, fields())
+    put(root, f"{NAME}/bin/pull", b"\x7fELF\x02\x01\x01" + bytes(57))
+    put(root, f"{NAME}/scripts/__pycache__/pull.cpython-311.pyc", b"\xa7\r\r\n" + bytes(12) + b"\xe3\0\0\0")
+    put(root, f"{NAME}/assets/rows.docx", b"PK\x03\x04" + bytes(26))
+
+
+def _many_files_of_a_tool(root: Path) -> None:
+    put(root, MANIFEST, fields())
+    for number in range(1_500):
+        put(root, f"{NAME}/references/{number:04}.md", f"Row {number}.\n")
+
+
 def _not_utf8(root: Path) -> None:
     put(root, b"caf\xe9-\xff/CAPABILITY.yaml", fields())
 
@@ -67,6 +81,8 @@ CASES = (
     ),
     warned("tree-many-files-in-skill", "too-many-files", _many_files, neighbour="skill"),
     warned("tree-binary-and-archives", "binary-file", _binaries, neighbour="skill"),
+    warned("tree-many-files-in-tool", "too-many-files", _many_files_of_a_tool),
+    warned("tree-binaries-of-a-tool", "binary-file", _binaries_of_a_tool),
     warned(
         "tree-odd-names",
         "path-character",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from capdisc_indexer.check.secret_keys import SECRET_SHAPES, beginnings, masked, may_quote_a_key, without_keys
 
 # Put together here, so that no scanner takes this file for one that holds keys.
-AWS = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+AWS = "AKIA" + "IOSFODNN7" + "SAMPLE1"
 HUB = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS" + "5tU7vW9xY1zA3bC5"
 TOKEN = "eyJ" + "hbGciOiJIUzI1NiJ9q" + ".eyJ" + "zdWIiOiIxMjM0NTY3ODkw" + "." + "dozjgNryP4J3jVmNHl0w5N_Xg"
 BLOCK = "MIIEpAIBAAKCAQEA7Jm2vQkS"
@@ -30,7 +30,17 @@ def test_every_line_of_a_private_key_is_masked_and_stays_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["AKIA" + "X" * 16, "ghp_your" + "0" * 32, "task-list", "sk-learn", "AKIA is how they begin", "hf_hub", ""]
+    "text",
+    [
+        "AKIA" + "X" * 16,
+        "AKIA" + "IOSFODNN7" + "EXAMPLE",
+        "ghp_your" + "0" * 32,
+        "task-list",
+        "sk-learn",
+        "AKIA is how they begin",
+        "hf_hub",
+        "",
+    ],
 )
 def test_placeholders_and_ordinary_words_stay(text: str) -> None:
     assert masked(text) == text

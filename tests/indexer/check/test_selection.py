@@ -108,7 +108,7 @@ def test_what_only_looks_like_a_comment_is_none(line: str) -> None:
 def test_a_comment_to_capdisc_is_no_hidden_text_and_hides_no_other(checks: Checks) -> None:
     ours = "<!-- capdisc: ignore=link-missing -->\n"
     assert codes(checks("SKILL.md", SKILL.format(name="a", more="", body=ours + "Fold."))) == []
-    both = checks("SKILL.md", SKILL.format(name="a", more="", body=ours + "Fold.\n<!-- and hush -->"))
+    both = checks("SKILL.md", SKILL.format(name="a", more="", body=ours + "Fold.\n<!-- and hide it all -->"))
     assert [(one.code, one.line) for one in both.chosen.findings] == [("html-comment", 7)]
     message = checks("SKILL.md", SKILL.format(name="a", more="", body="<!-- capdisc: ignore=send-all-keys -->\nFold."))
     assert sorted(codes(message)) == ["html-comment", "ignore-refused"]
