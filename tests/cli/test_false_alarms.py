@@ -315,7 +315,10 @@ def test_tools_of_one_family_keep_their_places(capdisc, put: Put, one: str, two:
 
 
 def test_two_skills_of_one_name_that_do_other_work_keep_their_places(capdisc, put: Put) -> None:
-    put("c/one/status/SKILL.md", f"---\nname: status\ndescription: Shows the health of the memory files.\n---\n{STEPS}\n")
+    put(
+        "c/one/status/SKILL.md",
+        f"---\nname: status\ndescription: Shows the health of the memory files.\n---\n{STEPS}\n",
+    )
     put("c/two/status/SKILL.md", f"---\nname: status\ndescription: Shows the branches of a session.\n---\n{OTHER}\n")
     capdisc("index", "c", "--index-dir", "i")
     assert "near copies" not in capdisc("search", "show the status", "--index-dir", "i").out

@@ -13,17 +13,21 @@ from capdisc_indexer.markdown.prose import without_code
 from capdisc_indexer.types import Finding, Severity
 
 # Each pattern with words of which one must be there at all: expressions without regard to case are slow on long texts.
-# A name of a program alone, as in a table of programs, downloads nothing.
-_FETCH = (
-    r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b(?=(?:\\\n|[^\n|;]){0,400}?(?:://|[${<]|\w\.\w))"
-    r"(?:\\\n|[^\n|;]){0,400}"
-)
+
 # These run what they are sent only without a program of their own: `| python3 -m json.tool` formats it.
 _INTERPRETER = r"(?:python3?|node|perl|ruby)(?:[ \t]{1,9}-[ubi])*(?=[ \t]{0,9}(?:\n|\Z|-[ \t\n]|-\Z|[\"'`;&|)]))"
 _REMOTE_WORDS = ("curl", "wget", "iwr", "irm", "invoke-", "iex")
+_INTO_A_SHELL = re.compile(
+    r"\|\s{0,9}(?:sudo\s{1,9})?(?:-\S{1,20}\s{1,9}){0,5}(?:(?:(?:ba|z|da|k|fi)?sh|iex)\b|" + _INTERPRETER + ")"
+)
+# What is sent there: a program with an address. Its name alone, as in a table of programs, downloads nothing.
+_FETCH = re.compile(
+    r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b(?=.*?(?:://|[${<]|\w\.\w))", re.DOTALL
+)
+_FETCH_WITHIN = 400  # characters before the pipe
+_BEFORE_COMMAND = re.compile(r"[|;]|(?<!\\)\n")
 _REMOTE = re.compile(
-    _FETCH + r"\|\s{0,9}(?:sudo\s{1,9})?(?:-\S{1,20}\s{1,9}){0,5}(?:(?:(?:ba|z|da|k|fi)?sh|iex)\b|" + _INTERPRETER + ")"
-    r"|\b(?:ba|z|da)?sh\s{1,9}(?:-c\s{1,9})?[\"']?(?:<\(|\$\()\s{0,9}(?:curl|wget)\b"
+    r"\b(?:ba|z|da)?sh\s{1,9}(?:-c\s{1,9})?[\"']?(?:<\(|\$\()\s{0,9}(?:curl|wget)\b"
     r"|\beval\s{1,9}[\"']?\$\(\s{0,9}(?:curl|wget)\b|\biex\s{0,9}\(?\s{0,9}(?:\(?new-object|iwr|irm)\b"
 )
 _DECODE_WORDS = ("base64", "b64decode", "atob", "-enc", "xxd")
@@ -33,13 +37,15 @@ _DECODED = re.compile(
 _SHORT_CODE = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
 # What runs a decoded text on the spot.
 _RUN = re.compile(
-    r"\|\s{0,9}(?:sudo\s{1,9})?(?:(?:ba|z|da|k|fi)?sh|iex|python3?|node|perl|ruby)\b|\b(?:eval|exec|iex|invoke-expression"
-    r"|os\.system|subprocess\.\w+|child_process|new\s{1,9}function)\b|\b-?enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}"
+    _INTO_A_SHELL.pattern
+    + r"|\beval\s{0,9}[(\"'$`]|\bexec\s{0,3}\(|\b(?:iex|invoke-expression|child_process|new\s{1,9}function)\b"
+    r"|\bos\.system\b|\bsubprocess\.|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}"
 )
 _PRINTABLE = 0.9  # of the bytes of a decoded text; of those of a path or a digest, which decode to anything, a third
 _PACKED = (b"\x1f\x8b", b"x\x9c", b"x\xda", b"x\x01", b"\x7fELF", b"MZ", b"PK")
 # What stands before a long code that is an image or the public half of a key.
 _SHOWN_CODE = re.compile(r"(?:data:image/(?:png|jpe?g|gif|webp|avif);base64,|\bssh-(?:rsa|dss|ed25519) )\Z")
+_LINE = 400  # characters around a command that belong to it
 _MOST_COMMANDS, _MOST_CODES = 200, 2_000  # of one text that are looked at
 _HEX = frozenset("0123456789abcdefABCDEF")
 _LONG = 192
@@ -86,9 +92,9 @@ def payloads(text: Text) -> Iterator[Finding]:
     if len(value) < 12:
         return
     lowered = value.lower()
-    if _any(_REMOTE_WORDS, lowered) and (found := _REMOTE.search(lowered)):
+    if _any(_REMOTE_WORDS, lowered) and (start := _remote_execution(lowered)) is not None:
         message = "downloads something and runs it unseen"
-        yield text.finding("remote-execution", Severity.WARNING, message, "download, check, then run", found.start())
+        yield text.finding("remote-execution", Severity.WARNING, message, "download, check, then run", start)
     if (offset := _encoded(value, lowered)) is not None:
         message = "a long encoded text, or a command that decodes one"
         yield text.finding("encoded-payload", Severity.WARNING, message, "write it in clear text", offset)
@@ -103,6 +109,17 @@ def payloads(text: Text) -> Iterator[Finding]:
 
 def _any(words: Iterable[str], text: str) -> bool:
     return any(map(text.__contains__, words))
+
+
+def _remote_execution(lowered: str) -> int | None:
+    """Where a command begins that runs what it downloads. Pipes are looked for first: there are few of them."""
+    starts = [match.start() for match in [_REMOTE.search(lowered)] if match]
+    for pipe in _INTO_A_SHELL.finditer(lowered):
+        within = max(0, pipe.start() - _FETCH_WITHIN)
+        command = max((sign.end() for sign in _BEFORE_COMMAND.finditer(lowered, within, pipe.start())), default=within)
+        if fetch := _FETCH.search(lowered, command, pipe.start()):
+            return min([fetch.start(), *starts])
+    return min(starts, default=None)
 
 
 def _encoded(value: str, lowered: str) -> int | None:
@@ -123,9 +140,9 @@ def _decoding(value: str, lowered: str) -> int | None:
     daily work."""
     commands = list(islice(_DECODED.finditer(lowered), _MOST_COMMANDS))
     for command in commands:
-        end = lowered.find("\n", command.end())
-        line = slice(lowered.rfind("\n", 0, command.start()) + 1, len(lowered) if end < 0 else end)
-        if _RUN.search(lowered[line]):
+        before = lowered[max(0, command.start() - _LINE) : command.start()].rpartition("\n")[2]
+        after = lowered[command.start() : command.end() + _LINE].partition("\n")[0]
+        if _RUN.search(before + after):
             return command.start()
     holds_code = any(_is_encoded_text(code[0]) for code in islice(_SHORT_CODE.finditer(value), _MOST_CODES))
     return commands[0].start() if commands and holds_code else None
