@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from capdisc_indexer.config import Config, load_config
 from capdisc_indexer.errors import InputError, UsageError
-from capdisc_indexer.folders import conventional_roots
+from capdisc_indexer.folders import PROFILES, conventional_roots
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
-from capdisc_indexer.types import DeclaredSource
+from capdisc_indexer.types import DeclaredSource, DefinitionGuard
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote.values import Shared
@@ -96,6 +96,22 @@ class Runtime:
             return self.expand(Path(named))
         state = Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
         return default_state_dir(self.workspace, state)
+
+    def definition_guard(self) -> DefinitionGuard:
+        """What tells others' definitions from the user's own: the workspace's (the home folder is none) and those in
+        the user's folders, whichever client they belong to."""
+        home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
+        named = [path for profile in PROFILES for _, path in self._own_roots(profile)]
+        is_project = workspace != home and not home.startswith(f"{workspace.rstrip('/')}/")
+        places: list[str | Path] = [*named, *([workspace] if is_project else [])]
+        return DefinitionGuard(
+            memory=str(self.state_dir() / "definitions" / "memory.sqlite"),
+            own_places=tuple(dict.fromkeys(os.path.realpath(path) for path in places)),
+        )
+
+    def _own_roots(self, profile: str) -> list[tuple[str, Path]]:
+        roots = conventional_roots(profile, self.cwd, self.workspace, self.home)
+        return [(scope, path) for scope, path in roots if scope != "machine"]
 
     def expand(self, path: Path) -> Path:
         """The absolute path; `~` is the home folder, anything relative is meant from here."""

@@ -37,5 +37,7 @@ def trust(
 
 
 def approve_capability(here: runtime.Runtime, identifier: str, yes: bool, json: bool) -> int:
-    """Accept the changed definition of a capability that is held back. Raises UsageError: none is held back yet."""
-    raise UsageError(f"{identifier} has no changed definition that waits", "capdisc trust PATH trusts a workspace")
+    """Accept the changed definition of a capability that is held back."""
+    from capdisc.definition_approval import approve_definitions
+
+    return approve_definitions(here, identifier, yes, json)

@@ -70,6 +70,7 @@ def watch(
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=here.sources(config, named),
+        guard=here.definition_guard(),
     )
     expected = {*named, *here.configured(config)}
     pace = _pace(interval, debounce, poll, frozenset(root for root in roots if root not in expected))

@@ -4,3 +4,5 @@ A server that was harmless when it was looked at can change its answers later ("
 a change: does a text newly order the model about (`orders`), can a parameter newly carry something away
 (`parameters`), and is the tool of another nature, program or host than before (`comparison`).
 """
+
+CODE = "changed-definition"

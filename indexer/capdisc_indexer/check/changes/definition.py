@@ -11,6 +11,7 @@ from typing import Any
 from capdisc_indexer.check.changes.orders import Order, normalise, orders, passage_digest, passages
 from capdisc_indexer.check.changes.parameters import parameters_of
 from capdisc_indexer.check.phrases import phrases
+from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.errors import BROKEN
 from capdisc_indexer.frozen import field, fields, frozen
@@ -95,7 +96,11 @@ def orders_of(values: Values, is_prose: bool) -> Iterator[Order]:
 
 
 def texts_of(values: Values, is_prose: bool) -> Iterator[tuple[str, bool]]:
-    """Every text that an agent may be shown, each with whether it is the body of a skill."""
+    """Every text that an agent may be shown, without keys of services, each with whether it is the body of a skill."""
+    yield from ((masked(text), is_body) for text, is_body in _texts(values, is_prose))
+
+
+def _texts(values: Values, is_prose: bool) -> Iterator[tuple[str, bool]]:
     for key in (*_TEXTS, *_BODIES):
         value = values.get(key, "")
         is_body = is_prose and key in _BODIES

@@ -1,9 +1,10 @@
 """Passages of a tool's texts that order the model about instead of describing the tool.
 
-The wording comes from published attacks on tool descriptions: Invariant Labs' tool poisoning and shadowing (April
-2025), CyberArk's full-schema poisoning, and the examples of the OWASP MCP Top 10. A passage proves nothing, and honest
-descriptions hold some; so only a passage that was not there before counts, and nobody is refused for one on first sight.
-English only: what a sentence means in other languages is not looked at.
+The wording comes from published attacks on tool descriptions: Invariant Labs' tool poisoning and
+shadowing (April 2025), CyberArk's full-schema poisoning, and the examples of the OWASP MCP Top 10. A
+passage proves nothing, and honest descriptions hold some; so only a passage that was not there before
+counts, and nothing is refused for one on first sight. English only: what a sentence means in other
+languages is not looked at.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from capdisc_indexer.text import UNSAFE
 # Longer passages are cut, so that no pattern runs over a whole body without a full stop; the pieces overlap.
 MAX_PASSAGE, OVERLAP = 400, 100
 _GAP = r"(?:[\w'’-]+\s+)"
+_NOT = r"\b(?:do not|don't|must not|should not|never|without|avoid)"
 _ADDRESS = r"(?:https?://|\b[\w.+-]+@[\w-]+\.\w)"
 # Places of secrets on disk: naming one is enough.
 _SECRET_FILES = (
@@ -36,7 +38,7 @@ _TALK = (
     r"|(?:full|entire|complete|whole|current|our|this) (?:conversation|chat|context|dialogue|prompt|transcript)"
     r"|(?:previous|prior|earlier|preceding) (?:messages?|conversations?|turns?|tool (?:calls?|results?|outputs?))"
     r"|system prompts?|(?:your|the) instructions|personal (?:data|information)|everything you (?:know|have)"
-    r"|(?:the )?user'?s (?:original |last |full )?(?:messages?|request|prompt|question|files?|personal|private|location)"
+    r"|(?:the )?user'?s (?:original |last |full )?(?:messages?|request|prompt|question|files?|personal|private)"
     r"|contents? of (?:\w+ ){0,3}?(?:files?|workspace|repository|folder|directory|~|/)|file contents?"
     r"|(?:names|list) of (?:all )?(?:the )?(?:other |available )*tools)"
 )
@@ -71,9 +73,8 @@ _PATTERNS = (
     _pattern(
         _HIDES,
         "not |n't |never |without |avoid ",
-        rf"\b(?:do not|don't|must not|should not|never|without|avoid)\s+{_GAP}{{0,3}}?(?:tell|mention|reveal|disclos)\w*\b"
-        rf"|\b(?:do not|don't|must not|should not|never|without|avoid)\s+{_GAP}{{0,3}}?(?:inform|notify|alert|warn|ask|show)\w*"
-        rf"\s+{_GAP}{{0,3}}?(?:users?|humans?|anyone|anybody|them|people|owner)\b",
+        rf"{_NOT}\s+{_GAP}{{0,3}}?(?:tell|mention|reveal|disclos)\w*\b"
+        rf"|{_NOT}\s+{_GAP}{{0,3}}?(?:inform|notify|alert|warn|ask|show)\w*\s+{_GAP}{{0,3}}?(?:users?|humans?|anyone|anybody|them|people|owner)\b",
     ),
     _pattern(
         _HIDES,
@@ -108,13 +109,15 @@ _PATTERNS = (
         "you |assistant|agent|model|llm| ai ",
         r"\b(?:you|(?:the|an?) (?:assistant|agent|model|ai|llm))\s+(?:must|shall|has to|have to|needs? to|should"
         r"|(?:is|are) (?:required|to))\s+(?:to\s+)?(?:(?:first|also|always|immediately|never)\s+)*"
-        r"(?:call|invoke|run|execute|read|open|send|forward|email|upload|follow|obey|ignore|disregard|include|append|use th)",
+        r"(?:call|invoke|run|execute|read|open|send|forward|email|upload|follow|obey|ignore|disregard|include"
+        r"|append|use th)",
         of_bodies=False,
     ),
     _pattern(
         _ORDERS,
         "always |before ",
-        r"\balways\s+(?:first\s+)?(?:call|invoke|run|execute|send|forward|include|append|attach|read|prefer|choose|use th)"
+        r"\balways\s+(?:first\s+)?(?:call|invoke|run|execute|send|forward|include|append|attach|read|prefer|choose"
+        r"|use th)"
         rf"|\bbefore\s+{_GAP}{{0,2}}?(?:using|calling|invoking|running|executing|you use|you call)\s+"
         r"(?:this|any|every|each|all|other|another)\b",
         of_bodies=False,
@@ -123,14 +126,14 @@ _PATTERNS = (
         _ORDERS,
         "you are now|from now on|pretend|instructions|system prompt|system override|system message|developer mode"
         "|jailbreak|tool will not work|tool won't work|tool will fail",
-        r"\byou are now\b|\bfrom now on\b|\bpretend (?:to|that)\b|\bnew (?:system )?instructions\b|\bhidden instructions\b"
-        r"|\bsystem (?:prompt|override|message)\s*:|\bdeveloper mode\b|\bjailbreak"
+        r"\byou are now\b|\bfrom now on\b|\bpretend (?:to|that)\b|\bnew (?:system )?instructions\b"
+        r"|\bhidden instructions\b|\bsystem (?:prompt|override|message)\s*:|\bdeveloper mode\b|\bjailbreak"
         r"|\b(?:otherwise|or else|else)\b.{0,20}\btool (?:will not|won't|will fail)",
     ),
     _pattern(
         _STEERS,
         "when|if |once |every time|each time",
-        rf"\b(?:when(?:ever)?|if|once|every time|each time)\b.{{0,80}}?\b(?:is|are|gets?)\s+"
+        r"\b(?:when(?:ever)?|if|once|every time|each time)\b.{0,80}?\b(?:is|are|gets?)\s+"
         r"(?:called|invoked|used|available|executed|run|triggered|asked)\b.{0,80}?"
         r"\b(?:must|should|change|replace|send|forward|include|use|instead|also call|bcc)\b",
         of_bodies=False,
@@ -138,15 +141,16 @@ _PATTERNS = (
     _pattern(
         _STEERS,
         "instead of",
-        rf"\binstead of\s+(?:the\s+|using\s+|calling\s+|any\s+|all\s+){{0,2}}\W?{_GAP}{{0,3}}?(?:tools?|functions?|servers?)\b",
+        rf"\binstead of\s+(?:the\s+|using\s+|calling\s+|any\s+|all\s+){{0,2}}\W?{_GAP}{{0,3}}?"
+        r"(?:tools?|functions?|servers?)\b",
         of_bodies=False,
     ),
     _pattern(
         _STEERS,
         "all |every |each |any ",
-        rf"\b(?:all|every|each|any)\s+{_GAP}{{0,2}}?(?:e-?mails?|messages?|requests?|files?|payments?|transfers?|outputs?"
-        r"|queries|prompts?|conversations?|keys?)\s+(?:must|should|have to|has to|shall|needs? to|are to)\s+(?:also\s+)?"
-        r"(?:be\s+)?(?:sent|send|forward|rout|copied|bcc|cc|go|address|upload|logg|post|paid)",
+        rf"\b(?:all|every|each|any)\s+{_GAP}{{0,2}}?(?:e-?mails?|messages?|requests?|files?|payments?|transfers?"
+        r"|outputs?|queries|prompts?|conversations?|keys?)\s+(?:must|should|have to|has to|shall|needs? to|are to)\s+"
+        r"(?:also\s+)?(?:be\s+)?(?:sent|send|forward|rout|copied|bcc|cc|go|address|upload|logg|post|paid)",
     ),
     _pattern(
         _STEERS,
@@ -191,7 +195,7 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 @frozen
 class Order:
-    """A passage that reads like an order: what it does, its words, and a digest of them."""
+    """A passage that reads like an order: what it does, its words from the order on, and a digest of all of them."""
 
     says: str
     passage: str
@@ -211,14 +215,15 @@ def orders(text: str, is_body: bool = False) -> Iterator[Order]:
     if not any(map(whole.__contains__, _WORDS)):
         return
     for passage in passages(whole):
-        if says := _order(passage, is_body):
-            yield Order(says, " ".join(passage.split()), passage_digest(passage))
+        if found := _order(passage, is_body):
+            says, start = found
+            yield Order(says, " ".join(passage[start:].split()), passage_digest(passage))
 
 
 def normalise(text: str) -> str:
-    """The text in the form that patterns are written in: compatibility forms, invisible characters and capitals gone."""
+    """The text as patterns are written: without capitals, compatibility forms and invisible characters."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", UNSAFE.sub("", text))
+        text = unicodedata.normalize("NFKC", UNSAFE.sub("", text)).replace("’", "'")
     return text.casefold()
 
 
@@ -234,10 +239,11 @@ def passage_digest(passage: str) -> str:
     return hashlib.sha256(" ".join(passage.split()).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _order(passage: str, is_body: bool) -> str:
+def _order(passage: str, is_body: bool) -> tuple[str, int] | None:
+    """What the first pattern that fits says of the passage, and where the order begins."""
     for pattern in _PATTERNS:
         if is_body and not pattern.of_bodies:
             continue
-        if any(map(passage.__contains__, pattern.words)) and pattern.expression.search(passage):
-            return pattern.says
-    return ""
+        if any(map(passage.__contains__, pattern.words)) and (match := pattern.expression.search(passage)):
+            return pattern.says, match.start()
+    return None

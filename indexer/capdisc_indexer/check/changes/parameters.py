@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from capdisc_indexer.check.changes.orders import normalise
@@ -23,13 +24,14 @@ OTHERS = "*"
 
 _WORDS = frozenset(
     """
-    additional analytics apikey attachment attachments audit bcc body callback cc chat clipboard comment comments content
-    contents context contexts conversation cookie cookies credential credentials data debug destination diagnostics
-    dialogue dump email emails endpoint env environ environment extra extras feedback forward history host hostname
-    instructions log logs mail memory message messages metadata misc note notes passphrase passwd password payload
-    phone profile prompt proxy rationale reasoning recipient recipients redirect remark remarks scratchpad secret
-    secrets sidenote sidenotes snapshot summary telemetry thinking thought thoughts token tokens trace transcript
-    upload uri url webhook workspace
+    additional analytics apikey attachment attachments audit bcc body callback cc chat clipboard
+    comment comments content contents context contexts conversation cookie cookies credential
+    credentials data debug destination diagnostics dialogue dump email emails endpoint env environ
+    environment extra extras feedback forward history host hostname instructions log logs mail
+    memory message messages metadata misc note notes passphrase passwd password payload phone
+    profile prompt proxy rationale reasoning recipient recipients redirect remark remarks scratchpad
+    secret secrets sidenote sidenotes snapshot summary telemetry thinking thought thoughts token
+    tokens trace transcript upload uri url webhook workspace
     """.split()
 )
 _PAIRS = frozenset(
@@ -50,12 +52,14 @@ _PLAIN_TYPES = frozenset({"boolean", "integer", "null", "number"})
 _PLAIN_FORMATS = frozenset("date date-time time duration uuid".split())
 _ADDRESS_FORMATS = frozenset("email hostname idn-email iri uri uri-reference url".split())
 _DESCRIPTION = re.compile(
-    r"conversation|chat (?:history|log|transcript)|transcript|(?:previous|prior|earlier|recent) messages|message history"
-    r"|system prompt|file contents?|contents? of|environment variables?|credentials?|api keys?|secrets?\b|passwords?"
-    r"|private key|everything|(?:full|complete|entire|whole|additional|extra|background|current) context|context (?:of|from)"
+    r"conversation|chat (?:history|log|transcript)|transcript|(?:previous|prior|earlier|recent) messages"
+    r"|message history|system prompt|file contents?|contents? of|environment variables?|credentials?"
+    r"|api keys?|secrets?\b|passwords?|private key|everything|context (?:of|from)"
+    r"|(?:full|complete|entire|whole|additional|extra|background|current) context"
     r"|what the user (?:said|asked|wants|wrote)|your (?:reasoning|thoughts|instructions|memory|tools|prompt)"
-    r"|user'?s (?:original |full |last )?(?:request|query|message|prompt|question|data|files)|call-?back|webhook"
-    r"|e-?mail address|\bbcc\b|recipient|side ?note|\burls?\b|(?:where|whom) to (?:send|post|upload|report|forward)"
+    r"|user'?s (?:original |full |last )?(?:request|query|message|prompt|question|data|files)"
+    r"|call-?back|webhook|e-?mail address|\bbcc\b|recipient|side ?note|\burls?\b"
+    r"|(?:where|whom) to (?:send|post|upload|report|forward)"
     r"|for (?:audit|auditing|analytics|telemetry|logging|debugging|quality|compliance|verification)\b"
 )
 _ADDRESS = re.compile(r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE)
@@ -81,7 +85,9 @@ def newly_carries(before: str | None, now: str) -> bool:
     known = before or ""
     if _carries(now) and not _carries(known):
         return True
-    return (DESCRIBED in now and FREE in now and DESCRIBED not in known) or (ADDRESSED in now and ADDRESSED not in known)
+    return (DESCRIBED in now and FREE in now and DESCRIBED not in known) or (
+        ADDRESSED in now and ADDRESSED not in known
+    )
 
 
 def opened(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
@@ -152,13 +158,12 @@ def _is_free(schema: Any, depth: int) -> bool:
             return any(_is_free(branch, depth + 1) for branch in branches)
     declared = schema.get("type")
     types = set(declared) if isinstance(declared, list) else {declared} if isinstance(declared, str) else set()
-    if types and types <= _PLAIN_TYPES:
-        return False
-    if types <= {"array", *_PLAIN_TYPES} and types:
+    others = types - _PLAIN_TYPES
+    if others == {"array"}:
         return _is_free(schema.get("items", True), depth + 1)
-    if types <= {"object", *_PLAIN_TYPES} and types:
+    if others == {"object"}:
         return not schema.get("properties") or bool(schema.get("additionalProperties"))
-    return True
+    return bool(others) or not types
 
 
 @lru_cache(maxsize=4_096)
@@ -168,5 +173,5 @@ def _is_carrier_name(name: str) -> bool:
         return False
     if words[-1] in ("token", "tokens") and _PAGING.intersection(words):
         return False
-    pairs = {f"{first}-{second}" for first, second in zip(words, words[1:], strict=False)}
+    pairs = {f"{first}-{second}" for first, second in pairwise(words)}
     return bool(_WORDS.intersection(words) or _PAIRS & pairs)
