@@ -98,20 +98,17 @@ class Runtime:
         return default_state_dir(self.workspace, state)
 
     def definition_guard(self) -> DefinitionGuard:
-        """What tells others' definitions from the user's own: the workspace's (the home folder is none) and those in
-        the user's folders, whichever client they belong to."""
-        home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
-        named = [path for profile in PROFILES for _, path in self._own_roots(profile)]
-        is_project = workspace != home and not home.startswith(f"{workspace.rstrip('/')}/")
-        places: list[str | Path] = [*named, *([workspace] if is_project else [])]
-        return DefinitionGuard(
-            memory=str(self.state_dir() / "definitions" / "memory.sqlite"),
-            own_places=tuple(dict.fromkeys(os.path.realpath(path) for path in places)),
-        )
+        """What tells others' definitions from the user's own: those in the workspace (unless that is the home folder
+        or above it) and in the user's folders, whichever client they belong to."""
+        from capdisc_indexer.sources.links import inside  # which no answer needs
 
-    def _own_roots(self, profile: str) -> list[tuple[str, Path]]:
-        roots = conventional_roots(profile, self.cwd, self.workspace, self.home)
-        return [(scope, path) for scope, path in roots if scope != "machine"]
+        home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
+        places = [workspace] if not inside(home, [workspace]) else []
+        for profile in PROFILES:
+            roots = conventional_roots(profile, self.cwd, self.workspace, self.home)
+            places += [os.path.realpath(path) for scope, path in roots if scope == "user"]
+        memory = str(self.state_dir() / "definitions" / "memory.sqlite")
+        return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
     def expand(self, path: Path) -> Path:
         """The absolute path; `~` is the home folder, anything relative is meant from here."""

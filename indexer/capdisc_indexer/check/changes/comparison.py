@@ -67,11 +67,11 @@ def _text_changes(before: Definition, now: Definition, values: Values, is_prose:
     for order in orders_of(values, is_prose):
         if order.digest not in known and not told & {order.says, order.digest}:
             told |= {order.says, order.digest}
-            yield Reason("orders", f"a text {order.says}: {_quoted(order.passage)}")
+            yield Reason("orders", f"a new sentence {order.says}: {_quoted(order.passage)}")
     if not told:
         for rule in now.rules:
             if rule not in before.rules:
-                yield Reason("content", f"a text newly has what the rule {rule} is about")
+                yield Reason("content", f"its text newly breaks the rule {rule}")
 
 
 def _parameter_changes(before: Definition, now: Definition, values: Values) -> Iterator[Reason]:
