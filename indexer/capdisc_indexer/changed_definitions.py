@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.check.changes.comparison import Reason, changed_definition, definition_lines, suspicious_changes
+from capdisc_indexer.check.changes.comparison import changed_definition, definition_lines, suspicious_changes
 from capdisc_indexer.check.changes.definition import Definition, definition_digest, definition_of, from_text, to_text
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.frozen import field, frozen
@@ -39,7 +39,7 @@ from capdisc_indexer.types import DefinitionGuard, Finding, HeldDefinition
 # neither the user's own nor in the workspace. Tables and documents are data.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions", "openapi"})
 _PROSE = frozenset({"skill", "capability", "catalogue"})
-_FORGOTTEN = Reason("forgotten", "it was held back before, and the memory of what it had been is gone")
+_FORGOTTEN = "it was held back before, and the memory of what it had been is gone"
 
 Values = Mapping[str, Any]
 # The records of the capabilities with these ids in the last generation, as far as it has them.
@@ -152,13 +152,13 @@ class _Reviewer:
         old = self._parsed.old.get(file.path)
         last = _LastGeneration(old, self._published)
         held_before = {claim.id for claim in old.claims if claim.status == HELD} if old else frozenset()
-        reasons: dict[str, tuple[Reason, ...]] = {}
+        reasons: dict[str, tuple[str, ...]] = {}
         for identifier, place in stored.items():
             now = self._current(place, file)
             row = accepted.get(identifier)
             before = self._before(identifier, row, file, last)
             if before is None:
-                why: tuple[Reason, ...] = (_FORGOTTEN,) if identifier in held_before else ()
+                why: tuple[str, ...] = (_FORGOTTEN,) if identifier in held_before else ()
             else:
                 is_prose = file.format in _PROSE
                 why = suspicious_changes(before.definition, now.definition, now.values, is_prose)
@@ -211,13 +211,14 @@ class _Reviewer:
         identifier: str,
         now: _Version,
         before: _Version | None,
-        why: Sequence[Reason],
+        why: Sequence[str],
         waiting: Pending | None,
         last: _LastGeneration,
     ) -> None:
-        texts = tuple(reason.text for reason in why)
         accepted = before.seen if before else ""
-        self.held.append(HeldDefinition(id=identifier, path=printable(file.path), reasons=texts, accepted=accepted))
+        self.held.append(
+            HeldDefinition(id=identifier, path=printable(file.path), reasons=tuple(why), accepted=accepted)
+        )
         if self._memory is None or (waiting and waiting.digest == now.definition.digest):
             return
         pending = Pending(
@@ -226,7 +227,7 @@ class _Reviewer:
             digest=now.definition.digest,
             seen=now.seen,
             accepted=accepted,
-            reasons=texts,
+            reasons=tuple(why),
             before=waiting.before if waiting else last.lines(identifier, before),
             now=definition_lines(now.values),
         )
@@ -263,7 +264,7 @@ def _joined(record: Sequence[Values]) -> Values:
     return {**head, **body}
 
 
-def _with_held(state: FileState, reasons: Mapping[str, tuple[Reason, ...]]) -> FileState:
+def _with_held(state: FileState, reasons: Mapping[str, tuple[str, ...]]) -> FileState:
     path = printable(state.path)
     findings: list[Finding] = [
         changed_definition(identifier, path, why, f"capdisc trust {shlex.quote(identifier)}")

@@ -10,7 +10,6 @@ from capdisc_indexer.check.changes import CODE
 from capdisc_indexer.check.changes.definition import Definition, Values, orders_of
 from capdisc_indexer.check.changes.parameters import newly_carries, opened
 from capdisc_indexer.check.secret_keys import masked
-from capdisc_indexer.frozen import frozen
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Finding, Severity
 
@@ -18,16 +17,9 @@ MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
 _RISKS = ("", "low", "medium", "high", "critical")
 
 
-@frozen
-class Reason:
-    """One way in which a definition is not what it was: a word for programs, and a clause for people."""
-
-    code: str
-    text: str
-
-
-def suspicious_changes(before: Definition, now: Definition, values: Values, is_prose: bool) -> tuple[Reason, ...]:
-    """What of the change somebody has to look at, nothing for a harmless one; `values` is the record of `now`."""
+def suspicious_changes(before: Definition, now: Definition, values: Values, is_prose: bool) -> tuple[str, ...]:
+    """What of the change somebody has to look at, a clause each; none for a harmless one. `values` is the record of
+    `now`."""
     if before.digest == now.digest:
         return ()
     return (
@@ -37,9 +29,9 @@ def suspicious_changes(before: Definition, now: Definition, values: Values, is_p
     )[:MAX_REASONS]
 
 
-def changed_definition(identifier: str, path: str, reasons: Sequence[Reason], command: str) -> Finding:
+def changed_definition(identifier: str, path: str, reasons: Sequence[str], command: str) -> Finding:
     """The finding for a capability that is left out until somebody has looked at it."""
-    why = "; ".join(reason.text for reason in reasons)
+    why = "; ".join(reasons)
     return Finding(
         code=CODE,
         severity=Severity.ERROR,
@@ -62,45 +54,45 @@ def difference(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in found[2:] if not line.startswith("@@"))
 
 
-def _text_changes(before: Definition, now: Definition, values: Values, is_prose: bool) -> Iterator[Reason]:
+def _text_changes(before: Definition, now: Definition, values: Values, is_prose: bool) -> Iterator[str]:
     known, told = set(before.passages), set[str]()
     for order in orders_of(values, is_prose):
         if order.digest not in known and not told & {order.says, order.digest}:
             told |= {order.says, order.digest}
-            yield Reason("orders", f"a new sentence {order.says}: {_quoted(order.passage)}")
+            yield f"a new sentence {order.says}: {_quoted(order.passage)}"
     if not told:
         for rule in now.rules:
             if rule not in before.rules:
-                yield Reason("content", f"its text newly breaks the rule {rule}")
+                yield f"its text newly breaks the rule {rule}"
 
 
-def _parameter_changes(before: Definition, now: Definition, values: Values) -> Iterator[Reason]:
+def _parameter_changes(before: Definition, now: Definition, values: Values) -> Iterator[str]:
     for path, letters in now.parameters.items():
         if newly_carries(before.parameters.get(path), letters):
             is_new = path not in before.parameters
             what = "the new parameter" if is_new else "the changed parameter"
-            yield Reason("parameter", f"{what} {one_line(path, 80)} could carry data out")
+            yield f"{what} {one_line(path, 80)} could carry data out"
     for path in opened(before.parameters, now.parameters):
         where = f" in {one_line(path, 80)}" if path else ""
-        yield Reason("arguments", f"it takes arguments{where} that its schema does not name, and took none before")
+        yield f"it takes arguments{where} that its schema does not name, and took none before"
 
 
-def _nature_changes(before: Definition, now: Definition) -> Iterator[Reason]:
+def _nature_changes(before: Definition, now: Definition) -> Iterator[str]:
     if before.has_side_effects != now.has_side_effects:
         what = "changes things, and only read before" if now.has_side_effects else "says that it only reads now"
-        yield Reason("side-effects", f"it {what}")
+        yield f"it {what}"
     if now.is_destructive and not before.is_destructive:
-        yield Reason("destructive", "it may destroy things, and did not before")
+        yield "it may destroy things, and did not before"
     if before.confirms and not now.confirms:
-        yield Reason("confirmation", "it asks for no confirmation any more")
+        yield "it asks for no confirmation any more"
     if _rank(now.risk) < _rank(before.risk) and before.has_side_effects == now.has_side_effects:
-        yield Reason("risk", f"it calls its risk {now.risk or 'unknown'}, and called it {before.risk} before")
+        yield f"it calls its risk {now.risk or 'unknown'}, and called it {before.risk} before"
     if now.is_open and not before.is_open:
-        yield Reason("open-world", "it reaches out to other systems, and did not before")
+        yield "it reaches out to other systems, and did not before"
     if before.start != now.start:
-        yield Reason("program", "another program, command or host is behind it")
+        yield "another program, command or host is behind it"
     if new := [name for name in now.secrets if name not in before.secrets]:
-        yield Reason("secrets", f"it newly wants {', '.join(new[:3])}")
+        yield f"it newly wants {', '.join(new[:3])}"
 
 
 def _rank(risk: str) -> int:
