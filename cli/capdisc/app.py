@@ -27,6 +27,7 @@ COMMANDS = {
     "status": "Say what the index holds and where it lies.",
     "doctor": "Say what is wrong with the index and what mends it.",
     "eval": "Measure how well the index answers judged queries.",
+    "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",

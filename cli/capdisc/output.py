@@ -110,6 +110,11 @@ def listed(names: Sequence[str], limit: int = 10) -> str:
     return ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit]) + more
 
 
+def changed_definitions(ids: Sequence[str]) -> str:
+    """One line on definitions that changed in ways that nobody has to look at."""
+    return f"{count(len(ids), 'definition')} changed: {listed(ids)}"
+
+
 def _write(stream: Any, text: str | bytes) -> None:
     """Results are UTF-8 whatever the locale says: budgets were counted, and JSON is defined, in it."""
     if stream is None:  # closed before we began

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from capdisc_indexer.config import Config, load_config
 from capdisc_indexer.errors import InputError, UsageError
-from capdisc_indexer.folders import conventional_roots
+from capdisc_indexer.folders import PROFILES, conventional_roots
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
-from capdisc_indexer.types import DeclaredSource
+from capdisc_indexer.types import DeclaredSource, DefinitionGuard
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote.values import Shared
@@ -96,6 +96,19 @@ class Runtime:
             return self.expand(Path(named))
         state = Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
         return default_state_dir(self.workspace, state)
+
+    def definition_guard(self) -> DefinitionGuard:
+        """What tells others' definitions from the user's own: those in the workspace (unless that is the home folder
+        or above it) and in the user's folders, whichever client they belong to."""
+        from capdisc_indexer.sources.links import inside  # which no answer needs
+
+        home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
+        places = [workspace] if not inside(home, [workspace]) else []
+        for profile in PROFILES:
+            roots = conventional_roots(profile, self.cwd, self.workspace, self.home)
+            places += [os.path.realpath(path) for scope, path in roots if scope == "user"]
+        memory = str(self.state_dir() / "definitions" / "memory.sqlite")
+        return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
     def expand(self, path: Path) -> Path:
         """The absolute path; `~` is the home folder, anything relative is meant from here."""

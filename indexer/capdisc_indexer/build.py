@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from capdisc_indexer import encoders
@@ -14,7 +15,14 @@ from capdisc_indexer.choice import Chosen, choose
 from capdisc_indexer.errors import BROKEN, DamagedIndexError, IndexStateError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.hands import SELDOM, Hands
-from capdisc_indexer.previous import Previous, check_digests, given_up, load_previous, remember_scan
+from capdisc_indexer.previous import (
+    Previous,
+    check_digests,
+    given_up,
+    load_previous,
+    published_records,
+    remember_scan,
+)
 from capdisc_indexer.reconcile import Changes, Progress, reconcile
 from capdisc_indexer.remembered import Look, look, remember
 from capdisc_indexer.report import report
@@ -64,7 +72,8 @@ def _build(task: Task, last: Previous, seen: Look | None) -> BuildReport:
     seen = seen or look(task.roots, options.sources, task.index_dir, forget=options.verify or anew)
     # Where all is to be made, the engines are loaded while the files are read.
     with Spool(task.index_dir) as spool, Hands(_load_engines if anew else None) as hands:
-        changes = reconcile(seen.scan, last.files, last.scanned_at_ns, options, spool, hands, task.progress)
+        records = partial(published_records, last)
+        changes = reconcile(seen.scan, last.files, last.scanned_at_ns, options, spool, hands, task.progress, records)
         published, embedded = _published(task, last, changes, chosen.result(), seen.at_ns, hands)
     remember(task.index_dir, seen.memory)
     return report(task, last, changes, chosen.result(), published, embedded)

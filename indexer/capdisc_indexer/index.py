@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from capdisc_indexer.errors import CapdiscError, DamagedIndexError, IndexStateError, UsageError
+from capdisc_indexer.errors import CapdiscError, DamagedIndexError, IndexStateError, RefusedError, UsageError
 from capdisc_indexer.records import from_record
 from capdisc_indexer.store import generation, integrity, leases
 from capdisc_indexer.store.lexical import Documents
@@ -87,8 +87,20 @@ class Index:
         """The whole capability with this id or name. Raises UsageError naming the nearest ids when there is none."""
         head = self.resolve(name)
         if head is None:
+            self._check_held(name)
             raise UsageError(f"there is no capability {name!r}", self._nearest(name))
         return self.whole(head)
+
+    def _check_held(self, name: str) -> None:
+        """Raises RefusedError where the capability is left out until somebody has looked at how it changed."""
+        import shlex
+
+        from capdisc_indexer import state  # neither of which an answer needs
+
+        files = state.load(self.folder / "meta" / "files.json").files.values()
+        if any(claim.id == name and claim.status == state.HELD for one in files for claim in one.claims):
+            message = f"{name} is held back, since its definition changed"
+            raise RefusedError(message, f"look at the change: capdisc trust {shlex.quote(name)}")
 
     def whole(self, head: dict[str, Any]) -> Descriptor:
         """The capability of a head, with its long parts."""

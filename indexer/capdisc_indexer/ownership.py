@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from capdisc_indexer.sources.files import FoundFile
-from capdisc_indexer.state import Claim, FileState
+from capdisc_indexer.state import HELD, Claim, FileState
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Finding, Severity
 
@@ -25,6 +25,10 @@ def assign(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
 
 def _decide(claim: Claim, state: FileState, file: FoundFile, owners: dict[str, tuple[FileState, Claim]]) -> Claim:
     owner = owners.get(claim.id)
+    if claim.status == HELD:  # and nothing else takes its name meanwhile
+        owners.setdefault(claim.id, (state, claim))
+        owners.setdefault(_folded(claim.id), (state, claim))
+        return claim
     if owner is None and file.format == "capability":
         owner = owners.get(_folded(claim.id))
     if owner is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from capdisc_indexer import __version__, encoders, state
 from capdisc_indexer.errors import BROKEN, DamagedIndexError, IndexStateError
@@ -104,6 +105,16 @@ def _opened(index_dir: Path, found: Generation) -> Previous:
         encoder=found.encoder,
         guidance=json.loads((folder / "meta" / "guidance.json").read_bytes())["categories"],
     )
+
+
+def published_records(last: Previous, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+    """Head and body in one of the capabilities with these ids in the last generation, as far as it has them."""
+    if last.folder is None or not ids:
+        return {}
+    from capdisc_indexer.store.lexical import Documents  # with the text engine, which few runs need so early
+
+    found = Documents(last.folder / "text").whole(list(ids))
+    return {str(head["id"]): {**head, **body} for head, body, _ in found}
 
 
 def remember_scan(index_dir: Path, last: Previous, changes: Changes, scanned_at_ns: int) -> None:

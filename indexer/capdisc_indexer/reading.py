@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from capdisc_indexer.check.changes import CODE
 from capdisc_indexer.frozen import frozen
 from capdisc_indexer.hands import Hands
 from capdisc_indexer.records import as_bytes
@@ -20,6 +21,8 @@ from capdisc_indexer.types import Finding, Severity
 UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
+# A definition that was held back may have been approved since, of which the file knows nothing.
+_READ_AGAIN = TRANSIENT | {CODE}
 
 
 @frozen(kw_only=True)
@@ -68,6 +71,11 @@ class Reader:
     def has(self, path: str) -> bool:
         """Whether the file had to be parsed."""
         return path in self._loaded
+
+    @property
+    def parsed_files(self) -> Mapping[str, tuple[Stored, ...]]:
+        """Where the capabilities of each file lie that had to be parsed."""
+        return self._loaded
 
     def stored(self, file: FoundFile) -> tuple[Stored, ...]:
         """Where the file's capabilities lie in the spool; parses it when its own state did not call for that."""
@@ -135,8 +143,9 @@ def read(file: FoundFile) -> Read:
 
 
 def _unread(known: FileState) -> bool:
-    """Whether something could not be read the last time, so that it is tried again whatever the stamps say."""
-    failed = known.findings and any(each.code in TRANSIENT for each in known.findings)
+    """Whether something could not be read or taken in the last time, so that it is tried again whatever the stamps
+    say."""
+    failed = known.findings and any(each.code in _READ_AGAIN for each in known.findings)
     return bool(failed) or known.content_hash == _UNREADABLE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.hands import Hands
@@ -14,9 +15,16 @@ from capdisc_indexer.sources.files import FileStat
 from capdisc_indexer.sources.scan import ScanResult
 from capdisc_indexer.spool import Spool, Spooled, Stored
 from capdisc_indexer.state import FileState
-from capdisc_indexer.types import BuildOptions, Finding
+from capdisc_indexer.types import BuildOptions, Finding, HeldDefinition
+
+if TYPE_CHECKING:
+    from capdisc_indexer.changed_definitions import Published, Review
 
 Progress = Callable[[str, int, int], None]
+
+
+def _nothing(ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+    return {}
 
 
 @frozen(kw_only=True)
@@ -31,6 +39,9 @@ class Changes:
     parsed: int
     hashed: int
     guidance: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    held_definitions: tuple[HeldDefinition, ...] = ()
+    changed_definitions: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def reconcile(
@@ -41,14 +52,18 @@ def reconcile(
     spool: Spool,
     hands: Hands,
     progress: Progress,
+    published: Published = _nothing,
 ) -> Changes:
     """Every file's state as it was `found`; `descriptors` holds, by final id, those whose document must be written
-    again; they lie in the spool."""
+    again; they lie in the spool. `published` gives records of the last generation by their ids."""
     reader = Reader(old, spool, scanned_at_ns, options.verify, options.grace_s)
     files: dict[str, FileState] = {}
     for done, state in enumerate(reader.states(found.files, hands), 1):
         files[state.path] = state
         progress("Reading", done, len(found.files))
+    review = _reviewed(found, files, old, reader, options, spool, published)
+    if review:
+        files.update(review.files)
     if not _same(files, old):
         assign(files, found.files)
     by_path = {file.path: file for file in found.files}
@@ -72,7 +87,28 @@ def reconcile(
         parsed=reader.parsed,
         hashed=reader.hashed,
         guidance=guidance,
+        held_definitions=review.held if review else (),
+        changed_definitions=review.changed if review else (),
+        notices=review.notices if review else (),
     )
+
+
+def _reviewed(
+    found: ScanResult,
+    files: Mapping[str, FileState],
+    old: Mapping[str, FileState],
+    reader: Reader,
+    options: BuildOptions,
+    spool: Spool,
+    published: Published,
+) -> Review | None:
+    if options.guard is None or not reader.parsed_files:
+        return None
+    # With SQLite and the rules on changes, which a run that parses nothing has no use for.
+    from capdisc_indexer.changed_definitions import ParsedFiles, review_definitions
+
+    parsed = ParsedFiles(files=found.files, stored=reader.parsed_files, now=files, old=old, spool=spool)
+    return review_definitions(parsed, options.guard, published)
 
 
 def _digests(files: Mapping[str, FileState]) -> dict[str, str]:

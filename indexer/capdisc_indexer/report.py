@@ -13,7 +13,7 @@ from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.sources.links import inside
 from capdisc_indexer.sources.patterns import fixed_part
-from capdisc_indexer.state import finals
+from capdisc_indexer.state import HELD, finals
 from capdisc_indexer.task import Task
 from capdisc_indexer.types import BuildReport, DeclaredSource, Finding, Generation, Severity
 
@@ -27,9 +27,11 @@ def report(
         published=published is not last.generation,
         counts=_counts(last, changes) | {"embedded": embedded},
         findings=_findings(task, changes),
-        degraded=(*last.notices, *chosen.notices),
+        degraded=(*last.notices, *chosen.notices, *changes.notices),
         roots=task.names,
         dropped_roots=tuple(root for root in last.roots if root not in task.names),
+        held_definitions=changes.held_definitions,
+        changed_definitions=changes.changed_definitions,
         dropped_sources=_dropped_sources(last, changes, task.options.sources),
     )
 
@@ -57,6 +59,7 @@ def _counts(last: Previous, changes: Changes) -> dict[str, int]:
         "updated": sum(1 for key in changes.descriptors if key in before),
         "copies": states["copy"],
         "shadowed": states["shadowed"],
+        "held": states[HELD],
     }
 
 

@@ -12,6 +12,8 @@ from capdisc_indexer.types import Finding, Severity
 
 _dumped = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=shallow).encode
 Wanted = Mapping[str, Sequence[str]]
+# The status of a capability that is left out until somebody has looked at how its definition changed.
+HELD = "held"
 
 
 # Tuples, which json reads and writes as they are: a run has one of each for every file, changed or not, and making

@@ -278,6 +278,26 @@ class DeclaredSource:
 
 
 @frozen(kw_only=True)
+class DefinitionGuard:
+    """What tells changed definitions of others from the user's own: the file that remembers what was accepted, and the
+    folders (without links) whose skills and manifests are the user's to change."""
+
+    memory: str
+    own_places: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class HeldDefinition:
+    """A capability that is left out since its definition changed: the id and the file, why, and when the one before it
+    was first seen ("": nobody knows)."""
+
+    id: str
+    path: str
+    reasons: tuple[str, ...]
+    accepted: str = ""
+
+
+@frozen(kw_only=True)
 class BuildOptions:
     """How to build: which encoder (None: the last build's), and how much of the last build to trust.
 
@@ -285,7 +305,7 @@ class BuildOptions:
 
     An encoder that cannot be loaded is an error when it is required; else searching goes by words alone. A file that
     was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it may be half written.
-    `sources` are read beside the roots.
+    `sources` are read beside the roots. Without a `guard` no changed definition is held back.
     """
 
     encoder: str | None = None
@@ -296,11 +316,13 @@ class BuildOptions:
     lock_timeout_s: float = 10.0
     grace_s: float = 0.0
     sources: tuple[DeclaredSource, ...] = ()
+    guard: DefinitionGuard | None = None
 
 
 @frozen(kw_only=True)
 class BuildReport:
-    """What a build did. `published` is False when nothing had changed."""
+    """What a build did. `published` is False when nothing had changed. `held_definitions` are left out until somebody
+    has looked at them, `changed_definitions` the ids of those that changed in ways that nobody has to look at."""
 
     generation: Generation
     published: bool
@@ -311,3 +333,5 @@ class BuildReport:
     roots: tuple[str, ...] = ()
     dropped_roots: tuple[str, ...] = ()
     dropped_sources: tuple[str, ...] = ()
+    held_definitions: tuple[HeldDefinition, ...] = ()
+    changed_definitions: tuple[str, ...] = ()

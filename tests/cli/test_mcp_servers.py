@@ -126,9 +126,12 @@ def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic
 
 @needs_sdk
 def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(capdisc, configured, hermetic, sdk) -> None:
-    configured(near=server(hermetic), far=server(hermetic, TOOL_NAME="distant"))
+    near = {"command": sys.executable, "args": [str(hermetic / "near.py")]}
+    configured(near=near, far=server(hermetic, TOOL_NAME="distant"))
+    (hermetic / "near.py").write_text(SERVER)
     capdisc("index", "--ask-servers")
-    configured(near={"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}, far=server(hermetic))
+    configured(near=near, far=server(hermetic))
+    (hermetic / "near.py").write_text("raise SystemExit(3)")
     done = capdisc("index", "--ask-servers")
     assert "the server near could not be asked" in done.err
     assert "its list from less than a minute ago stays" in done.err

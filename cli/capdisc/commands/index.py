@@ -62,6 +62,7 @@ def index(
         verify=verify,
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=sources,
+        guard=here.definition_guard(),
     )
 
     def built(folder: Path) -> BuildReport:
@@ -89,6 +90,8 @@ def _print(report: BuildReport, where: str, json: bool, quiet: bool) -> None:
                 "counts": report.counts,
                 "encoder": report.generation.fingerprint,
                 "degraded": report.degraded,
+                "held_definitions": report.held_definitions,
+                "changed_definitions": report.changed_definitions,
                 "findings": report.findings,
                 "seconds": round(report.seconds, 3),
             }
@@ -105,6 +108,8 @@ def _report(report: BuildReport, quiet: bool) -> None:
     for finding in [*by_severity[Severity.ERROR], *warnings[:SHOWN_WARNINGS]]:
         for line in output.finding_lines(finding):
             output.notice(line)
+    if changed := report.changed_definitions:
+        output.notice(f"notice: {output.changed_definitions(changed)}")
     for root in report.dropped_roots:
         output.notice(f"notice: no longer scanned: {root}")
     if gone := report.dropped_sources:
@@ -123,4 +128,4 @@ def _summary(report: BuildReport) -> list[str]:
     return [f"{indexed} ({changes}); {work}" + (f"; {notes}" if notes else "")]
 
 
-_NOTES = (("failed", "failed"), ("copies", "identical copies"), ("shadowed", "shadowed"))
+_NOTES = (("failed", "failed"), ("copies", "identical copies"), ("shadowed", "shadowed"), ("held", "held back"))

@@ -31,6 +31,7 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
     index = asked.index
     files = state.load(index.folder / "meta" / "files.json").files
     findings = [finding for one in files.values() for finding in one.findings]
+    held = sorted(claim.id for one in files.values() for claim in one.claims if claim.status == state.HELD)
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
         "index_dir": asked.shared.url if asked.shared else str(index.index_dir),
@@ -47,6 +48,7 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
         "categories": {each["category"]: each["count"] for each in index.meta("overview")["categories"]},
         "errors": sum(finding.severity is Severity.ERROR for finding in findings),
         "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
+        "held_back": held,
         "bytes": bytes_on_disk,
         "tokenizer": TOKENIZER,
         "server": claim.running() or None,
@@ -56,6 +58,8 @@ def _facts(asked: asking.Asked) -> dict[str, Any]:
 def _printed(facts: dict[str, Any]) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
     copy = [f"copy        {facts['copy']}"] if facts["copy"] else []
+    waiting = output.listed(facts["held_back"])
+    held = [f"held back   {waiting}: changed definitions; look at each with capdisc trust ID"] if waiting else []
     server = [f"server      process {facts['server']}"] if facts["server"] else []
     return [
         f"index       {facts['index_dir']} (generation {facts['generation']}, {facts['built_at']})",
@@ -64,6 +68,7 @@ def _printed(facts: dict[str, Any]) -> list[str]:
         f"holds       {facts['capabilities']:,} capabilities from {facts['files']:,} files: {kinds}",
         f"vectors     {facts['vectors']:,} by {facts['encoder'] or 'no encoder: searching goes by words alone'}",
         f"findings    {facts['errors']:,} errors, {facts['warnings']:,} warnings",
+        *held,
         f"size        {facts['bytes'] / 1e6:.1f} MB",
         *server,
     ]

@@ -70,6 +70,7 @@ def watch(
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=here.sources(config, named),
+        guard=here.definition_guard(),
     )
     expected = {*named, *here.configured(config)}
     pace = _pace(interval, debounce, poll, frozenset(root for root in roots if root not in expected))
@@ -100,6 +101,8 @@ def _tell(turns: Iterator[Turn], here: runtime.Runtime, where: Path, json: bool,
     for turn in turns:
         for text in turn.notices:
             output.notice(f"notice: {text}")
+        if turn.report and (changed := turn.report.changed_definitions):
+            output.notice(f"notice: {output.changed_definitions(changed)}")
         for finding in turn.errors:
             output.notice(output.finding_lines(finding)[0])
         if json:
@@ -117,6 +120,8 @@ def _document(turn: Turn, where: Path) -> dict[str, object]:
         "published": bool(report and report.published),
         "index_dir": str(where),
         "counts": report.counts if report else None,
+        "held_definitions": report.held_definitions if report else (),
+        "changed_definitions": report.changed_definitions if report else (),
         "findings": turn.errors,
         "notices": turn.notices,
         "seconds": round(report.seconds, 3) if report else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -50,7 +51,10 @@ def contents(index_dir: Path, found: Generation, deep: bool, lack: Lack = _lack)
     files = _files(index_dir, found, deep)
     yield files
     if files.state is State.OK:
-        yield _stores(index_dir, lack if deep else None)
+        stores = _stores(index_dir, lack if deep else None)
+        yield stores
+        if stores.state is State.OK:
+            yield from _definitions(index_dir, found)
 
 
 def _files(index_dir: Path, found: Generation, deep: bool) -> Check:
@@ -95,3 +99,13 @@ def _disagreement(index: Index, lack: Lack) -> str:
 
 def _unusable(name: str, index_dir: Path, text: str) -> Check:
     return Check(name=name, state=State.UNUSABLE, text=text, fix=index_command(index_dir, "--rebuild"))
+
+
+def _definitions(index_dir: Path, found: Generation) -> Iterator[Check]:
+    """Whether something waits for its user's yes; nothing where nothing does."""
+    files = state.load(generation.folder(index_dir, found.number) / "meta" / "files.json").files
+    held = sorted({claim.id for one in files.values() for claim in one.claims if claim.status == state.HELD})
+    if held:
+        more = f" and {len(held) - 1:,} more" if len(held) > 1 else ""
+        text = f"held back, since their definitions changed: {held[0]}{more}"
+        yield Check(name="definitions", state=State.NOTICE, text=text, fix=f"capdisc trust {shlex.quote(held[0])}")

@@ -13,7 +13,7 @@ from capdisc_indexer.frozen import replace
 from capdisc_indexer.reading import UNFINISHED
 from capdisc_indexer.remembered import Look, look
 from capdisc_indexer.sources.patterns import fixed_part
-from capdisc_indexer.types import BuildOptions, BuildReport, Finding, Severity
+from capdisc_indexer.types import BuildOptions, BuildReport, DefinitionGuard, Finding, Severity
 from capdisc_indexer.watching import glance
 from capdisc_indexer.watching.hints import Hints
 from capdisc_indexer.watching.listening import Listening
@@ -66,6 +66,7 @@ class _Watcher:
         self._errors: frozenset[Finding] = frozenset()
         self._notices: frozenset[str] = frozenset()
         self._built = False
+        self._approvals: int | None = None
         self._looking_s = self._next = 0.0
 
     def close(self) -> None:
@@ -98,9 +99,13 @@ class _Watcher:
 
     def _locate(self) -> None:
         places = locate(self._roots, self._declared)
-        if places != self._places or self._listening.deaf():
+        if places != self._places or self._listening.deaf() or self._has_new_approvals():
             self._places = places
             self._hints.changed()
+
+    def _has_new_approvals(self) -> bool:
+        """Whether the memory of definitions has changed since something was held back."""
+        return self._approvals is not None and self._approvals != _changed_ns(self._build_options.guard)
 
     def _attempt(self, roots: Sequence[Path]) -> tuple[BuildReport | None, str]:
         """The build's report, None when nothing differs or no root is there; or else why it failed."""
@@ -116,9 +121,12 @@ class _Watcher:
         started = time.monotonic()
         seen = self._seen = look(roots, self._build_options.sources, self._index_dir, self._seen)
         self._looking_s = time.monotonic() - started
-        if self._settled and self._settled.still(seen, self._index_dir):
+        if self._settled and self._settled.still(seen, self._index_dir) and not self._has_new_approvals():
             return None
+        before = _changed_ns(self._build_options.guard)
         report = build(roots, self._index_dir, self._build_options, seen=seen)
+        # As it was before the build, so that what is approved during one is not missed.
+        self._approvals = before if report.held_definitions else None
         self._settled = glance.settle(seen, report, self._index_dir)
         return report
 
@@ -140,6 +148,14 @@ class _Watcher:
         self._errors, self._notices = errors, frozenset(report.degraded)
         worth = report if report.published or not self._built else None
         return Turn(report=worth, errors=tuple(dict.fromkeys(fresh)), notices=tuple(said))
+
+
+def _changed_ns(guard: DefinitionGuard | None) -> int:
+    """When the memory of definitions was last written to; 0 where there is none."""
+    try:
+        return os.stat(guard.memory).st_mtime_ns if guard else 0  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def _reason(error: CapdiscError | OSError) -> str:

@@ -1,0 +1,274 @@
+"""The definitions of tools that came from elsewhere, held against those that were accepted before.
+
+The first definition of a tool is accepted as it is (trust on first use). A change is compared with
+what the state folder remembers; where that knows nothing of the tool, with the last generation. A
+suspicious one is left out of the index until somebody has looked at it. The old one is not left in
+its place: the program behind it has changed as well, and a yes to the old one would let calls of the
+new one through. The memory is written before the generation is published: after a kill it may know
+more than the index, never less.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.check.changes.comparison import changed_definition, definition_lines, suspicious_changes
+from capdisc_indexer.check.changes.definition import Definition, definition_digest, definition_of, from_text, to_text
+from capdisc_indexer.errors import InputError
+from capdisc_indexer.frozen import field, frozen
+from capdisc_indexer.sources.files import FoundFile, printable
+from capdisc_indexer.sources.links import inside
+from capdisc_indexer.spool import Spool, Stored
+from capdisc_indexer.state import HELD, Claim, FileState
+from capdisc_indexer.store.definition_memory import (
+    Accepted,
+    DamagedMemoryError,
+    DefinitionMemory,
+    Pending,
+    changing,
+    set_aside,
+)
+from capdisc_indexer.types import DefinitionGuard, Finding, HeldDefinition
+
+# Lists that programs answer or publish, wherever they lie; and what says in words how an agent is to act, where it is
+# neither the user's own nor in the workspace. Tables and documents are data.
+_LISTS = frozenset({"mcp", "mcp-servers", "functions", "openapi"})
+_PROSE = frozenset({"skill", "capability", "catalogue"})
+_FORGOTTEN = "it was held back before, and the memory of what it had been is gone"
+
+Values = Mapping[str, Any]
+# The records of the capabilities with these ids in the last generation, as far as it has them.
+Published = Callable[[Sequence[str]], Mapping[str, Values]]
+
+
+@frozen(kw_only=True)
+class Review:
+    """The files whose state is another for it, what is held back, the ids of other definitions that changed, and what
+    people should know."""
+
+    files: Mapping[str, FileState] = field(default_factory=dict)
+    held: tuple[HeldDefinition, ...] = ()
+    changed: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class ParsedFiles:
+    """The files that a build parsed: as they were found, where their records lie, their states now and in the last
+    build."""
+
+    files: Sequence[FoundFile]
+    stored: Mapping[str, tuple[Stored, ...]]
+    now: Mapping[str, FileState]
+    old: Mapping[str, FileState]
+    spool: Spool
+
+
+def is_guarded(file: FoundFile, own_places: Iterable[str]) -> bool:
+    """Whether changes of what the file declares are looked at: it lists tools, or is none of the user's own texts."""
+    return file.format in _LISTS or (file.format in _PROSE and not inside(file.resolved, own_places))
+
+
+def review_definitions(parsed: ParsedFiles, guard: DefinitionGuard, published: Published) -> Review:
+    """What has to be held back, and what else changed. A memory that cannot be used is said, and the last generation
+    is compared with alone. Raises BusyError when another process keeps the memory."""
+    guarded = [file for file in parsed.files if file.path in parsed.stored and is_guarded(file, guard.own_places)]
+    if not guarded:
+        return Review()
+    notices: list[str] = []
+    path = Path(guard.memory)
+    for _ in range(2):
+        try:
+            with changing(path) as memory:
+                return _reviewed(guarded, parsed, memory, published, notices)
+        except DamagedMemoryError as error:
+            notices.append(f"{error.message}; it was moved to {path}.damaged, and is begun anew from the last index")
+            try:
+                set_aside(path)
+            except InputError as problem:
+                notices[-1] = _unusable(problem)
+                break
+        except InputError as error:
+            notices.append(_unusable(error))
+            break
+    return _reviewed(guarded, parsed, None, published, notices)
+
+
+def _unusable(error: InputError) -> str:
+    what = "definitions of tools cannot be remembered, and are compared with the last index alone"
+    return f"{what}: {error.message} ({error.hint})"
+
+
+def _reviewed(
+    guarded: Sequence[FoundFile],
+    parsed: ParsedFiles,
+    memory: DefinitionMemory | None,
+    published: Published,
+    notices: Sequence[str],
+) -> Review:
+    reviewer = _Reviewer(parsed, memory, published)
+    for file in guarded:
+        reviewer.review(file)
+    if memory and reviewer.has_written:
+        memory.tidy()
+    return Review(
+        files=reviewer.files,
+        held=tuple(reviewer.held),
+        changed=tuple(sorted(set(reviewer.changed))),
+        notices=tuple(notices),
+    )
+
+
+@frozen(kw_only=True)
+class _Version:
+    """One definition: its record, what is compared of it, and when it was first seen."""
+
+    definition: Definition
+    seen: str
+    values: Values = field(default_factory=dict)
+
+
+class _Reviewer:
+    """One review under way, file by file."""
+
+    def __init__(self, parsed: ParsedFiles, memory: DefinitionMemory | None, published: Published) -> None:
+        self._parsed, self._memory, self._published = parsed, memory, published
+        self._today = datetime.now(UTC).isoformat(timespec="seconds")
+        self.files: dict[str, FileState] = {}
+        self.held: list[HeldDefinition] = []
+        self.changed: list[str] = []
+        self.has_written = False
+
+    def review(self, file: FoundFile) -> None:
+        """Looks at each definition of a file; of several with one id, at the first."""
+        stored = {place.id: place for place in reversed(self._parsed.stored[file.path])}
+        accepted = self._memory.of_file(file.path) if self._memory else {}
+        waiting = self._memory.held(file.path) if self._memory else {}
+        old = self._parsed.old.get(file.path)
+        last = _LastGeneration(old, self._published)
+        held_before = {claim.id for claim in old.claims if claim.status == HELD} if old else frozenset()
+        reasons: dict[str, tuple[str, ...]] = {}
+        for identifier, place in stored.items():
+            now = self._current(place, file)
+            row = accepted.get(identifier)
+            before = self._before(identifier, row, file, last)
+            if before is None:
+                why: tuple[str, ...] = (_FORGOTTEN,) if identifier in held_before else ()
+            else:
+                is_prose = file.format in _PROSE
+                why = suspicious_changes(before.definition, now.definition, now.values, is_prose)
+            if why:
+                reasons[identifier] = why
+                self._hold(file, identifier, now, before, why, waiting.get(identifier), last)
+                if row is None and before:
+                    self._accept(file, identifier, before)
+            else:
+                self._take(file, identifier, now, before, row)
+        for identifier in waiting.keys() - reasons.keys():
+            if self._memory:
+                self._memory.release(file.path, identifier)
+                self.has_written = True
+        if reasons:
+            self.files[file.path] = _with_held(self._parsed.now[file.path], reasons)
+
+    def _current(self, place: Stored, file: FoundFile) -> _Version:
+        values = _joined(json.loads(self._parsed.spool.get(place)))
+        return _Version(definition=definition_of(values, file.format in _PROSE), seen=self._today, values=values)
+
+    def _before(self, identifier: str, row: Accepted | None, file: FoundFile, last: _LastGeneration) -> _Version | None:
+        """The definition to compare with: of this file, of a file that is gone and had the id, or of the last build."""
+        row = row or (self._memory.moved(identifier) if self._memory else None)
+        definition = from_text(row.definition) if row else None
+        if row and definition:
+            return _Version(definition=definition, seen=row.seen)
+        values = last.values(identifier)
+        if not values:
+            return None
+        return _Version(definition=definition_of(values, file.format in _PROSE), seen=self._today, values=values)
+
+    def _take(
+        self, file: FoundFile, identifier: str, now: _Version, before: _Version | None, row: Accepted | None
+    ) -> None:
+        if before and before.definition.digest != now.definition.digest:
+            self.changed.append(identifier)
+        elif row and before:
+            return  # as it was, and remembered
+        self._accept(file, identifier, now)
+
+    def _accept(self, file: FoundFile, identifier: str, version: _Version) -> None:
+        if self._memory:
+            self._memory.accept(file.path, identifier, Accepted(to_text(version.definition), version.seen))
+            self.has_written = True
+
+    def _hold(
+        self,
+        file: FoundFile,
+        identifier: str,
+        now: _Version,
+        before: _Version | None,
+        why: Sequence[str],
+        waiting: Pending | None,
+        last: _LastGeneration,
+    ) -> None:
+        accepted = before.seen if before else ""
+        self.held.append(
+            HeldDefinition(id=identifier, path=printable(file.path), reasons=tuple(why), accepted=accepted)
+        )
+        if self._memory is None or (waiting and waiting.digest == now.definition.digest):
+            return
+        pending = Pending(
+            path=file.path,
+            id=identifier,
+            digest=now.definition.digest,
+            seen=now.seen,
+            accepted=accepted,
+            reasons=tuple(why),
+            before=waiting.before if waiting else last.lines(identifier, before),
+            now=definition_lines(now.values),
+        )
+        self._memory.hold(pending, to_text(now.definition))
+        self.has_written = True
+
+
+class _LastGeneration:
+    """What the last generation has of a file's capabilities, read once it is asked for."""
+
+    def __init__(self, old: FileState | None, published: Published) -> None:
+        self._finals = {claim.id: claim.final for claim in reversed(old.claims) if claim.final} if old else {}
+        self._published = published
+        self._records: Mapping[str, Values] | None = None
+
+    def values(self, identifier: str) -> Values:
+        """The record of a capability by the id that its file gives it; empty where there is none."""
+        if identifier not in self._finals:
+            return {}
+        if self._records is None:
+            self._records = self._published(list(self._finals.values()))
+        return self._records.get(self._finals[identifier], {})
+
+    def lines(self, identifier: str, before: _Version | None) -> tuple[str, ...]:
+        """The accepted definition as lines, where the last generation still has that one."""
+        values = self.values(identifier)
+        if before is None or not values or definition_digest(values) != before.definition.digest:
+            return ()
+        return definition_lines(values)
+
+
+def _joined(record: Sequence[Values]) -> Values:
+    head, body = record
+    return {**head, **body}
+
+
+def _with_held(state: FileState, reasons: Mapping[str, tuple[str, ...]]) -> FileState:
+    path = printable(state.path)
+    findings: list[Finding] = [
+        changed_definition(identifier, path, why, f"capdisc trust {shlex.quote(identifier)}")
+        for identifier, why in reasons.items()
+    ]
+    claims: list[Claim] = [claim._replace(status=HELD) if claim.id in reasons else claim for claim in state.claims]
+    return state._replace(claims=tuple(claims), findings=(*state.findings, *findings))
