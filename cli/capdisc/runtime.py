@@ -94,8 +94,17 @@ class Runtime:
         file of the workspace decides it: what is kept there goes into prompts."""
         if named := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(named))
-        state = Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
-        return default_state_dir(self.workspace, state)
+        return default_state_dir(self.workspace, self._state_home())
+
+    def user_state_dir(self) -> Path:
+        """Where what belongs to the user and to no workspace is kept: by CAPDISC_STATE_DIR, else in the user's state
+        folder."""
+        if named := self.environ.get("CAPDISC_STATE_DIR"):
+            return self.expand(Path(named))
+        return self._state_home() / "capdisc"
+
+    def _state_home(self) -> Path:
+        return Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
 
     def expand(self, path: Path) -> Path:
         """The absolute path; `~` is the home folder, anything relative is meant from here."""
