@@ -125,7 +125,8 @@ class Runtime:
     def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
         """The declared sources, with whole paths; where `paths` are named, only what lies in one of them."""
         within = tuple(str(self.expand(path)) for path in paths)
-        return tuple(self._placed(replace(one, within=within)) for one in config.sources)
+        allowed = bool(config["allow_secret_files"])
+        return tuple(self._placed(replace(one, within=within, allow_secret_files=allowed)) for one in config.sources)
 
     def _placed(self, source: DeclaredSource) -> DeclaredSource:
         """The declaration with its whole path, and with the folder that what a program answers to it is kept in."""

@@ -167,7 +167,8 @@ def _read_as(file: FoundFile) -> str:
     if not file.is_declared:
         return ""
     alone = ":alone" if file.name and file.is_alone else ""
-    return f"{file.format}:{file.name}:{dict(file.options)}{alone}"
+    secrets = ":secrets" if file.allows_secrets else ""
+    return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}"
 
 
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:

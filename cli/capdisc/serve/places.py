@@ -98,10 +98,9 @@ def path_flaw(folder: str) -> str:
         try:
             status = os.lstat(path)
             target = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
-        except FileNotFoundError:
-            return ""
         except OSError as error:
-            return f"{path} cannot be looked at ({error.strerror})"
+            is_absent = isinstance(error, FileNotFoundError)
+            return "" if is_absent else f"{path} cannot be looked at ({error.strerror})"
         if status.st_uid not in (os.geteuid(), 0):
             return f"{path} belongs to another user"
         if target:
