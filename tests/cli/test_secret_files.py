@@ -6,7 +6,9 @@ import sqlite3
 
 import pytest
 
-KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n-----END OPENSSH PRIVATE KEY-----\n"
+BASE64 = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ"
+KEY = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{BASE64}\n-----END OPENSSH PRIVATE KEY-----\n"
+PARAMETERS = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
 SECRET = "hunter2-the-secret"
 
 
@@ -63,7 +65,7 @@ def test_what_only_resembles_one_is_read(capdisc, declare, name) -> None:
         f"\n\n{KEY}",
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n",
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n",
-        "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n-----BEGIN EC PRIVATE KEY-----\nMHc\n",
+        f"{PARAMETERS}-----BEGIN EC PRIVATE KEY-----\nMHc\n",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n" + KEY,
         "Bag Attributes\n    localKeyID: 01\nKey Attributes: <No Attributes>\n-----BEGIN PRIVATE KEY-----\nMII\n",
         "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n",
@@ -165,8 +167,10 @@ def test_a_link_to_one_is_not_followed(capdisc, skill, name) -> None:
     made = capdisc("show", "deploy", "--link", name)
     assert (made.code, made.out) == (capdisc("show", "deploy", "--link", "../x").code, "")
     assert "not read" in made.err
-    called = capdisc("call", "search_skill_content", json.dumps({"skill": "deploy", "filename": name, "query": "key"}))
-    assert SECRET not in called.out and "b3Blbn" not in called.out
+    for tool, argument in (("get_skill_file", "filename"), ("resolve_skill_link", "target")):
+        called = capdisc("call", tool, json.dumps({"name": "deploy", argument: name}))
+        assert (called.code, called.out) == (made.code, "")
+        assert "not read" in called.err
     assert capdisc("show", "deploy", "--link", "guide.md").out == "Words.\n"
 
 
