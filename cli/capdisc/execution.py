@@ -59,7 +59,11 @@ def leave_to_caller(descriptor: Descriptor, given: Mapping[str, Any], api_url: s
 
 def run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any], place: Place, wish: Wish) -> int:
     """Make the call, or with `dry_run` print it. Its output and its exit status are passed on."""
-    descriptor = with_written_words(descriptor, place.roots)
+    with shown.masked_errors():
+        return _run(here, with_written_words(descriptor, place.roots), given, place, wish)
+
+
+def _run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any], place: Place, wish: Wish) -> int:
     made = prepare(descriptor, given, place)
     if wish.dry_run:
         return _dry(here, descriptor, made, wish.json)

@@ -248,6 +248,29 @@ def test_a_call_whose_file_says_something_else_by_now_is_refused(capdisc, worksp
     assert capdisc("run", "order-turnips", '{"amount": "b"}', "--yes").code == 3
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        f'{{http: {{method: GET, url: "https://127.0.0.1/{KEY}"}}}}',
+        f'{{command: ["/nowhere/{KEY}"]}}',
+        f'{{command: ["no-such-{KEY}", x]}}',
+        f'{{mcp: {{command: "no-such-program", args: ["{KEY}"], tool: "{KEY}"}}}}',
+    ],
+)
+def test_no_error_quotes_a_key(capdisc, hermetic, monkeypatch, run) -> None:
+    path = hermetic / "caps" / "reach" / "CAPABILITY.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"name: reach\nkind: tool\ndescription: Reaches something.\nrun: {run}\n")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    for argv in (["--yes"], ["--dry-run"], ["--dry-run", "--json"], [], ['{"x": 1}']):
+        made = capdisc("run", "reach", *argv)
+        assert made.code != 0 or "dry-run" in argv[0]
+        assert not holds_key(made.out + made.err)
+    made = capdisc("call", "execute_tool", '{"tool_name": "reach", "arguments": {}}')
+    assert not holds_key(made.out + made.err)
+
+
 def test_a_placeholder_stays_as_it_is(capdisc, hermetic, write_skill, monkeypatch) -> None:
     body = "Set ghp_" + "x" * 36 + " or AKIA" + "0" * 16
     write_skill(hermetic / "caps", "set-key", "Sets a key. Use when asked.", body)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from capdisc_indexer.check.masking import mask_strings
 from capdisc_indexer.check.secret_keys import masked
+from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.running.quoting import joined, quoted
 from capdisc_indexer.running.values import Call, CommandCall, Credential, HttpCall
@@ -36,6 +38,17 @@ def mask_call(call: Call) -> Call:
     """The same call with the keys in its words masked, for whoever reads it; it is made with the words as they are."""
     values = {name: getattr(call, name) for name in _WORDS if hasattr(call, name)}
     return replace(call, **{name: _mask_value(value) for name, value in values.items()})
+
+
+@contextmanager
+def masked_errors() -> Iterator[None]:
+    """Whatever is raised inside quotes no key of the words that the call is made of."""
+    try:
+        yield
+    except CapdiscError as error:
+        error.message, error.hint = masked(error.message), masked(error.hint)
+        error.args = (error.message,)
+        raise
 
 
 def _mask_value(value: Any) -> Any:

@@ -32,7 +32,18 @@ def answer(
     """
     if not descriptor.run:
         return {"executed": False, "tool": descriptor.id, "call": shown.by_hand(descriptor, arguments)}
-    descriptor = with_written_words(descriptor, place.roots)
+    with shown.masked_errors():
+        return _run(with_written_words(descriptor, place.roots), arguments, place, (state_dir, yes), stopped)
+
+
+def _run(
+    descriptor: Descriptor,
+    arguments: Mapping[str, Any],
+    place: Place,
+    leave: tuple[Path, bool],
+    stopped: Callable[[], bool],
+) -> dict[str, Any]:
+    state_dir, yes = leave
     call = prepare(descriptor, arguments, place)
     check_usable(descriptor, place.environ)
     why = consent.reasons(descriptor, call, consent.is_approved(state_dir, consent.fingerprint(descriptor, call)))

@@ -61,7 +61,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         ".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history",
         ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", "fish_history",
     ),
-    "cookies of a browser": ("cookies", "cookies.sqlite", "cookies.txt", "cookies.json", "cookies-journal"),
+    "cookies of a browser": ("cookies", "cookies.sqlite", "cookies.txt", "cookies.json"),
     "logins of a browser": (
         "login data", "login data for account", "web data", "local state", "logins.json",
         "logins-backup.json", "key3.db", "key4.db", "signons.sqlite",
