@@ -17,6 +17,7 @@ from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.surroundings import check_usable
 from capdisc_indexer.running.unattended import facts
 from capdisc_indexer.running.values import Call, HttpCall, Limits, Outcome, Place, ToolCall
+from capdisc_indexer.running.written_words import with_written_words
 from capdisc_indexer.types import Descriptor
 
 # Of what a tool said on stderr before it was ended.
@@ -58,6 +59,11 @@ def leave_to_caller(descriptor: Descriptor, given: Mapping[str, Any], api_url: s
 
 def run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any], place: Place, wish: Wish) -> int:
     """Make the call, or with `dry_run` print it. Its output and its exit status are passed on."""
+    with shown.masked_errors():
+        return _run(here, with_written_words(descriptor, place.roots), given, place, wish)
+
+
+def _run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any], place: Place, wish: Wish) -> int:
     made = prepare(descriptor, given, place)
     if wish.dry_run:
         return _dry(here, descriptor, made, wish.json)

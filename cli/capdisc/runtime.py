@@ -94,8 +94,17 @@ class Runtime:
         file of the workspace decides it: what is kept there goes into prompts."""
         if named := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(named))
-        state = Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
-        return default_state_dir(self.workspace, state)
+        return default_state_dir(self.workspace, self._state_home())
+
+    def user_state_dir(self) -> Path:
+        """Where what belongs to the user and to no workspace is kept: by CAPDISC_STATE_DIR, else in the user's state
+        folder."""
+        if named := self.environ.get("CAPDISC_STATE_DIR"):
+            return self.expand(Path(named))
+        return self._state_home() / "capdisc"
+
+    def _state_home(self) -> Path:
+        return Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
 
     def definition_guard(self) -> DefinitionGuard:
         """What tells others' definitions from the user's own: those in the workspace (unless that is the home folder
@@ -129,7 +138,8 @@ class Runtime:
     def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
         """The declared sources, with whole paths; where `paths` are named, only what lies in one of them."""
         within = tuple(str(self.expand(path)) for path in paths)
-        return tuple(self._placed(replace(one, within=within)) for one in config.sources)
+        allowed = bool(config["allow_secret_files"])
+        return tuple(self._placed(replace(one, within=within, allow_secret_files=allowed)) for one in config.sources)
 
     def _placed(self, source: DeclaredSource) -> DeclaredSource:
         """The declaration with its whole path, and with the folder that what a program answers to it is kept in."""

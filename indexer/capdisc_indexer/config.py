@@ -14,6 +14,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.settings import LIMITS, OTHER_VARIABLES, SETTINGS, USERS_OWN
 from capdisc_indexer.types import DeclaredSource
 
+_TRUTHS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 WORKSPACE_FILES = ("capdisc.toml", ".capdisc/config.toml", "pyproject.toml")
 
 
@@ -119,6 +120,8 @@ def _typed(name: str, value: Any, origin: str) -> Any:
 
 
 def _in_range(name: str, value: Any, origin: str) -> Any:
+    if isinstance(value, bool):
+        return value
     least, most = LIMITS.get(name, (1, math.inf))
     if isinstance(value, int | float) and not least <= value <= most:
         limits = f"at least {least}" if most == math.inf else f"between {least} and {most:g}"
@@ -130,7 +133,15 @@ def _from_text(name: str, text: str, origin: str, path_separator: str) -> Any:
     default = SETTINGS[name].default
     if isinstance(default, list):
         return [part for part in text.split(path_separator) if part]
+    if isinstance(default, bool):
+        return _truth(text, origin)
     try:
         return _in_range(name, type(default)(text), origin)
     except ValueError as error:
         raise InputError(f"{origin} must be a {type(default).__name__}, not {text!r}", "see: capdisc config") from error
+
+
+def _truth(text: str, origin: str) -> bool:
+    if text.lower() not in _TRUTHS:
+        raise InputError(f"{origin} must be true or false, not {text!r}", "see: capdisc config")
+    return _TRUTHS[text.lower()]

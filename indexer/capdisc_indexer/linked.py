@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
-from capdisc_indexer.frozen import frozen
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.linked_files import file_in, folder_of, text_in
 from capdisc_indexer.markdown.links import MarkdownLink, links
 from capdisc_indexer.markdown.sections import section
@@ -70,10 +70,13 @@ def read_link(
     network. Raises LinkRefusedError for what is not followed, InputError for what cannot be read."""
     if target.startswith("#"):
         return Linked(target=target, kind="anchor", text=_cut(_content(descriptor), target))
+    from capdisc_indexer.check.secret_keys import masked  # whose patterns a list of links has no use for
+
     if _SCHEME.match(target):
-        return _fetched(descriptor, target, options, network)
+        fetched = _fetched(descriptor, target, options, network)
+        return replace(fetched, text=masked(fetched.text))
     path = file_in(folder_of(descriptor, roots), target)
-    return Linked(target=target, kind="file", text=_cut(text_in(path, target), target))
+    return Linked(target=target, kind="file", text=_cut(masked(text_in(path, target)), target))
 
 
 def _content(descriptor: Descriptor) -> str:

@@ -15,6 +15,7 @@ from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.decoding import decode
 from capdisc_indexer.sources.file_bytes import read_path
 from capdisc_indexer.sources.links import inside
+from capdisc_indexer.sources.secret_files import held_by_content, held_by_name
 from capdisc_indexer.text import UNSAFE, one_line
 from capdisc_indexer.types import Descriptor, Finding
 
@@ -51,6 +52,8 @@ def file_in(folder: str, target: str) -> str:
     # First by its name alone: what lies outside is not even looked at.
     if not inside(path, [folder]) or not inside(resolved := _real(path), [folder]):
         raise _outside(target)
+    if holds := held_by_name(path, resolved):
+        raise _secret(target, holds)
     return resolved
 
 
@@ -61,6 +64,8 @@ def text_in(path: str, target: str) -> str:
         message = f"the link {one_line(target, 200)} leads to a file that is not there"
         raise InputError(message, "capdisc show ID --links says which are")
     data = read_path(path, path, MAX_BYTES)
+    if isinstance(data, bytes) and (holds := held_by_content(data)):
+        raise _secret(target, holds)
     text = data if isinstance(data, Finding) else decode(data, path)
     if isinstance(text, Finding):
         raise InputError(f"cannot read the link {one_line(target, 200)}: {one_line(text.message)}", text.hint)
@@ -79,3 +84,8 @@ def _real(path: str) -> str:
 def _outside(target: str) -> LinkRefusedError:
     message = f"the link {one_line(target, 200)} leads out of the capability's folder; not read"
     return LinkRefusedError(message, "only files inside that folder are read")
+
+
+def _secret(target: str, holds: str) -> LinkRefusedError:
+    message = f"the link {one_line(target, 200)} leads to a file that holds {holds}; not read"
+    return LinkRefusedError(message, "look at it yourself; what is printed here goes to agents and logs")

@@ -133,13 +133,19 @@ def read(file: FoundFile) -> Read:
     """What is in the file now."""
     # Its rules take 40 ms to load, and a run that reads no file has no use for them.
     from capdisc_indexer.check.examine import examine
+    from capdisc_indexer.check.keyless import keyless
+    from capdisc_indexer.check.secret_keys import may_quote_a_key
+    from capdisc_indexer.check.sourcetext import SourceText, readable
 
     data = given(file)
     if isinstance(data, Finding):
         return Read(content_hash=_UNREADABLE, findings=(data,))
-    loaded = examine(file, SOURCES[file.format].load(file, data))
+    loaded = examine(file, SOURCES[file.format].load(file, data), data)
     records = tuple((each.id, as_bytes(each)) for each in loaded.descriptors)
-    return Read(content_hash=_content_hash(file, data), findings=loaded.findings, records=records)
+    findings = loaded.findings
+    if any(may_quote_a_key(one.message + one.hint) for one in findings):
+        findings = keyless(findings, SourceText([], {file.path: readable(data)}))
+    return Read(content_hash=_content_hash(file, data), findings=findings, records=records)
 
 
 def _unread(known: FileState) -> bool:
@@ -176,7 +182,8 @@ def _read_as(file: FoundFile) -> str:
     if not file.is_declared:
         return ""
     alone = ":alone" if file.name and file.is_alone else ""
-    return f"{file.format}:{file.name}:{dict(file.options)}{alone}"
+    secrets = ":secrets" if file.allows_secrets else ""
+    return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}"
 
 
 def _content_hash(file: FoundFile, data: bytes | None = None) -> str:

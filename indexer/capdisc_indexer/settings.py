@@ -41,6 +41,9 @@ SETTINGS: dict[str, Setting] = {
     ),
     "store.fresh_for": Setting(0.0, "CAPDISC_STORE_FRESH_FOR", "seconds until a shared index is looked at again"),
     "store.allow": Setting([], "CAPDISC_STORE_ALLOW", "addresses that a workspace's file may name as the index"),
+    "allow_secret_files": Setting(
+        False, "CAPDISC_ALLOW_SECRET_FILES", "read declared sources that hold keys, passwords or tokens"
+    ),
     "validate.profile": Setting("spec", "CAPDISC_VALIDATE_PROFILE", "whose rules: see capdisc validate --help"),
     "validate.select": Setting([], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them"),
     "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out"),
@@ -51,7 +54,7 @@ SETTINGS: dict[str, Setting] = {
 OTHER_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
 # Not taken from a workspace's file, which came with what it would allow.
-USERS_OWN = frozenset({"store.allow"})
+USERS_OWN = frozenset({"store.allow", "allow_secret_files"})
 
 # Where a number may lie; the others start at 1 and have no end.
 LIMITS: dict[str, tuple[float, float]] = {

@@ -264,7 +264,8 @@ class DeclaredSource:
     `format`, with a name for what they describe.
 
     `origin` is the file that declares it, `trusted` says that this is the user's own. `within` keeps to what lies in
-    these places (none: everywhere), `kept` is the folder that answers of programs are kept in.
+    these places (none: everywhere), `kept` is the folder that answers of programs are kept in. `allow_secret_files` is
+    the user's own setting: files that hold secrets are read as well.
     """
 
     format: str
@@ -275,6 +276,7 @@ class DeclaredSource:
     trusted: bool = False
     within: tuple[str, ...] = ()
     kept: str = ""
+    allow_secret_files: bool = False
 
 
 @frozen(kw_only=True)

@@ -26,6 +26,8 @@ def answer(request):
         tools = [{"name": n, "description": f"Does {n}. " + " ".join(sorted(os.environ)),
                   "inputSchema": {"type": "object"}} for n in names]
         return {"tools": tools} | ({} if page else {"nextCursor": "2"})
+    if method == "tools/call":
+        return {"content": [{"type": "text", "text": f"{len(''.join(sys.argv[1:]).replace('*', ''))} characters"}]}
 for line in sys.stdin:
     request = json.loads(line)
     if "id" in request:
@@ -111,6 +113,14 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, he
     configured(near=entry)
     found = capdisc("index", "--ask-servers", "--json").json["findings"]
     assert "hard-coded-secret" in {each["code"] for each in found}
+    shown = [capdisc("show", "tool:near.first", "--json"), capdisc("run", "tool:near.first", "--dry-run")]
+    assert not any("Ab1Cd2Ef3Gh4" in each.out + each.err for each in shown)
+    assert "--key=[secret]****" in shown[1].out
+    # The server is started with the key as it is written.
+    assert capdisc("run", "tool:near.first", "--yes").out == f"{len(entry['args'][1])} characters\n"
+    entry["args"][1] = "--key="
+    configured(near=entry)
+    assert "its file says other ones now" in capdisc("run", "tool:near.first", "--yes").err
 
 
 @needs_sdk

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-_OPEN = re.compile(r">>> (?P<id>[^\n]+) \[(?P<nonce>[0-9a-f]{8})\]")
+_OPEN = re.compile(r">>> (?P<id>[^\n]+) \[(?P<nonce>[0-9]{12})\]")
 _FENCE = re.compile(r"(?P<fence>`{4,})markdown")
 _TEXT_LINES = ("Available capabilities:", "Relevant capabilities:", "--- Detailed Capability Reference ---", "More: ")
 _MARKDOWN_LINES = ("## Available capabilities", "## Relevant capabilities", "## Capability reference")

@@ -7,8 +7,7 @@ import random
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED
-from capdisc_indexer.render.format import nonce as nonce_of
+from capdisc_indexer.render.format import CLIPPED, frame_mark
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tiers import Material, assemble
 from capdisc_indexer.tokens import TokenCounter
@@ -58,14 +57,14 @@ def _is_part(frame: Frame, whole: str) -> bool:
     return frame.content == whole or (kept != frame.content and whole.startswith((kept, kept.removesuffix("…\n"))))
 
 
-def nonce(one: Descriptor) -> str:
+def mark_of(one: Descriptor) -> str:
     """The number of the capability's frame."""
-    return nonce_of(detail_text(one))
+    return frame_mark(detail_text(one))
 
 
 def knowing(one: Descriptor, following: str) -> Descriptor:
     """The same capability once it has learnt the number of its own frame, and closes it before this text."""
-    return replace(one, content=f"{one.content}\n<<< end [{nonce(one)}]\n{following}\n>>> {one.id} [{nonce(one)}]")
+    return replace(one, content=f"{one.content}\n<<< end [{mark_of(one)}]\n{following}\n>>> {one.id} [{mark_of(one)}]")
 
 
 def attack(rng: random.Random) -> str:

@@ -10,7 +10,7 @@ from capdisc_indexer.types import Finding
 
 COLUMNS = 120
 # Lines of these findings hold a secret, so nobody repeats them.
-SECRET = frozenset({"hard-coded-secret", "secret-value"})
+SECRET = frozenset({"hard-coded-secret", "secret-file", "secret-value"})
 _MARGIN = "  | "
 _CUT = "…"
 

@@ -51,7 +51,7 @@ def material(desk: Desk) -> Material:
         summaries=None if desk.found.is_everything else desk.room.summaries,
         details=details,
         missing={} if desk.is_catalogue else missing(desk.asked, [*descriptors, *active, *always]),
-        guidance=guidance(desk.asked, [*active, *descriptors[:details]], desk.counter) if 2 in levels else {},
+        guidance=guidance(desk, [*active, *descriptors[:details]]) if 2 in levels else {},
         memory=desk.session.memory,
         added=_added(desk),
         names=shape.detail == "name",

@@ -44,7 +44,8 @@ class Desk:
 def prepared(asked: asking.Asked, typed: Typed) -> Desk:
     """The desk. Raises UsageError for what makes no sense, IndexStateError for an index without a capability."""
     shaping.checked(typed)
-    form, room, texts = shaping.form_of(typed.shape), limits.room(asked.config, typed.limits), _texts(asked, typed)
+    form = shaping.form_of(typed.shape, asked.here.user_state_dir())
+    room, texts = limits.room(asked.config, typed.limits), _texts(asked, typed)
     if not len(asked.index.documents) and form.levels != (1,):
         hint = "write one (capdisc new skill NAME), then run: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)

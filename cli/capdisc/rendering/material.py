@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from capdisc import asking
+from capdisc.rendering.desk import Desk
 from capdisc.rendering.finding import Stored, is_filtered, offered
 from capdisc_indexer.overview import by_kind, overview
-from capdisc_indexer.render.counting import learn
+from capdisc_indexer.render.counting import learn, learn_guidance
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.tiers import Guidance
 from capdisc_indexer.tokens import TokenCounter
@@ -38,9 +39,10 @@ def missing(asked: asking.Asked, descriptors: Sequence[Descriptor]) -> dict[str,
     return {identifier: names for identifier, names in lacking.items() if names}
 
 
-def guidance(asked: asking.Asked, descriptors: Sequence[Descriptor], counter: TokenCounter) -> dict[str, Guidance]:
+def guidance(desk: Desk, descriptors: Sequence[Descriptor]) -> dict[str, Guidance]:
     """What is to be known of the categories of these, by category in one case."""
-    found = asked.index.guidance(d.category for d in descriptors)
+    found = desk.asked.index.guidance(d.category for d in descriptors)
     if found:
-        counter.learn(asked.index.meta("guidance")["counts"])
+        texts = {each["category"]: each["text"] for each in found.values()}
+        learn_guidance(desk.counter, desk.form, desk.asked.index.meta("guidance")["counts"], texts)
     return {name: Guidance(category=each["category"], text=each["text"]) for name, each in found.items()}

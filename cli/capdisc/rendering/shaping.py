@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
+from pathlib import Path
 
+from capdisc.rendering.marking import frame_key
 from capdisc.rendering.typed import Shape, Typed
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.render import FORMATS
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.render.layout import SPLITS
+from capdisc_indexer.render.text import with_mark_key
 
 _LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
 ON_EMPTY = ("none", "all", "error")
@@ -46,11 +50,12 @@ def levels(shape: Shape) -> tuple[int, ...]:
     return tuple(sorted(int(tier) for tier in tiers))
 
 
-def form_of(shape: Shape) -> Format:
-    """The format, with the hint that was asked for."""
+def form_of(shape: Shape, state_dir: Path) -> Format:
+    """The format, with the hint that was asked for and with marks that this user's state folder has the secret of."""
+    form = with_mark_key(FORMATS[shape.format], cache(lambda: frame_key(state_dir)))
     if shape.hint is None:
-        return FORMATS[shape.format]
+        return form
     from capdisc_indexer.render.hints import HINTS, hinted
 
     one_of("hint", shape.hint, HINTS)
-    return hinted(FORMATS[shape.format], shape.hint)
+    return hinted(form, shape.hint)

@@ -6,6 +6,7 @@ from capdisc import output
 from capdisc.rendering.disclosing import Disclosure
 from capdisc.rendering.finding import Found
 from capdisc_indexer.render.format import ADDED, MEMORY
+from capdisc_indexer.render.text import imitates_frame
 from capdisc_indexer.types import Context
 
 _NAMES = {MEMORY: "session memory", ADDED: "appended text"}
@@ -22,7 +23,16 @@ def tell(found: Found, told: Disclosure, context: Context) -> None:
         )
     if told.style and told.style.model and (told.style.reason == "unknown model" or "against" in told.style.reason):
         output.notice(f"notice: style {told.style.name} for {told.style.model}: {told.style.reason}")
+    _name_imitations(context)
     _shortened(context)
+
+
+def _name_imitations(context: Context) -> None:
+    blocks = [block for tier in context.tiers if tier.level == 2 for block in tier.blocks]
+    names = [block.id for block in blocks if imitates_frame(block.text)]
+    if names:
+        output.notice(f"notice: the text of {output.listed(names)} holds lines that look like the frame around it")
+        output.notice("hint: only the mark behind a name tells a frame; capdisc validate --rule markup-breakout")
 
 
 def nothing(found: Found) -> None:

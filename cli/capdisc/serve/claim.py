@@ -51,8 +51,8 @@ def claimed(path: Path, loopback: bool = False) -> Iterator[Claim]:
 
 def running() -> int:
     """The number of the process that answers for this process's workspace; 0 when there is none."""
-    path = places.socket_path(os.environ)
-    return _holder(Path(path)) if path else 0
+    path = Path(places.socket_path(os.environ))
+    return _holder(path) if path.is_absolute() and not places.path_flaw(str(path.parent)) else 0
 
 
 def _holder(path: Path) -> int:
@@ -72,14 +72,23 @@ def _holder(path: Path) -> int:
 
 
 def _prepare(folder: Path) -> None:
+    _check_path(folder)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise IndexStateError(
             f"{folder} cannot be made ({error.strerror})", "set XDG_RUNTIME_DIR to a folder of yours"
         ) from error
+    _check_path(folder)
     if not places.is_own(str(folder)):
         raise IndexStateError(f"others can reach into {folder}, or it is not yours", f"run: chmod 700 {folder}")
+
+
+def _check_path(folder: Path) -> None:
+    """Raises IndexStateError where another user could decide what the path leads to."""
+    if flaw := places.path_flaw(str(folder)):
+        hint = "set XDG_RUNTIME_DIR to a folder of yours, here and where you ask"
+        raise IndexStateError(f"no server can be met at {folder}: {flaw}", hint)
 
 
 @contextmanager

@@ -72,7 +72,8 @@ def _served(words: Sequence[str], patience_s: float) -> int:
 
     address = places.address(os.environ)
     if not address:
-        raise ColdError("none runs for this workspace")
+        folder = os.path.dirname(places.socket_path(os.environ))  # noqa: PTH120
+        raise ColdError(places.path_flaw(folder) or "none runs for this workspace")
     from capdisc.serve import exchange
 
     return exchange.printed(address, words, patience_s)

@@ -1,16 +1,18 @@
 """Where the server of a workspace is met: asked on every command line, so it imports nothing."""
 
-# ruff: noqa: PTH109, PTH116, PTH120
+# ruff: noqa: PTH109, PTH115, PTH116, PTH120
 
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_MAX_LINKS = 40  # as many as Linux follows
 _MARKS = (".capdisc", "capdisc.toml", ".git")
 # Paths of any length leave a remainder of at most 32 hex digits; the factor keeps short ones from showing in them.
 _PRIME, _FACTOR = (1 << 127) - 1, 0x5DEECE66D1CE4E5B9BF58476D1CE4E5B
@@ -72,12 +74,55 @@ def workspace(folder: str, home: str) -> str:
 
 
 def is_own(folder: str) -> bool:
-    """Whether the folder is this user's, and nobody else can reach into it."""
+    """Whether the folder is this user's, nobody else can reach into it, and nobody else decides what its path means."""
     try:
-        found = os.stat(folder)
+        status = os.lstat(folder)
     except OSError:
         return False
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o077 and not path_flaw(folder)
+
+
+def path_flaw(folder: str) -> str:
+    """Which part of a path lets somebody else decide what lies there, and why; empty when none does.
+
+    Each part must be a folder of this user's or root's that others may not write to, unless it is sticky. A link counts
+    as what its owner may: root's, as /var/run is, and this user's own are followed, their targets part by part as well;
+    the folder itself may be none, and its mode is for `is_own`. What is not there yet has no flaw.
+    """
+    parts, above, links = folder.rstrip("/").split("/")[::-1], "", 0
+    while parts:
+        if (part := parts.pop()) in ("", ".", ".."):
+            above = os.path.dirname(above) if part == ".." else above
+            continue
+        path = f"{above}/{part}"
+        try:
+            status = os.lstat(path)
+            target = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+        except OSError as error:
+            is_absent = isinstance(error, FileNotFoundError)
+            return "" if is_absent else f"{path} cannot be looked at ({error.strerror})"
+        if status.st_uid not in (os.geteuid(), 0):
+            return f"{path} belongs to another user"
+        if target:
+            links += 1
+            if not parts or links > _MAX_LINKS:
+                return f"{path} is a link"
+            above = "" if target.startswith("/") else above
+            parts += target.split("/")[::-1]
+        elif not stat.S_ISDIR(status.st_mode):
+            return f"{path} is no folder"
+        elif parts and _is_open(status):
+            return f"others may write to {path}"
+        else:
+            above = path
+    return ""
+
+
+def _is_open(status: os.stat_result) -> bool:
+    """Whether others may move what lies in a folder. A group with its user's number is that user's alone: many systems
+    give each user one, and let it write."""
+    group = 0 if status.st_gid == status.st_uid else stat.S_IWGRP
+    return bool(status.st_mode & (group | stat.S_IWOTH)) and not status.st_mode & stat.S_ISVTX
 
 
 def _exists(path: str) -> bool:

@@ -8,6 +8,7 @@ from capdisc_indexer.check.hidden import hidden
 from capdisc_indexer.check.markup import markup
 from capdisc_indexer.check.payloads import payloads
 from capdisc_indexer.check.phrases import phrases
+from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.sources.decoding import decode
 from capdisc_indexer.sources.file_bytes import read_bytes
@@ -25,6 +26,8 @@ def guided(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str]], lis
         text = _read(file)
         problems = [text] if isinstance(text, Finding) else _wrong(text, printable(file.path))
         findings += problems
+        if isinstance(text, str) and any(one.code == "hard-coded-secret" for one in problems):
+            text = masked(text)
         if isinstance(text, str) and text.strip() and not any(one.severity is Severity.ERROR for one in problems):
             category = printable(category_of(file.path))
             found.setdefault(category.casefold(), {"category": category, "text": text})

@@ -10,6 +10,7 @@ from capdisc_indexer.check.guarded import OF_FORM
 from capdisc_indexer.check.phrases import gives_orders
 from capdisc_indexer.check.texts import Text
 from capdisc_indexer.markdown.prose import without_code
+from capdisc_indexer.render.text import FRAME_LINE, FRAME_SIGNS
 from capdisc_indexer.types import Finding, Severity
 
 BLANKS = 400
@@ -28,7 +29,6 @@ _TOKENS = re.compile(
     r"|end_header_id|fim_[a-z]+|endofprompt)\|>|\[/?INST\]|<</?SYS>>|</?s>(?=\s*\[INST\])|<start_of_turn>|<end_of_turn>"
 )
 _FENCE = re.compile(rf"^ {{0,3}}(?:`{{{FENCE},}}|~{{{FENCE},}})", re.MULTILINE)
-_OUR_FRAME = re.compile(r"^(?:>>> \S+ \[[0-9a-f]{6,}\]|<<< end \[|--- Detailed Capability Reference ---)", re.MULTILINE)
 _COMMENT = re.compile(r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(](?P<definition>[^\n]*)", re.MULTILINE)
 _COMMENT_CHARACTERS = 20_000  # of one comment that are looked at
 _TO_US = "capdisc:"
@@ -53,7 +53,7 @@ def _breakout(text: Text) -> Iterator[Finding]:
         (("<",), _CLOSING, "a tag that prompts use as a wrapper"),
         (("<|", "<<", "INST]", "_turn>"), _TOKENS, "a control token of chat models"),
         (("`" * FENCE, "~" * FENCE), _FENCE, f"a code fence of {FENCE} or more marks"),
-        ((">>> ", "<<< ", "--- D"), _OUR_FRAME, "a line like those that frame capdisc's output"),
+        (FRAME_SIGNS, FRAME_LINE, "a line like those that frame capdisc's output"),
     ):
         if any(map(text.value.__contains__, signs)) and (found := _outside_code(pattern, text)):
             yield text.finding("markup-breakout", Severity.WARNING, f"the text holds {what}", _HINT, found.start())

@@ -67,7 +67,7 @@ def load(file: FoundFile) -> Loaded:
 
 def loaded_from(file: FoundFile, data: bytes) -> Loaded:
     """The same for a file with these bytes, which need not be on disk."""
-    loaded = examine(file, SOURCES[file.format].load(file, data))
+    loaded = examine(file, SOURCES[file.format].load(file, data), data)
     noted = refused(readable(data), file.path) if b"capdisc:" in data else ()
     return replace(loaded, findings=(*loaded.findings, *form(file, loaded), *noted))
 

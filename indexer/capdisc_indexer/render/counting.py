@@ -52,6 +52,21 @@ def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str
     return {text: counter.exact(text) for text in made}
 
 
+def learn_guidance(counter: TokenCounter, form: Format, counts: Mapping[str, int], texts: Mapping[str, str]) -> None:
+    """Give the counter what the index kept about these categories. The marks of its frames are other ones here, with
+    the same count."""
+    counter.learn(counts)
+    if form.name not in COUNTED:
+        return
+    stored_form = FORMATS[form.name]
+    for category, given in texts.items():
+        text, label = guidance_text(given), one_line(guidance_id(category), 100)
+        for name in ("frame_open", "frame_close"):
+            stored = getattr(stored_form, name)(label, text)
+            if stored in counts:
+                counter.learn({getattr(form, name)(label, text): counts[stored]})
+
+
 def learn(counter: TokenCounter, form: Format, descriptor: Descriptor, stored: Mapping[str, Any]) -> None:
     """Give the counter what the index kept about this capability, for this format."""
     if form.name not in COUNTED or not stored:

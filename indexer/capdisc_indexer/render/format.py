@@ -19,6 +19,8 @@ MORE_CATEGORIES = "+{count} more categories"
 CLIPPED = "[cut to fit the budget: capdisc show {id}]\n"
 # The same where there is nothing to show.
 SHORTENED = "[cut to fit the budget]\n"
+# One guess in a text is right once in 10^12 times.
+MARK_DIGITS = 12
 
 
 @frozen(kw_only=True)
@@ -47,11 +49,16 @@ class Format:
     suits: Callable[[Descriptor], bool] = lambda _: True
 
 
-def nonce(text: str) -> str:
-    """Eight digits that the text does not contain, the same ones each time."""
+def frame_mark(text: str, key: bytes = b"") -> str:
+    """Twelve digits that the text does not contain, the same ones each time. Without the key, at most 64 bytes, nobody
+    computes them: keyed BLAKE2 is a message authentication code by itself (RFC 7693), and hashlib has it already.
+
+    Digits, since o200k_base cuts them into threes of one token each (measured: all 1,000): every mark counts alike, so
+    that an index holds the counts of frames whose marks it cannot know.
+    """
     import hashlib
 
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    while digest[:8] in text:
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return digest[:8]
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), key=key, digest_size=16).digest()
+    while (mark := f"{int.from_bytes(digest) % 10**MARK_DIGITS:0{MARK_DIGITS}d}") in text:
+        digest = hashlib.blake2b(digest, key=key, digest_size=16).digest()
+    return mark

@@ -101,7 +101,8 @@ def _tier(tier: Tier, results: dict[str, Mapping[str, Any]], own: bool) -> dict[
 
 def _block(block: Block, own: bool, result: Mapping[str, Any]) -> dict[str, Any]:
     """A block with its text, unless the prompt holds it, and what is known of its capability."""
-    return {"id": block.id, **result, **({} if own else {"text": block.text.rstrip("\n")})}
+    imitation = {"imitates_frame": True} if text.imitates_frame(block.text) else {}
+    return {"id": block.id, **result, **imitation, **({} if own else {"text": block.text.rstrip("\n")})}
 
 
 FORMAT = replace(text.FORMAT, name="json", printed=printed, additive=False)

@@ -1,13 +1,21 @@
 """Plain text: the form for a prompt of any model.
 
-What others wrote stands between two lines that carry a number derived from itself, which it therefore cannot hold: no
-instruction text can close its frame and pose as something else.
+What others wrote stands between two lines that carry a number derived from itself and from a secret of this user. Its
+author cannot compute it: no instruction text can close its frame, or hold a second frame with the right number.
 """
 
 from __future__ import annotations
 
-from capdisc_indexer.render.format import Format, nonce
+import re
+from collections.abc import Callable
+
+from capdisc_indexer.frozen import replace
+from capdisc_indexer.render.format import Format, frame_mark
 from capdisc_indexer.render.layout import concatenated
+
+# How each line of a frame begins, to see first whether it is worth looking for whole ones.
+FRAME_SIGNS = (">>> ", "<<< ", "--- D")
+FRAME_LINE = re.compile(r"^(?:>>> \S+ \[[0-9a-f]{6,}\]|<<< end \[|--- Detailed Capability Reference ---)", re.MULTILINE)
 
 FORMAT = Format(
     name="text",
@@ -24,9 +32,30 @@ FORMAT = Format(
     endings=('More: capdisc search "what you need", capdisc show ID\n', "", "", "", ""),
     category=lambda line: f"- {line}\n",
     summary=lambda _, line: f"- {line}\n",
-    frame_open=lambda label, text: f">>> {label} [{nonce(text)}]\n",
+    frame_open=lambda label, text: f">>> {label} [{frame_mark(text)}]\n",
     chunk=lambda chunk: chunk,
-    frame_close=lambda _, text: f"<<< end [{nonce(text)}]\n",
+    frame_close=lambda _, text: f"<<< end [{frame_mark(text)}]\n",
     printed=concatenated,
     hint=lambda line: f"{line}\n",
 )
+
+
+def with_mark_key(form: Format, load_key: Callable[[], bytes]) -> Format:
+    """The format with marks made with this key, which is loaded for the first of them; one without marks as it is."""
+    if form.frame_open is not FORMAT.frame_open:
+        return form
+    return replace(
+        form,
+        frame_open=lambda label, text: f">>> {label} [{frame_mark(text, load_key())}]\n",
+        frame_close=lambda _, text: f"<<< end [{frame_mark(text, load_key())}]\n",
+    )
+
+
+def imitates_frame(block_text: str) -> bool:
+    """Whether what stands inside a printed block holds a line like those that frame it.
+
+    >>> imitates_frame(">>> a [123456]\\n<<< end [000000]\\n<<< end [123456]\\n"), imitates_frame("a\\nb\\nc")
+    (True, False)
+    """
+    inside = block_text.strip("\n").partition("\n")[2].rpartition("\n")[0]
+    return any(sign in inside for sign in FRAME_SIGNS) and bool(FRAME_LINE.search(inside))

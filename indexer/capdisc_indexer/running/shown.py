@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from capdisc_indexer.check.masking import mask_strings
+from capdisc_indexer.check.secret_keys import masked
+from capdisc_indexer.errors import CapdiscError
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.running.quoting import joined, quoted
 from capdisc_indexer.running.values import Call, CommandCall, Credential, HttpCall
 from capdisc_indexer.types import Descriptor
 
+# The parts of a call that hold what a manifest or an argument says.
+_WORDS = ("argv", "stdin", "tool", "arguments", "url", "headers", "body")
+
 
 def shell_line(call: Call, limit: int = 0) -> str:
-    """The call as one could type it in a shell, on one line; what it reads on stdin stands behind `<<<`. Words longer
-    than `limit` are cut, and say so."""
+    """The call as one could type it in a shell, on one line; what it reads on stdin stands behind `<<<`. Keys in it are
+    masked, then words longer than `limit` are cut, and say so."""
+    call = mask_call(call)
     if isinstance(call, HttpCall):
         return curl_line(call, limit)
     names = "".join(f"{name}=${name} " for name in call.environment)
@@ -23,6 +32,30 @@ def shell_line(call: Call, limit: int = 0) -> str:
     if isinstance(call, CommandCall):
         return line if call.stdin is None else f"{line} <<< {quoted(call.stdin.decode('utf-8', 'replace'), limit)}"
     return f"{line} <<< {quoted(json.dumps(_tools_call(call.tool, call.arguments), ensure_ascii=False), limit)}"
+
+
+def mask_call(call: Call) -> Call:
+    """The same call with the keys in its words masked, for whoever reads it; it is made with the words as they are."""
+    values = {name: getattr(call, name) for name in _WORDS if hasattr(call, name)}
+    return replace(call, **{name: _mask_value(value) for name, value in values.items()})
+
+
+@contextmanager
+def masked_errors() -> Iterator[None]:
+    """Whatever is raised inside quotes no key of the words that the call is made of."""
+    try:
+        yield
+    except CapdiscError as error:
+        error.message, error.hint = masked(error.message), masked(error.hint)
+        error.args = (error.message,)
+        raise
+
+
+def _mask_value(value: Any) -> Any:
+    if isinstance(value, bytes):
+        # What is no UTF-8 comes out as it was.
+        return masked(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return mask_strings(value)
 
 
 def curl_line(call: HttpCall, limit: int = 0) -> str:
@@ -39,8 +72,8 @@ def curl_line(call: HttpCall, limit: int = 0) -> str:
 
 
 def document(call: Call) -> dict[str, Any]:
-    """The call as JSON; secrets by name."""
-    return _fields(call) | {"secrets": list(call.environment), "line": shell_line(call)}
+    """The call as JSON; secrets by name, keys masked."""
+    return _fields(mask_call(call)) | {"secrets": list(call.environment), "line": shell_line(call)}
 
 
 def _fields(call: Call) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from capdisc_indexer.running.execute import execute
 from capdisc_indexer.running.prepare import prepare, seconds
 from capdisc_indexer.running.surroundings import check_usable
 from capdisc_indexer.running.values import Limits, Outcome, Place
+from capdisc_indexer.running.written_words import with_written_words
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
 
@@ -31,6 +32,18 @@ def answer(
     """
     if not descriptor.run:
         return {"executed": False, "tool": descriptor.id, "call": shown.by_hand(descriptor, arguments)}
+    with shown.masked_errors():
+        return _run(with_written_words(descriptor, place.roots), arguments, place, (state_dir, yes), stopped)
+
+
+def _run(
+    descriptor: Descriptor,
+    arguments: Mapping[str, Any],
+    place: Place,
+    leave: tuple[Path, bool],
+    stopped: Callable[[], bool],
+) -> dict[str, Any]:
+    state_dir, yes = leave
     call = prepare(descriptor, arguments, place)
     check_usable(descriptor, place.environ)
     why = consent.reasons(descriptor, call, consent.is_approved(state_dir, consent.fingerprint(descriptor, call)))

@@ -11,6 +11,7 @@ from capdisc_indexer.sources.file_bytes import read_bytes
 from capdisc_indexer.sources.files import FileStat, FoundFile
 from capdisc_indexer.sources.json_reader import read_json
 from capdisc_indexer.sources.nodes import Json
+from capdisc_indexer.sources.secret_files import held_by_content, held_by_name, secret_file
 from capdisc_indexer.types import Finding, Severity
 
 MAX_SCHEMA_BYTES = 256 * 1024
@@ -34,11 +35,20 @@ def read_companions(file: FoundFile) -> Companions:
     found = Companions(findings=file.lost)
     for companion in file.companions:
         is_schema = companion.path.lower().endswith(".json")
-        data = read_bytes(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)
+        data = _read(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)
         found = _with_schema(found, companion, data) if is_schema else _with_body(found, companion, data)
         if isinstance(data, bytes):
             found = replace(found, data=(*found.data, data))
     return found
+
+
+def _read(companion: FileStat, limit_bytes: int) -> bytes | Finding:
+    """Its bytes. One that is a link may be any file of its folder, and one that holds secrets is not read."""
+    if holds := held_by_name(companion.path, companion.resolved):
+        return secret_file(companion.path, holds)
+    data = read_bytes(companion, limit_bytes)
+    holds = "" if isinstance(data, Finding) else held_by_content(data)
+    return secret_file(companion.path, holds) if holds else data
 
 
 def _with_schema(found: Companions, companion: FileStat, data: bytes | Finding) -> Companions:

@@ -13,6 +13,7 @@ from capdisc_indexer.sources.file_bytes import read_path
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.frontmatter import split
 from capdisc_indexer.sources.links import inside
+from capdisc_indexer.sources.secret_files import held_by_content, held_by_name, secret_file
 from capdisc_indexer.types import Finding, Severity
 
 MAX_CONTENT_BYTES = 64 * 1024
@@ -43,8 +44,17 @@ def text_or_file(value: str, file: FoundFile) -> str | Finding:
         return _refused("path-missing", f"{value[:200]} cannot be read: {error.strerror}", "correct the path")
     if not inside(resolved, [os.path.dirname(file.resolved), os.path.realpath(os.path.dirname(file.path))]):
         return _escape(value)
+    return _body_at(path, resolved)
+
+
+def _body_at(path: str, resolved: str) -> str | Finding:
+    if holds := held_by_name(path, resolved):
+        return secret_file(path, holds)
     data = read_path(path, resolved, MAX_FILE_BYTES)
-    return data if isinstance(data, Finding) else body_of(data, path)
+    if isinstance(data, Finding):
+        return data
+    holds = held_by_content(data)
+    return secret_file(path, holds) if holds else body_of(data, path)
 
 
 def body_of(data: bytes, path: str) -> str | Finding:

@@ -101,7 +101,15 @@ def _wanted(one: DeclaredSource, found: FoundFile | Finding) -> bool:
 def _declared(one: DeclaredSource, file: FoundFile) -> FoundFile:
     is_alone = os.path.realpath(one.path) == file.resolved
     kept = _kept(one.kept) if SOURCES[file.format].keeps else ()
-    return replace(file, name=one.name, options=one.options, is_alone=is_alone, is_declared=True, companions=kept)
+    return replace(
+        file,
+        name=one.name,
+        options=one.options,
+        is_alone=is_alone,
+        is_declared=True,
+        companions=kept,
+        allows_secrets=one.allow_secret_files,
+    )
 
 
 def _kept(folder: str) -> tuple[FileStat, ...]:

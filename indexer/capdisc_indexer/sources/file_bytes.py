@@ -31,6 +31,20 @@ def read_path(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
         os.close(handle)
 
 
+def head_of(file: FileStat, count: int) -> bytes:
+    """The file's first bytes; none where it cannot be read."""
+    try:
+        handle = open_without_links(file.resolved)
+    except OSError:
+        return b""
+    try:
+        return os.read(handle, count) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+
+
 def digest_of(file: FileStat, limit_bytes: int) -> str | Finding:
     """SHA-256 of a file that may be too large to hold, or the reason why there is none."""
     try:

@@ -35,7 +35,8 @@ class FoundFile(FileStat):
     only names (`skillContent: docs/long.md`) are not among them, since a scan does not read manifests: a change there
     is seen when the manifest changes too, or when everything is read again (`index --verify`, `--rebuild`).
     `is_declared` says that a declaration tells the format, not the file's name; `name` and `options` are what it says
-    beyond that, `is_alone` that it means this very file, not a folder with it.
+    beyond that, `is_alone` that it means this very file, not a folder with it. `allows_secrets` says that the user
+    wants it even where it holds secrets.
     """
 
     relative: str
@@ -48,6 +49,7 @@ class FoundFile(FileStat):
     options: Mapping[str, Any] = field(default_factory=dict)
     is_alone: bool = False
     is_declared: bool = False
+    allows_secrets: bool = False
 
 
 def content_hash(data: bytes, companions: Sequence[bytes] = ()) -> str:

@@ -31,7 +31,8 @@ def _execute(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
         raise UsageError(what, f'capdisc call search_tool \'{{"query": "{one_line(descriptor.id, 100)}"}}\' says which')
     whole = filled(descriptor.schema, given)
     if desk.execute is not None:
-        return desk.execute(descriptor, whole)
+        # What is run fills in the defaults as its file has them; here their keys are masked.
+        return desk.execute(descriptor, given if descriptor.run else whole)
     message = "This was not run. Make the call yourself, or let capdisc run make it."
     return {
         "executed": False,

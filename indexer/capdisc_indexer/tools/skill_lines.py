@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.linked_files import file_in, folder_of, text_in
 from capdisc_indexer.types import Descriptor
@@ -16,7 +17,7 @@ def lines_before(skill: Descriptor, roots: Sequence[str]) -> int:
     """How many lines of the file stand before the skill's content; 0 where the file cannot be read any more."""
     name = PurePath(skill.source.path).name
     try:
-        text = text_in(file_in(folder_of(skill, roots), name), name)
+        text = masked(text_in(file_in(folder_of(skill, roots), name), name))
     except CapdiscError:
         return 0
     start = text.replace("\r\n", "\n").find(skill.content[:_TELLING])

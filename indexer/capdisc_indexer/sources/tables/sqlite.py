@@ -20,6 +20,7 @@ from capdisc_indexer.sources.apart import ApartError, read_apart
 from capdisc_indexer.sources.files import FoundFile, unreadable
 from capdisc_indexer.sources.made import name_of, sample_count
 from capdisc_indexer.sources.nodes import Json
+from capdisc_indexer.sources.secret_files import held_by_tables, secret_file
 from capdisc_indexer.sources.tables.described import described
 from capdisc_indexer.sources.tables.sqlite_schema import MAX_COLUMNS, Reading, read_tables
 from capdisc_indexer.sources.tables.values import Note, Tables, failure, tables_from
@@ -49,6 +50,9 @@ def load(file: FoundFile, data: bytes) -> Loaded:
         tables = tables_from(read_apart("tables.sqlite", request, seconds=SECONDS))
     except ApartError as error:
         tables = failure("sqlite", str(error), _CHECK)
+    columns = ((table.name, [column.name for column in table.columns]) for table in tables.tables)
+    if not file.allows_secrets and (holds := held_by_tables(columns)):
+        return Loaded(findings=(secret_file(file.path, holds),))
     return described(file, name_of(file), tables)
 
 

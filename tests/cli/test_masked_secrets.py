@@ -1,0 +1,290 @@
+"""Keys of known shapes: whatever the format of their source and whatever prints it, they come out as `[secret]`."""
+
+import json
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.index import Index
+from capdisc_indexer.render import FORMATS
+
+# Put together here, so that this file holds no key.
+KEY = "gh" + "p_" + "Qz8Rt5Wm" * 4 + "Lk7P"
+MASKED = "[secret]".ljust(len(KEY), "*")
+LINES = [f"{number:02d}Jk+vQ/{'mB7xR2tN' * 7}" for number in range(60)]
+PRIVATE = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + "\n".join(LINES) + "\n-----END RSA PRIVATE KEY-----"
+
+
+def holds_key(text: str) -> bool:
+    lowered = text.lower()
+    return KEY[:14].lower() in lowered or any(line[:20].lower() in lowered for line in LINES)
+
+
+def manifest(name: str) -> str:
+    fields = {
+        "name": name,
+        "kind": "tool",
+        "displayName": f"Title {KEY}",
+        "description": f"Orders turnips with {KEY} in it.",
+        "tags": ["turnips", KEY],
+        "phrases": [f"order turnips {KEY}"],
+        "usageHint": f"hint {KEY}",
+        "guidance": f"guidance {KEY}",
+        "instructions": f"instructions {KEY}\n\n{PRIVATE}",
+        "content": f"Content {KEY}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "amount": {"type": "string", "description": f"says {KEY}", "default": KEY, "enum": [KEY, "b"]},
+                KEY: {"type": "string"},
+            },
+        },
+        "outputSchema": {"type": "object", "description": KEY},
+        "run": {"command": ["echo", "{amount}", f"--token={KEY}"]},
+    }
+    return json.dumps(fields)
+
+
+def write_sqlite(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE turnips (name TEXT DEFAULT '{KEY}' /* comment {KEY} */, size INT)")
+        connection.execute("INSERT INTO turnips VALUES (?, 1)", (f"value {KEY}",))
+    connection.close()
+
+
+def write_word(path: Path) -> None:
+    body = f"<w:p><w:r><w:t>Turnips and {KEY} in words.</w:t></w:r></w:p>"
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>')
+
+
+API = {
+    "openapi": "3.0.0",
+    "info": {"title": f"Turnips {KEY}", "version": "1", "description": f"API {KEY}"},
+    "servers": [{"url": f"https://turnips.example/{KEY}"}],
+    "paths": {
+        "/turnips": {
+            "get": {
+                "operationId": "getTurnips",
+                "summary": f"Gets turnips {KEY}",
+                "description": f"Whole {KEY}",
+                "parameters": [
+                    {"name": "key", "in": "query", "description": KEY, "schema": {"type": "string", "default": KEY}}
+                ],
+                "responses": {
+                    "200": {"description": "ok", "content": {"application/json": {"schema": {"title": KEY}}}}
+                },
+            }
+        }
+    },
+}
+TOOLS = {"tools": [{"name": "turnip-tool", "description": f"Peels turnips {KEY}", "inputSchema": {"title": KEY}}]}
+DOCUMENT = f"---\ntitle: Turnip {KEY}\ndescription: About {KEY}\n---\n\n# First {KEY}\n\nSome {KEY} here.\n\n## Key\n\n"
+
+
+@pytest.fixture
+def workspace(capdisc, hermetic, monkeypatch, write_skill):
+    """One source of each format, every text of which holds a key."""
+    caps, data = hermetic / "caps", hermetic / "data"
+    write_skill(
+        caps, "grow-turnips", f"Grows turnips {KEY}. Use for turnips.", f"# Grow {KEY}\n\nUse {KEY}.\n\n{PRIVATE}"
+    )
+    (caps / "grow-turnips" / "more.md").write_text(f"# More\n\nMore {KEY} and\n\n{PRIVATE}\n")
+    for name in ("order-turnips", "catalogued-turnips"):
+        (caps / name).mkdir()
+    (caps / "order-turnips" / "CAPABILITY.yaml").write_text(manifest("order-turnips"))
+    (caps / "catalogued-turnips" / "capabilities.jsonl").write_text(manifest("catalogued-turnips") + "\n")
+    (caps / "turnips.tools.json").write_text(json.dumps(TOOLS))
+    (caps / "turnips.openapi.json").write_text(json.dumps(API))
+    (caps / "turnips.sql").write_text(f"CREATE TABLE fields (name TEXT DEFAULT '{KEY}'); -- comment {KEY}\n")
+    (caps / "guidance").mkdir()
+    (caps / "guidance" / "general.md").write_text(f"Know {KEY} first.\n")
+    data.mkdir()
+    write_sqlite(data / "garden.sqlite")
+    write_word(data / "turnip-words.docx")
+    (data / "turnip-notes.md").write_text(f"{DOCUMENT}{PRIVATE}\n\n## Last\n\nEnd.\n")
+    (data / "turnip-plain.txt").write_text(f"Plain {KEY}.\n\nBefore\n{PRIVATE}\n\nAfter.\n")
+    (data / "rows.csv").write_text(f"name,column {KEY}\nturnip,value {KEY}\n")
+    (data / "rows.jsonl").write_text(json.dumps({"name": f"value {KEY}", KEY: 1}) + "\n")
+    sources = (
+        ("document", "data"),
+        ("table", "data/rows.csv"),
+        ("table", "data/rows.jsonl"),
+        ("sql", "data/garden.sqlite"),
+    )
+    declared = ""
+    for format, path in sources:
+        samples = "" if format == "document" else "samples = 5\n"
+        declared += f"[[source]]\nformat = '{format}'\npath = '{path}'\n{samples}"
+    (hermetic / "capdisc.toml").write_text(f"roots = ['caps']\n{declared}")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    made = capdisc("index", "--json")
+    assert {finding["severity"] for finding in made.json["findings"]} <= {"warning", "info"}
+    assert not holds_key(made.out + made.err)
+    return hermetic
+
+
+def test_the_index_holds_no_key(workspace) -> None:
+    with Index(workspace / "index") as index:
+        heads = list(index.documents.everything())
+        kinds = {head["kind"] for head in heads}
+        assert kinds >= {"skill", "tool", "operation", "api", "table", "database", "document", "section"}
+        for head in heads:
+            whole = json.dumps([head, json.loads(index.documents.body(head["id"]) or b"{}")])
+            assert not holds_key(whole), head["id"]
+    for path in (workspace / "index").rglob("*"):
+        assert not path.is_file() or not holds_key(path.read_bytes().decode("latin-1")), path
+
+
+def test_nothing_that_reads_the_index_prints_a_key(capdisc, workspace) -> None:
+    ids = capdisc("list", "--ids").out.split("\n")[:-1]
+    commands = [
+        ["list"],
+        ["list", "--json"],
+        ["list", "--cost"],
+        ["show", *ids],
+        ["show", *ids, "--json"],
+        ["show", *ids, "--embedding-text"],
+        ["show", *ids, "--links", "--json"],
+        ["search", "turnips", "-k", "30", "--json", "--explain"],
+        ["search", "turnips", "-k", "30"],
+        ["tools", "--all"],
+        ["tools", "turnips", "--json"],
+        ["graph", "--json"],
+        ["graph", "order-turnips"],
+        ["doctor", "--deep", "--json"],
+        ["status", "--json"],
+        ["validate"],
+        ["validate", "--format", "json"],
+        ["validate", "--format", "sarif"],
+        ["validate", "--fix"],
+        ["run", "order-turnips", "--fill"],
+        ["run", "order-turnips", "--dry-run"],
+        ["run", "order-turnips", "--dry-run", "--json"],
+        ["run", "catalogued-turnips", "--dry-run"],
+        *(["render", "order turnips", "--format", form, "--budget", "9000"] for form in FORMATS),
+        *(["render", "--auto", "--style", "full", "--budget", "20000", "turnips"] for _ in range(1)),
+    ]
+    for command in commands:
+        made = capdisc(*command)
+        assert made.out or made.err, command
+        assert not holds_key(made.out + made.err), command
+    assert MASKED in capdisc("show", "grow-turnips").out
+
+
+CALLS = [
+    ("discover_capabilities", {"query": "order turnips"}),
+    ("search_tool", {"query": "tool:order-turnips"}),
+    ("execute_tool", {"tool_name": "tool:order-turnips", "arguments": {"amount": "b"}}),
+    ("list_skills", {}),
+    ("get_skill", {"name": "grow-turnips"}),
+    ("get_skill_file", {"name": "grow-turnips", "filename": "more.md"}),
+    ("get_skill_file", {"name": "grow-turnips", "filename": "SKILL.md"}),
+    ("resolve_skill_link", {"name": "grow-turnips", "target": "more.md#more"}),
+    ("get_table_schema", {"table": "turnips"}),
+    ("list_tables", {}),
+    ("get_document", {"name": "turnip-notes"}),
+    ("resolve_fact", {"question": "What is the key of the turnips?"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), CALLS, ids=[f"{tool}-{number}" for number, (tool, _) in enumerate(CALLS)]
+)
+def test_no_discovery_tool_answers_with_a_key(capdisc, workspace, tool, arguments) -> None:
+    made = capdisc("call", tool, json.dumps(arguments))
+    assert not holds_key(made.out + made.err)
+
+
+def test_a_linked_text_is_masked_before_it_is_measured(capdisc, workspace) -> None:
+    for target in ("more.md", "more.md#more", "SKILL.md", "#grow-" + MASKED.lower()):
+        made = capdisc("show", "grow-turnips", "--link", target, "--json")
+        assert not holds_key(made.out + made.err)
+    told = capdisc("show", "grow-turnips", "--link", "more.md", "--json").json
+    assert MASKED in told["text"]
+    assert told["bytes"] == len(told["text"].encode())
+
+
+def test_tokens_and_digests_are_those_of_the_masked_text(capdisc, workspace) -> None:
+    from hashlib import sha256
+
+    from capdisc_indexer.engines import token_count
+
+    made = capdisc("render", "grow turnips", "--json", "--budget", "9000").json
+    blocks = made["tiers"][2]["blocks"]
+    assert any(MASKED in block["text"] for block in blocks)
+    text = "--- Detailed Capability Reference ---\n" + "".join(block["text"] + "\n" for block in blocks)
+    assert made["tiers"][2]["tokens"] == token_count()(text)
+    sections = capdisc("list", "--kind", "section", "--ids").out.split()
+    for each in capdisc("show", *sections, "--json").json["capabilities"]:
+        if "content" in each:
+            assert each["source"]["content_hash"] == sha256(each["content"].encode()).hexdigest()
+
+
+def test_a_skill_with_a_key_is_indexed_with_its_warning(capdisc, workspace) -> None:
+    (skill,) = capdisc("show", "grow-turnips", "--json").json["capabilities"]
+    assert "hard-coded-secret" in skill["warnings"]
+    assert MASKED in skill["description"] and MASKED in skill["content"]
+
+
+def test_what_runs_gets_the_words_as_they_are_written(capdisc, workspace) -> None:
+    line = capdisc("run", "order-turnips", '{"amount": "b"}', "--dry-run").out
+    assert f"--token={MASKED}" in line.replace("'", "")
+    assert capdisc("run", "order-turnips", '{"amount": "b"}', "--yes").out == f"b --token={KEY}\n"
+    assert capdisc("run", "catalogued-turnips", "--yes").out == f"{KEY} --token={KEY}\n"  # a default
+
+
+def test_a_call_whose_file_says_something_else_by_now_is_refused(capdisc, workspace) -> None:
+    path = workspace / "caps" / "order-turnips" / "CAPABILITY.yaml"
+    path.write_text(path.read_text().replace("--token=", "--other="))
+    made = capdisc("run", "order-turnips", '{"amount": "b"}', "--yes")
+    assert (made.code, made.out) == (3, "")
+    assert "its file says other ones now" in made.err
+    path.unlink()
+    assert capdisc("run", "order-turnips", '{"amount": "b"}', "--yes").code == 3
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        f'{{http: {{method: GET, url: "https://127.0.0.1/{KEY}"}}}}',
+        f'{{command: ["/nowhere/{KEY}"]}}',
+        f'{{command: ["no-such-{KEY}", x]}}',
+        f'{{mcp: {{command: "no-such-program", args: ["{KEY}"], tool: "{KEY}"}}}}',
+    ],
+)
+def test_no_error_quotes_a_key(capdisc, hermetic, monkeypatch, run) -> None:
+    path = hermetic / "caps" / "reach" / "CAPABILITY.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"name: reach\nkind: tool\ndescription: Reaches something.\nrun: {run}\n")
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    for argv in (["--yes"], ["--dry-run"], ["--dry-run", "--json"], [], ['{"x": 1}']):
+        made = capdisc("run", "reach", *argv)
+        assert made.code != 0 or "dry-run" in argv[0]
+        assert not holds_key(made.out + made.err)
+    made = capdisc("call", "execute_tool", '{"tool_name": "reach", "arguments": {}}')
+    assert not holds_key(made.out + made.err)
+
+
+def test_a_placeholder_stays_as_it_is(capdisc, hermetic, write_skill, monkeypatch) -> None:
+    body = "Set ghp_" + "x" * 36 + " or AKIA" + "0" * 16
+    write_skill(hermetic / "caps", "set-key", "Sets a key. Use when asked.", body)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    assert capdisc("index", "caps").code == 0
+    assert body in capdisc("show", "set-key").out
+
+
+@pytest.mark.parametrize("position", [65_490, 65_500, 65_520])
+def test_a_key_that_a_limit_cuts_is_masked_as_well(capdisc, hermetic, write_skill, monkeypatch, position) -> None:
+    """What is kept of a body ends at 64 KiB."""
+    line = "word " * 20
+    body = (line * 700)[: position - 1] + " " + KEY + "\nmore " * 10
+    write_skill(hermetic / "caps", "long-text", "Says much. Use when asked.", body)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    assert not holds_key(capdisc("show", "long-text").out)
