@@ -51,6 +51,11 @@ def lines(texts: Iterable[str]) -> None:
     result("\n".join(safe(text) for text in texts))
 
 
+def long_lines(texts: Iterable[str]) -> None:
+    """The same, with one line in memory at a time; all of them are printed, or none."""
+    result_pieces(f"{safe(text)}\n" for text in texts)
+
+
 def document(value: dict[str, Any]) -> None:
     """Print one JSON document with its version; control and format characters come out escaped.
 

@@ -23,7 +23,7 @@ from capdisc_indexer.store import integrity
 from capdisc_indexer.store.integrity import REBUILD
 from capdisc_indexer.types import Generation
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 _FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "pieces", "background", "counts", "files", "built_at"}
 _COUNTS = {"capabilities", "rows", "stored", "dim", "deleted", "files"}
 
