@@ -146,10 +146,11 @@ def finding_lines(one: Finding) -> list[str]:
     return [line.replace("\n", "<U+000A>") for line in lines]
 
 
-def listed(names: Sequence[str], limit: int = 10) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit]) + more
+def listed(names: Sequence[str], limit: int = 10, more: int = 0) -> str:
+    """The first names, and how many more there are; `more` are not among the names."""
+    rest = max(len(names) - limit, 0) + more
+    shown = ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit])
+    return f"{shown} and {rest:,} more" if rest else shown
 
 
 def _write(stream: Any, text: str | bytes) -> None:

@@ -59,7 +59,7 @@ def list_(
 
 
 def _places(asked: asking.Asked, query: Query, risks: Sequence[str], confirm: bool, invocable: bool) -> Sequence[int]:
-    """The places in the index's columns of all that pass the filters. Raises UsageError for a risk that there is not."""
+    """The places in the index's columns of all that pass the filters. Raises UsageError for an unknown risk."""
     if wrong := [each for each in risks if each not in RISKS]:
         raise UsageError(f"unknown risk {wrong[0]!r}", f"one of: {', '.join(RISKS)}")
     columns = asked.index.columns
