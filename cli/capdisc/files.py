@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from capdisc import runtime, streams
@@ -54,18 +55,28 @@ def check_target(path: Path) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Replace the file in one step. What is no plain file is written to and stays what it is: a pipe, a device, a link.
+    """Replace the file in one step."""
+    write_blocks(path, [data])
+
+
+def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+    """Replace the file in one step by what the blocks hold. What is no plain file is written to and stays what it is: a
+    pipe, a device, a link.
 
     A link is never replaced: /dev/stdout is one, and with the rights to do so its whole system would lose it.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_bytes(data)
+        rest = iter(blocks)
+        first = next(rest, b"")  # made before the link's target is emptied
+        with path.open("wb") as stream:
+            stream.write(first)
+            stream.writelines(rest)
         return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     fresh = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            stream.writelines(blocks)
         # As any new file would be; what mkstemp makes is for its owner alone.
         fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         fresh.replace(path)

@@ -35,9 +35,25 @@ def result(text: str) -> None:
     _write(sys.stdout, text if text.endswith("\n") or not text else f"{text}\n")
 
 
+def result_pieces(pieces: Iterable[str]) -> None:
+    """Print a long result that is made piece by piece: all of it or nothing, with its last line end.
+
+    Raises InputError where there is no room to gather it.
+    """
+    from capdisc.spool import gather
+
+    for block in gather(pieces):
+        _write(sys.stdout, block)
+
+
 def lines(texts: Iterable[str]) -> None:
     """Print results line by line, sanitised for a person."""
     result("\n".join(safe(text) for text in texts))
+
+
+def long_lines(texts: Iterable[str]) -> None:
+    """The same, with one line in memory at a time; all of them are printed, or none."""
+    result_pieces(f"{safe(text)}\n" for text in texts)
 
 
 def document(value: dict[str, Any]) -> None:
@@ -46,7 +62,16 @@ def document(value: dict[str, Any]) -> None:
     On a terminal it is indented. In a pipe it is one line without blanks between its parts: a quarter fewer tokens for
     an agent, and less than half of the time to write it.
     """
-    _json(value, 2 if sys.stdout is not None and sys.stdout.isatty() else None)
+    _json(value, _indent())
+
+
+def _indent() -> int | None:
+    return 2 if sys.stdout is not None and sys.stdout.isatty() else None
+
+
+def long_document(value: dict[str, Any], name: str, items: Iterable[Any]) -> None:
+    """The same, with the items in the document's empty list called `name`; one of them is in memory at a time."""
+    result_pieces(json_pieces({"schema_version": SCHEMA_VERSION, **value}, name, items, _indent()))
 
 
 def line(value: dict[str, Any]) -> None:
@@ -63,6 +88,23 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     apart = (",", ":") if indent is None else None  # blanks after them are one token in six
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=apart, default=_plain)
     return text if text.isprintable() else UNSAFE.sub(_escaped, text)  # nothing printable is unsafe
+
+
+def json_pieces(value: dict[str, Any], name: str, items: Iterable[Any], indent: int | None = 2) -> Iterator[str]:
+    """The value as `json_text` gives it, piece by piece, with the items in its one empty list called `name`."""
+    text = json_text(value, indent)
+    key = f'"{name}":[' if indent is None else f'"{name}": ['
+    before, _, after = text.partition(f"{key}]")
+    # An item begins on a line of its own below the key, and so do all lines of it.
+    margin = "" if indent is None else f"\n{before[before.rfind(chr(10)) + 1 :]}"
+    inner = margin + " " * (indent or 0)
+    yield before + key
+    mark = ""
+    for item in items:
+        text = json_text(item, indent)
+        yield mark + inner + (text.replace("\n", inner) if inner else text)
+        mark = ","
+    yield f"{margin if mark else ''}]{after}"
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -104,10 +146,11 @@ def finding_lines(one: Finding) -> list[str]:
     return [line.replace("\n", "<U+000A>") for line in lines]
 
 
-def listed(names: Sequence[str], limit: int = 10) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit]) + more
+def listed(names: Sequence[str], limit: int = 10, more: int = 0) -> str:
+    """The first names, and how many more there are; `more` are not among the names."""
+    rest = max(len(names) - limit, 0) + more
+    shown = ", ".join(name if len(name) <= 80 else f"{name[:79]}…" for name in names[:limit])
+    return f"{shown} and {rest:,} more" if rest else shown
 
 
 def changed_definitions(ids: Sequence[str]) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from capdisc_indexer.columns import Columns, read_columns
 from capdisc_indexer.errors import CapdiscError, DamagedIndexError, IndexStateError, RefusedError, UsageError
 from capdisc_indexer.records import from_record
 from capdisc_indexer.store import generation, integrity, leases
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.matrix import Matrix
-from capdisc_indexer.types import Descriptor, Generation
+from capdisc_indexer.types import Descriptor, Generation, Query
 
 _NO_INDEX = "there is no index yet"
 _HOW = "run: capdisc index PATH"
@@ -26,6 +27,7 @@ class Index:
     def __init__(self, index_dir: Path) -> None:
         self.index_dir = index_dir
         self._meta: dict[str, Any] = {}
+        self._columns: Columns | None = None
         self.generation, self._lease = _leased(index_dir)
         self.folder = generation.folder(index_dir, self.generation.number)
         try:
@@ -66,6 +68,22 @@ class Index:
         if name not in self._meta:
             self._meta[name] = json.loads((self.folder / "meta" / f"{name}.json").read_bytes())
         return self._meta[name]
+
+    @property
+    def columns(self) -> Columns:
+        """What lists need of every capability, read once. Raises IndexStateError where it is of other capabilities than
+        the documents are."""
+        if self._columns is None:
+            self._columns = read_columns(self.meta("columns"))
+            if len(self._columns.ids) != len(self.documents):
+                raise IndexStateError("the index is damaged: its stores do not agree", integrity.REBUILD)
+        return self._columns
+
+    def heads(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
+        """The heads of all capabilities that pass the filters, in order of their ids; a few are in memory at a time."""
+        wanted, columns = query or Query(texts=()), self.columns
+        ids = [columns.ids[place] for place in columns.matching(wanted)]
+        return self.documents.in_order(ids, wanted)
 
     def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
         """What is to be known of these categories, as far as there is something: `category` and `text` of each, each
@@ -122,7 +140,7 @@ class Index:
     def _nearest(self, name: str) -> str:
         from difflib import get_close_matches
 
-        ids = [str(head["id"]) for head in self.documents.everything()]
+        ids = self.columns.ids
         plain = {identifier.partition(":")[2]: identifier for identifier in ids}
         close = [plain.get(match, match) for match in get_close_matches(name, [*plain, *ids], n=3, cutoff=0.5)]
         return f"did you mean: {', '.join(dict.fromkeys(close))}" if close else "run: capdisc list"

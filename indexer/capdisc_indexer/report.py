@@ -39,7 +39,7 @@ def report(
 def _findings(task: Task, changes: Changes) -> tuple[Finding, ...]:
     of_files = [finding for one in changes.files.values() for finding in one.findings]
     places = (*task.names, *(fixed_part(one.path)[0] for one in task.options.sources))
-    return keyless((*changes.findings, *of_files, *collisions(changes.files)), SourceText(places))
+    return tuple(keyless((*changes.findings, *of_files, *collisions(changes.files)), SourceText(places)))
 
 
 def _counts(last: Previous, changes: Changes) -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""The small files beside the stores of a generation: the state of every file, and what an overview is made from."""
+"""The small files beside the stores of a generation: the state of every file, and what overviews and lists are made
+from."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import state
+from capdisc_indexer.columns import columns_document
 from capdisc_indexer.overview import kinds, overview, static
 from capdisc_indexer.render.counting import frame_counts, guidance_counts
 from capdisc_indexer.state import FileState
@@ -24,11 +26,13 @@ def write_small_files(
     """Write them into a new folder; `guidance` is by category, as `check.guiding` gives it."""
     target.mkdir()
     state.save(target / "files.json", files, before)
-    cards = [claim.card for one in files.values() for claim in one.claims if claim.final and claim.card]
+    by_id = {claim.final: claim.card for one in files.values() for claim in one.claims if claim.final and claim.card}
+    cards = list(by_id.values())
     guided = guidance_counts(counter, {each["category"]: each["text"] for each in guidance.values()})
     contents = {
         "overview": _overview(cards, sorted(guidance), counter),
         "guidance": {"categories": guidance, "counts": guided},
+        "columns": columns_document(by_id),
     }
     write_notes(target, contents)
 

@@ -183,12 +183,13 @@ class Dropped:
 @frozen(kw_only=True)
 class Tier:
     """One level of detail: 0 overview, 1 summaries, 2 full detail. Beside them: 3, what a session remembers, and 4,
-    what the caller adds."""
+    what the caller adds. `omitted` counts what did not fit beyond those in `dropped`."""
 
     level: int
     blocks: tuple[Block, ...]
     tokens: int
     dropped: tuple[Dropped, ...] = ()
+    omitted: int = 0
 
 
 # The total of a budget that nobody set.

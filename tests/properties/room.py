@@ -69,7 +69,7 @@ def _empty(desk: Desk, made: Context) -> str:
     given = material(desk)
     for tier in (tier for tier in made.tiers if tier.level in (1, 2) and not tier.blocks):
         wanted = given.descriptors[: given.summaries if tier.level == 1 else given.details]
-        blocks = [_block(desk, d, tier.level, given.note(d)) for d in wanted if desk.form.suits(d)]
+        blocks = [_block(desk, d, tier.level, given.note(d)) for d in wanted if desk.form.suits(d.kind)]
         if any(_has_room(desk, made, tier, block) for block in blocks):
             return f"tier {tier.level} is empty"
     return ""

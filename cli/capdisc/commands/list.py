@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from capdisc import asking, options, output, querying
 from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer import state
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.columns import Columns, category_of
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.ownership import collisions
-from capdisc_indexer.records import UNCATEGORISED
 from capdisc_indexer.store.schema import RISKS
 from capdisc_indexer.text import one_line
 from capdisc_indexer.tokens import TOKENIZER
@@ -43,36 +42,45 @@ def list_(
             return _shadowed(asked, json)
         query = Query(texts=(), kinds=tuple(kind or ()), categories=tuple(category or ()), tags=tuple(tag or ()))
         querying.check(asked, query)
-        heads = _wanted(list(asked.index.documents.everything(query)), risk or (), confirm, invocable)
+        columns, places = asked.index.columns, _places(asked, query, risk or (), confirm, invocable)
         if categories:
-            return _categories(heads, json)
+            return _categories(columns, places, json)
         if cost:
-            return _cost(asked, heads, json)
+            return _cost(asked, columns, places, json)
         if json:
-            output.document({"capabilities": [_row(head) for head in heads]})
+            output.long_document({"capabilities": []}, "capabilities", map(_row, _heads(asked, places)))
         elif ids:
-            output.lines(head["id"] for head in heads)
+            output.long_lines(columns.ids[place] for place in places)
         else:
-            output.lines(_listing(heads))
-        if not heads:
+            output.long_lines(_listing(asked, places))
+        if not places:
             output.notice("notice: there is nothing to list")
-    return ExitCode.OK if heads else ExitCode.FINDINGS
+    return ExitCode.OK if places else ExitCode.FINDINGS
 
 
-def _wanted(heads: list[dict[str, Any]], risks: Sequence[str], confirm: bool, invocable: bool) -> list[dict[str, Any]]:
+def _places(asked: asking.Asked, query: Query, risks: Sequence[str], confirm: bool, invocable: bool) -> Sequence[int]:
+    """The places in the index's columns of all that pass the filters. Raises UsageError for an unknown risk."""
     if wrong := [each for each in risks if each not in RISKS]:
         raise UsageError(f"unknown risk {wrong[0]!r}", f"one of: {', '.join(RISKS)}")
-    return [
-        head
-        for head in heads
-        if (not risks or (head.get("risk") or RISKS[0]) in risks)
-        and (head.get("confirm") or not confirm)
-        and not (invocable and head.get("hidden"))
-    ]
+    columns = asked.index.columns
+    places = columns.matching(query)
+    if query.tags or risks or confirm:  # which only the documents know
+        ids = {
+            head["id"]
+            for head in asked.index.heads(query)
+            if (not risks or (head.get("risk") or RISKS[0]) in risks) and (head.get("confirm") or not confirm)
+        }
+        places = [place for place in places if columns.ids[place] in ids]
+    return [place for place in places if place not in columns.hidden] if invocable else places
 
 
-def _categories(heads: list[dict[str, Any]], json: bool) -> int:
-    counted = Counter(head.get("category") or UNCATEGORISED for head in heads)
+def _heads(asked: asking.Asked, places: Sequence[int]) -> Iterator[dict[str, Any]]:
+    ids = asked.index.columns.ids
+    return asked.index.documents.in_order([ids[place] for place in places], Query(texts=()))
+
+
+def _categories(columns: Columns, places: Sequence[int], json: bool) -> int:
+    counted = Counter(category_of(columns, place) for place in places)
     rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
     if json:
         output.document({"categories": [{"category": name, "count": number} for name, number in rows]})
@@ -86,40 +94,36 @@ def _row(head: dict[str, Any]) -> dict[str, Any]:
     return {key: head[key] for key in keys if key in head} | {"path": head["source"]["path"]}
 
 
-def _listing(heads: list[dict[str, Any]]) -> list[str]:
+def _listing(asked: asking.Asked, places: Sequence[int]) -> Iterator[str]:
     """Grouped by category, largest first."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for head in heads:
-        groups.setdefault(head.get("category") or UNCATEGORISED, []).append(head)
-    printed: list[str] = []
-    for category in sorted(groups, key=lambda name: (-len(groups[name]), name)):
-        printed += (
-            ["", f"{one_line(category)} ({len(groups[category])})"]
-            if printed
-            else [f"{category} ({len(groups[category])})"]
-        )
-        width = max(len(head["id"]) for head in groups[category])
-        for head in groups[category]:
-            printed.append(f"  {head['id'].ljust(min(width, 44))}  {one_line(head['description'], 90)}")
-    return printed
+    groups: dict[str, list[int]] = {}
+    for place in places:
+        groups.setdefault(category_of(asked.index.columns, place), []).append(place)
+    for number, category in enumerate(sorted(groups, key=lambda name: (-len(groups[name]), name))):
+        group = groups[category]
+        yield from ("",) if number else ()
+        yield f"{one_line(category) if number else category} ({len(group)})"
+        width = min(max(len(asked.index.columns.ids[place]) for place in group), 44)
+        for head in _heads(asked, group):
+            yield f"  {head['id'].ljust(width)}  {one_line(head['description'], 90)}"
 
 
-def _cost(asked: asking.Asked, heads: list[dict[str, Any]], json: bool) -> int:
-    """The static dump of all capabilities against what a rendered context may cost at most."""
-    count = token_count()
-    counted = sorted(((count(asked.index.dump(head)), head["id"]) for head in heads), key=lambda row: (-row[0], row[1]))
-    total, budget = sum(tokens for tokens, _ in counted), asked.config["budget"]
-    # What clients that load bodies on demand put into every prompt all the same.
-    listing = sum(count(f"{head['name']}: {head['description']}\n") for head in heads)
+def _cost(asked: asking.Asked, columns: Columns, places: Sequence[int], json: bool) -> int:
+    """The static dump of all capabilities against what a rendered context may cost at most, as the build counted
+    it."""
+    order = sorted(places, key=lambda place: (-columns.tokens[place], columns.ids[place]))
+    total, budget = sum(columns.tokens[place] for place in places), asked.config["budget"]
+    listing = sum(columns.listing_tokens[place] for place in places)
     if json:
         facts = {"tokenizer": TOKENIZER, "total": total, "listing": listing, "budget": budget}
         facts |= {"saved_percent": _saved(budget, total), "saved_percent_of_listing": _saved(budget, listing)}
-        output.document(facts | {"each": [{"id": identifier, "tokens": tokens} for tokens, identifier in counted]})
+        rows = ({"id": columns.ids[place], "tokens": columns.tokens[place]} for place in order)
+        output.long_document(facts | {"each": []}, "each", rows)
     else:
-        rows = ((f"{tokens:,}", identifier) for tokens, identifier in counted)
-        output.lines(output.table(("tokens", "capability"), rows))
+        table = output.table(("tokens", "capability"), ((f"{columns.tokens[at]:,}", columns.ids[at]) for at in order))
+        output.lines(table)
         names = f"names and descriptions alone: {listing:,}"
-        output.lines([f"all {len(counted):,} in full: {total:,} tokens ({TOKENIZER}); {names}"])
+        output.lines([f"all {len(order):,} in full: {total:,} tokens ({TOKENIZER}); {names}"])
         fewer = f"{_saved(budget, total)} % and {_saved(budget, listing)} % fewer"
         output.lines([f"a rendered context: at most {budget:,}, {fewer}"])
     return ExitCode.OK

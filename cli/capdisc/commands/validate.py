@@ -56,19 +56,26 @@ def validate(
             from capdisc.findings import rulebook
 
             return rulebook.show_schema(schema) if schema else rulebook.show(rule, json)
-        text = telling.teller("json" if json else format, statistics)
+        pieces = telling.teller("json" if json else format, statistics)
         refuse(write, fix, "-" in map(str, paths or ()), json or format not in ("full", "concise"))
         want = asked(paths, stdin_filename, profile, select, ignore)
-        found, change, unwritten = checked(want), "", list[InputError]()
+        found, unwritten = checked(want), list[InputError]()
         path = telling.target(target, want, found)
-        if fix:
+        if write:
             from capdisc.findings import fixing
 
-            found, change, unwritten = fixing.put_right(want, found, write, quiet)
+            unwritten = fixing.write_fixes(want, found, quiet)
+            del found  # the findings of a large collection, which are about to be made anew
+            found = checked(want)
         chosen = found.chosen
         silenced = len(chosen.unwanted) + len(chosen.commented)
         result = report(len(found.files), want.profile, chosen.findings, silenced, found.source, want.here.cwd)
-        telling.tell(change if fix and not write else text(result), path)
+        if fix and not write:
+            from capdisc.findings import fixing
+
+            telling.tell(fixing.diff(want, found, quiet), path)
+        else:
+            telling.tell(pieces(result), path)
     except InputError as problem:
         # Hooks know three answers only, and what cannot be read is not checked.
         output.error(problem)

@@ -1,8 +1,9 @@
-"""How findings are told: one module for each format, each with a function `text` from the report to what is printed."""
+"""How findings are told: one module for each format, each with a function `pieces` from the report to what is printed,
+piece by piece: the text for a large collection does not fit into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
 
@@ -21,9 +22,9 @@ FORMATS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def formatter(name: str) -> Callable[[Report], str]:
+def formatter(name: str) -> Callable[[Report], Iterator[str]]:
     """The format's function; its module is imported only now. Raises UsageError for a name that is none."""
     if name not in FORMATS:
         raise UsageError(f"there is no format {name!r}", f"one of: {', '.join(FORMATS)}")
-    text: Callable[[Report], str] = import_module(f"capdisc.findings.{FORMATS[name]}").text
-    return text
+    pieces: Callable[[Report], Iterator[str]] = import_module(f"capdisc.findings.{FORMATS[name]}").pieces
+    return pieces

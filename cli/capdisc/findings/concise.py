@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from capdisc import output
 from capdisc.findings.report import Report
 from capdisc_indexer.types import Finding
 
 
-def text(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """`path:line:column: code message`."""
-    return "\n".join(_line(one) for one in report.findings)
+    return (f"{_line(finding)}\n" for finding in report.findings)
 
 
 def _line(one: Finding) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from capdisc import output
-from capdisc.findings.asked import Asked, checked
+from capdisc.findings.asked import Asked
 from capdisc.findings.report import shown
 from capdisc_indexer.check.mending import Mended, mend
 from capdisc_indexer.check.pipeline import Checked
@@ -18,45 +18,43 @@ from capdisc_indexer.sources.file_bytes import read_bytes
 from capdisc_indexer.sources.files import FoundFile
 
 
-def put_right(want: Asked, found: Checked, write: bool, quiet: bool) -> tuple[Checked, str, list[InputError]]:
-    """What is found once all that may be is put right, the change as a diff, and what could not be written."""
-    changes = mended(want, found)
-    if write:
-        unwritten = written(want, changes, quiet)
-        return checked(want), "", unwritten
-    if changes and not quiet:
-        output.notice(f"notice: {output.count(len(changes), 'file')} can be put right; to do so, add --write")
-    return found, diff(want, changes, quiet), []
-
-
-def mended(want: Asked, found: Checked) -> list[Mended]:
-    """Each file that can be put right, before and after."""
+def mended(want: Asked, found: Checked) -> Iterator[Mended]:
+    """Each file that can be put right, before and after, one after the other."""
     about = {one.path for one in found.chosen.findings}
-    named = [file for file in found.files if want.piped or file.path in about]
-    done = [mend(file, data, want.profile, want.choice) for file in named if (data := _data(want, file)) is not None]
-    return [one for one in done if one.codes]
+    for file in found.files:
+        if (want.piped or file.path in about) and (data := _data(want, file)) is not None:
+            change = mend(file, data, want.profile, want.choice)
+            if change.codes:
+                yield change
 
 
-def diff(want: Asked, changes: Iterable[Mended], quiet: bool) -> str:
-    """The changes as a unified diff, what is hidden made visible and keys masked, which stderr is told unless quiet.
+def diff(want: Asked, found: Checked, quiet: bool) -> Iterator[str]:
+    """The changes as pieces of a unified diff, what is hidden made visible and keys masked, which stderr is told unless
+    quiet, as soon as all of them are known.
 
     `patch -p1` and `git apply` take it for files with line ends `\\n`. The carriage returns of others show as
     `<U+000D>`, as every character that a terminal would obey, so that only --write changes such lines.
     """
-    lines: list[str] = []
-    for one in changes:
+    count = 0
+    masked_names: list[str] = []
+    for one in mended(want, found):
+        count += 1
         name = _name(want, one)
         masks = [masked(one.before), masked(one.after)]
-        lines += (told := list(_lines(masks[0], masks[1], name)))
-        if masks != [one.before, one.after] and told != list(_lines(one.before, one.after, name)) and not quiet:
+        lines = list(_lines(masks[0], masks[1], name))
+        if masks != [one.before, one.after] and lines != list(_lines(one.before, one.after, name)):
+            masked_names.append(name)
+        yield from (f"{output.safe(shown_text(line))}\n" for line in lines)
+    if count and not quiet:
+        output.notice(f"notice: {output.count(count, 'file')} can be put right; to do so, add --write")
+        for name in masked_names:
             output.notice(f"notice: keys are masked in the change of {name}; only --write applies it whole")
-    return "\n".join(output.safe(shown_text(line)) for line in lines)
 
 
-def written(want: Asked, changes: Iterable[Mended], quiet: bool) -> list[InputError]:
+def write_fixes(want: Asked, found: Checked, quiet: bool) -> list[InputError]:
     """Writes each change and says so, unless quiet; what could not be written."""
     problems = []
-    for one in changes:
+    for one in mended(want, found):
         try:
             rewrite(one.file, one.after.encode("utf-8"))
         except InputError as problem:

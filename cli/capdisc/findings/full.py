@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from capdisc import output
 from capdisc.findings.excerpt import SECRET, excerpt
@@ -10,15 +11,18 @@ from capdisc.findings.report import Report
 from capdisc_indexer.types import Finding
 
 
-def text(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """Each finding in two to four lines."""
-    secret = {(one.path, one.line) for one in report.findings if one.code in SECRET}
-    return "\n".join(output.safe(line) for one in report.findings for line in _lines(report, one, secret))
+    for _, about_one_file in groupby(report.findings, key=lambda finding: finding.path):
+        findings = list(about_one_file)
+        secret = {finding.line for finding in findings if finding.code in SECRET}
+        for finding in findings:
+            yield from (f"{output.safe(line)}\n" for line in _lines(report, finding, finding.line in secret))
 
 
-def _lines(report: Report, one: Finding, secret: set[tuple[str, int]]) -> Iterator[str]:
+def _lines(report: Report, one: Finding, is_secret: bool) -> Iterator[str]:
     first, *hint = output.finding_lines(one)
     yield first
-    if (one.path, one.line) not in secret:
+    if not is_secret:
         yield from excerpt(one, report.line(one))
     yield from hint

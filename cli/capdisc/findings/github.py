@@ -5,6 +5,8 @@ The escapes are those of the documentation of workflow commands: what would end 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from capdisc import output
 from capdisc.findings.report import Report
 from capdisc_indexer.types import Finding, Severity
@@ -14,9 +16,9 @@ _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def text(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """`::error file=…,line=…,col=…,title=…::message`, a line each."""
-    return "\n".join(_command(one) for one in report.findings)
+    return (f"{_command(finding)}\n" for finding in report.findings)
 
 
 def _command(one: Finding) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from capdisc import output
 from capdisc.findings.report import Report
 
 
-def text(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """How many files, the profile, every finding, and how many are not shown."""
-    return output.json_text(
-        {
-            "schema_version": output.SCHEMA_VERSION,
-            "files": report.files,
-            "profile": report.profile,
-            "findings": report.findings,
-            "silenced": report.silenced,
-        }
-    )
+    document = {
+        "schema_version": output.SCHEMA_VERSION,
+        "files": report.files,
+        "profile": report.profile,
+        "findings": [],
+        "silenced": report.silenced,
+    }
+    return output.json_pieces(document, "findings", report.findings)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from capdisc import output
 from capdisc.findings.report import Report
 
 
-def text(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """The findings alone, so that the outputs of several runs can be put one after the other."""
-    return "\n".join(output.json_text(one, None) for one in report.findings)
+    return (f"{output.json_text(finding, None)}\n" for finding in report.findings)

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources.files import printable
-from capdisc_indexer.types import Finding
+from capdisc_indexer.types import Finding, Severity
 
 
 @frozen(kw_only=True)
 class Report:
-    """`line` gives the line of the file that a finding is about, "" where there is none to show."""
+    """`count` is the number of the findings, `codes` and `severities` are what occurs among them. `line` gives the line
+    of the file that a finding is about, "" where there is none to show; `write` makes the findings as they are shown,
+    each time anew."""
 
     files: int
     profile: str
-    findings: tuple[Finding, ...]
     silenced: int
+    count: int
+    codes: frozenset[str]
+    severities: frozenset[Severity]
     line: Callable[[Finding], str]
+    write: Callable[[], Iterator[Finding]]
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """The findings as they are shown, one after the other: a large collection has more than fit into memory."""
+        return self.write()
 
 
 def report(
-    files: int, profile: str, findings: Iterable[Finding], silenced: int, source: SourceText, cwd: Path
+    files: int, profile: str, findings: Sequence[Finding], silenced: int, source: SourceText, cwd: Path
 ) -> Report:
     """The report with every path as it is shown here, those inside messages too, and without the keys that messages
     quote. A path itself stays whole, since programs open it."""
@@ -33,9 +43,12 @@ def report(
     return Report(
         files=files,
         profile=profile,
-        findings=tuple(_shown(one, base) for one in keyless(findings, source)),
         silenced=silenced,
+        count=len(findings),
+        codes=frozenset(finding.code for finding in findings),
+        severities=frozenset(finding.severity for finding in findings),
         line=lambda one: source.line(one.path, one.line),
+        write=lambda: (_shown(finding, base) for finding in keyless(findings, source)),
     )
 
 

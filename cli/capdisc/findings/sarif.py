@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from capdisc import output
@@ -18,16 +18,17 @@ _SECURITY = frozenset({"content", "hidden", "path"})
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def text(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """One run with the rules that were broken and every finding."""
-    codes = sorted({one.code for one in report.findings})
+    codes = sorted(report.codes)
     run = {
         "tool": {"driver": _driver(codes)},
         "columnKind": "unicodeCodePoints",
-        "results": list(_results(report, codes)),
+        "results": [],
         "properties": {"profile": report.profile, "files": report.files, "silenced": report.silenced},
     }
-    return output.json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return output.json_pieces(document, "results", _results(report, codes))
 
 
 def _driver(codes: Iterable[str]) -> dict[str, Any]:
@@ -50,9 +51,13 @@ def _rule(one: Rule) -> dict[str, Any]:
     }
 
 
-def _results(report: Report, codes: list[str]) -> Iterable[dict[str, Any]]:
+def _results(report: Report, codes: list[str]) -> Iterator[dict[str, Any]]:
     seen: Counter[str] = Counter()
+    path = ""
     for one in report.findings:
+        if one.path != path:  # which the marks hold: none of another file is the same
+            seen.clear()
+            path = one.path
         line = report.line(one)
         mark = _fingerprint(one, line)
         seen[mark] += 1

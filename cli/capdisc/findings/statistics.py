@@ -8,7 +8,7 @@ from capdisc import output
 from capdisc.findings.report import Report
 
 
-def text(report: Report, json: bool) -> str:
+def statistics(report: Report, json: bool) -> str:
     """A row for each rule, most findings first, as a table or as JSON."""
     counted = Counter((one.code, str(one.severity)) for one in report.findings)
     ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))

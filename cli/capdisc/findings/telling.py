@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from capdisc import files, output
@@ -10,20 +10,21 @@ from capdisc.exit_codes import ExitCode
 from capdisc.findings import formatter
 from capdisc.findings.asked import Asked
 from capdisc.findings.report import Report
+from capdisc.spool import gather
 from capdisc_indexer.check.pipeline import Checked
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.types import Severity
 
 
-def teller(format: str, statistics: bool) -> Callable[[Report], str]:
-    """From the report to what is printed. Raises UsageError for a format that there is not."""
+def teller(format: str, statistics: bool) -> Callable[[Report], Iterable[str]]:
+    """From the report to the pieces of what is printed. Raises UsageError for a format that there is not."""
     if not statistics:
         return formatter(format)
-    from capdisc.findings.statistics import text
+    from capdisc.findings.statistics import statistics as count
 
     if format not in ("full", "concise", "json"):
         raise UsageError(f"--statistics is a table or JSON, not {format}", "leave --format out, or say --json")
-    return lambda result: text(result, format == "json")
+    return lambda result: [count(result, format == "json")]
 
 
 def target(name: Path | None, want: Asked, found: Checked) -> Path | None:
@@ -46,12 +47,12 @@ def _checked(want: Asked, found: Checked) -> set[str]:
     return blamed | read | ({str(want.here.expand(Path(want.piped[1])))} if want.piped else set())
 
 
-def tell(text: str, path: Path | None) -> None:
-    """Print the result, or put it into the file."""
+def tell(pieces: Iterable[str], path: Path | None) -> None:
+    """Print the result, or put it into the file: all of it or nothing."""
     if path is None:
-        output.result(text)
+        output.result_pieces(pieces)
     else:
-        files.write(path, f"{text}\n".encode() if text else b"")
+        files.write_blocks(path, gather(pieces))
 
 
 def notices(want: Asked, found: Checked, result: Report) -> None:
@@ -62,10 +63,10 @@ def notices(want: Asked, found: Checked, result: Report) -> None:
         output.notice(f"notice: {output.count(len(chosen.unwanted), 'finding')} not shown, by {where}")
     if chosen.commented:
         output.notice(f"notice: {output.count(len(chosen.commented), 'finding')} silenced by comments in the files")
-    output.notice(f"{output.count(result.files, 'file')}, {output.count(len(result.findings), 'finding')}")
+    output.notice(f"{output.count(result.files, 'file')}, {output.count(result.count, 'finding')}")
 
 
 def status(result: Report, strict: bool) -> int:
     """Whether something is wrong: errors, and warnings to a strict run."""
-    failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
-    return ExitCode.FINDINGS if any(one.severity in failing for one in result.findings) else ExitCode.OK
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return ExitCode.FINDINGS if failing & result.severities else ExitCode.OK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from capdisc import sessions
@@ -12,7 +14,7 @@ from capdisc_indexer.errors import UsageError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.text import plain
 from capdisc_indexer.tiers import Material, assemble
-from capdisc_indexer.types import Budgets, Context, Piece, Printing
+from capdisc_indexer.types import Budgets, Context, Descriptor, Piece, Printing
 
 # What a request that is said back word for word leaves for everything else.
 _LEAST_BESIDE = 40
@@ -36,7 +38,9 @@ def remember(desk: Desk, made: Context) -> None:
 def material(desk: Desk) -> Material:
     """What the context is made from."""
     shape, all_of_it = desk.typed.shape, desk.told.is_everything
-    descriptors = learnt(desk.counter, desk.form, desk.found.stored)
+    everything = desk.found.everything
+    stored = learnt(desk.counter, desk.form, desk.found.stored)
+    descriptors = stored if everything is None else everything
     active = learnt(desk.counter, desk.form, desk.session.active)
     always = learnt(desk.counter, desk.form, desk.pinned)
     details = None if all_of_it else 0 if desk.found.is_everything else desk.room.details
@@ -50,8 +54,8 @@ def material(desk: Desk) -> Material:
         levels=levels,
         summaries=None if desk.found.is_everything else desk.room.summaries,
         details=details,
-        missing={} if desk.is_catalogue else missing(desk.asked, [*descriptors, *active, *always]),
-        guidance=guidance(desk, [*active, *descriptors[:details]]) if 2 in levels else {},
+        missing=_missing(desk, descriptors, [*active, *always]),
+        guidance=guidance(desk, [*active, *islice(descriptors, details)]) if 2 in levels else {},
         memory=desk.session.memory,
         added=_added(desk),
         names=shape.detail == "name",
@@ -59,6 +63,18 @@ def material(desk: Desk) -> Material:
         evenly=all_of_it,
         each=desk.typed.limits.each if all_of_it and desk.told.style else 0,
     )
+
+
+def _missing(
+    desk: Desk, descriptors: Iterable[Descriptor], others: Sequence[Descriptor]
+) -> Mapping[str, Sequence[str]]:
+    """What each lacks here; of everything, what is known so far, and more as it is read."""
+    if desk.is_catalogue:
+        return {}
+    if desk.found.everything is None:
+        return missing(desk.asked, [*descriptors, *others])
+    desk.found.everything.missing.update(missing(desk.asked, others))
+    return desk.found.everything.missing
 
 
 def _levels(desk: Desk) -> tuple[int, ...]:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from capdisc import asking, files, output, querying
 from capdisc.rendering import disclosing, limits, shaping
 from capdisc.rendering.disclosing import Disclosure
-from capdisc.rendering.finding import Found, Stored, everything, find, unasked
+from capdisc.rendering.everything import Everything
+from capdisc.rendering.finding import Found, Stored, all_in_full, find, unasked
 from capdisc.rendering.limits import Room
 from capdisc.rendering.memory import Brought, brought
 from capdisc.rendering.pinning import pinned
 from capdisc.rendering.typed import Typed
 from capdisc_indexer.errors import IndexStateError, UsageError
-from capdisc_indexer.frozen import frozen, replace
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.render.format import Format
 from capdisc_indexer.tokenizers import tokenizer
 from capdisc_indexer.tokens import TokenCounter, Tokenizer, counter_of
@@ -55,6 +56,7 @@ def prepared(asked: asking.Asked, typed: Typed) -> Desk:
     told = disclosing.disclosure(asked, typed.prompting, query, chosen)
     counter = counter_of(chosen)
     counter.learn(asked.index.meta("overview")["counts"])
+    always = pinned(asked, query)
     return Desk(
         asked=asked,
         typed=typed,
@@ -62,10 +64,10 @@ def prepared(asked: asking.Asked, typed: Typed) -> Desk:
         form=form,
         room=room,
         counter=counter,
-        found=_found(asked, typed, query, form, told),
+        found=_found(asked, typed, query, form, told, counter, always),
         told=told,
         session=brought(asked, typed.prompting.session),
-        pinned=pinned(asked, query),
+        pinned=always,
     )
 
 
@@ -88,10 +90,20 @@ def _tokenizer(asked: asking.Asked, typed: Typed) -> Tokenizer:
     return chosen
 
 
-def _found(asked: asking.Asked, typed: Typed, query: Query, form: Format, told: Disclosure) -> Found:
+def _found(
+    asked: asking.Asked,
+    typed: Typed,
+    query: Query,
+    form: Format,
+    told: Disclosure,
+    counter: TokenCounter,
+    always: tuple[Stored, ...],
+) -> Found:
+    def everything() -> Everything:
+        return Everything(asked, query, form, counter, without={descriptor.id for descriptor, _ in always})
+
     if told.is_everything:
-        return Found(ranking=unasked(query), stored=everything(asked, query), is_everything=True)
+        return Found(ranking=unasked(query), stored=all_in_full(asked, query), is_everything=True)
     if form.levels == (1,) and not query.texts:
-        skills = replace(query, kinds=query.kinds or ("skill",))
-        return Found(ranking=unasked(query), stored=everything(asked, skills), is_everything=True)
-    return find(asked, typed.request, query)
+        return Found(ranking=unasked(query), is_everything=True, everything=everything())
+    return find(asked, typed.request, query, everything)

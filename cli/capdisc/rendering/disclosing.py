@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from capdisc import asking
-from capdisc.rendering.finding import is_filtered, offered
+from capdisc.rendering.everything import offered_heads, offered_places
+from capdisc.rendering.finding import is_filtered
 from capdisc.rendering.shaping import one_of
 from capdisc.rendering.typed import Prompting
+from capdisc_indexer.columns import is_told_by_columns
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.tokenizers import size_in
 from capdisc_indexer.tokens import Tokenizer
@@ -58,5 +60,12 @@ def _size(asked: asking.Asked, query: Query) -> list[int]:
     if not is_filtered(query):
         static: list[int] = asked.index.meta("overview")["static"]
         return static
-    sizes = [head["size"] for head in offered(asked, query)]
-    return [sum(size[i] for size in sizes) for i in (0, 1)]
+    columns, places = asked.index.columns, offered_places(asked, query)
+    if is_told_by_columns(query):
+        return columns.size(places)
+    heads = offered_heads(asked, query, [columns.ids[place] for place in places])
+    tokens = characters = 0
+    for head in heads:
+        tokens += head["size"][0]
+        characters += head["size"][1]
+    return [tokens, characters]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -23,10 +23,16 @@ def facts(found: Found, pinned: Sequence[Stored], told: Disclosure, diagnosed: b
     return made | ({"diagnostics": diagnostics(found.ranking)} if diagnosed else {})
 
 
-def _results(found: Found, pinned: Sequence[Stored]) -> dict[str, dict[str, Any]]:
-    """How each capability fits, and where it comes from."""
+def _results(found: Found, pinned: Sequence[Stored]) -> Callable[[str], dict[str, Any]]:
+    """What tells of a capability, by its id, how it fits, and where it comes from."""
     hits = {hit.id: hit for hit in found.ranking.hits}
-    return {d.id: {**_fit(hits.get(d.id)), "source": _place(d)} for d, _ in (*pinned, *found.stored)}
+    stored = {d.id: d for d, _ in (*pinned, *found.stored)}
+
+    def result_of(identifier: str) -> dict[str, Any]:
+        descriptor = stored.get(identifier) or (found.everything and found.everything.get(identifier))
+        return {**_fit(hits.get(identifier)), "source": _place(descriptor)} if descriptor else {}
+
+    return result_of
 
 
 def _fit(hit: Hit | None) -> dict[str, Any]:

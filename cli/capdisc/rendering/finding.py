@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from capdisc import asking, querying
+from capdisc.rendering.everything import Everything, offered_heads, offered_places
 from capdisc.rendering.typed import Request
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.types import Descriptor, Hit, Query, Ranking
@@ -16,11 +17,13 @@ Stored = tuple[Descriptor, dict[str, Any]]
 
 @frozen(kw_only=True)
 class Found:
-    """The answer to a query, and whether every capability stands in for it."""
+    """The answer to a query, and whether every capability stands in for it: those of `everything`, which are read as
+    far as they fit, or those that are stored."""
 
     ranking: Ranking
-    stored: tuple[Stored, ...]
+    stored: tuple[Stored, ...] = ()
     is_everything: bool = False
+    everything: Everything | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -28,14 +31,14 @@ class Found:
         return bool(self.ranking.query.texts) and not self.ranking.hits
 
 
-def find(asked: asking.Asked, request: Request, query: Query) -> Found:
+def find(asked: asking.Asked, request: Request, query: Query, everything: Callable[[], Everything]) -> Found:
     """What fits a query that was checked; where nothing does, what was asked for in that case."""
     if not query.texts:
-        return Found(ranking=unasked(query), stored=())
+        return Found(ranking=unasked(query))
     ranking = querying.ranking_for(asked, query, request.mode, request.encoder)
     ranking = replace(ranking, hits=tuple(_relevant(ranking.hits, request.min_relevance)))
     if not ranking.hits and request.on_empty == "all":
-        return Found(ranking=ranking, stored=everything(asked, query), is_everything=True)
+        return Found(ranking=ranking, is_everything=True, everything=everything())
     heads = asked.index.documents.passing([hit.id for hit in ranking.hits], Query(texts=()))
     return Found(ranking=ranking, stored=tuple(asked.index.with_counts(heads[hit.id]) for hit in ranking.hits))
 
@@ -45,15 +48,10 @@ def unasked(query: Query) -> Ranking:
     return Ranking(query=query, hits=(), mode="none", confidence=0.0)
 
 
-def everything(asked: asking.Asked, query: Query) -> tuple[Stored, ...]:
-    """All capabilities that pass the filters and are not hidden, in order of their ids."""
-    return tuple(asked.index.with_counts(head) for head in offered(asked, query))
-
-
-def offered(asked: asking.Asked, query: Query) -> list[dict[str, Any]]:
-    """Their heads."""
-    heads = [head for head in asked.index.documents.everything(query) if not head.get("hidden")]
-    return [head for head in heads if not query.available or asking.available(asked.here, head)]
+def all_in_full(asked: asking.Asked, query: Query) -> tuple[Stored, ...]:
+    """All capabilities that pass the filters and are not hidden, with their bodies, in order of their ids."""
+    ids = [asked.index.columns.ids[place] for place in offered_places(asked, query)]
+    return tuple(asked.index.with_counts(head) for head in offered_heads(asked, query, ids))
 
 
 def is_filtered(query: Query) -> bool:

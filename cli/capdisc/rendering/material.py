@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from capdisc import asking
 from capdisc.rendering.desk import Desk
-from capdisc.rendering.finding import Stored, is_filtered, offered
+from capdisc.rendering.everything import offered_heads, offered_places
+from capdisc.rendering.finding import Stored, is_filtered
+from capdisc_indexer.columns import is_told_by_columns
 from capdisc_indexer.overview import by_kind, overview
 from capdisc_indexer.render.counting import learn, learn_guidance
 from capdisc_indexer.render.format import Format
@@ -28,8 +30,17 @@ def overview_lines(asked: asking.Asked, query: Query, kinds_first: bool) -> list
     if not kinds_first and not is_filtered(query):
         categories: list[dict[str, Any]] = asked.index.meta("overview")["categories"]
         return categories
-    cards = [{key: head.get(key, "") for key in ("kind", "name", "category")} for head in offered(asked, query)]
+    cards = _cards(asked, query)
     return by_kind(cards) if kinds_first else overview(cards)
+
+
+def _cards(asked: asking.Asked, query: Query) -> Iterator[dict[str, Any]]:
+    """Kind, name and category of what may be shown."""
+    columns, places = asked.index.columns, offered_places(asked, query)
+    if is_told_by_columns(query):
+        return map(columns.card, places)
+    heads = offered_heads(asked, query, [columns.ids[place] for place in places])
+    return ({key: head.get(key, "") for key in ("kind", "name", "category")} for head in heads)
 
 
 def missing(asked: asking.Asked, descriptors: Sequence[Descriptor]) -> dict[str, tuple[str, ...]]:
@@ -39,7 +50,7 @@ def missing(asked: asking.Asked, descriptors: Sequence[Descriptor]) -> dict[str,
     return {identifier: names for identifier, names in lacking.items() if names}
 
 
-def guidance(desk: Desk, descriptors: Sequence[Descriptor]) -> dict[str, Guidance]:
+def guidance(desk: Desk, descriptors: Iterable[Descriptor]) -> dict[str, Guidance]:
     """What is to be known of the categories of these, by category in one case."""
     found = desk.asked.index.guidance(d.category for d in descriptors)
     if found:

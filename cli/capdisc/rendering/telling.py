@@ -60,7 +60,8 @@ def _shortened(context: Context) -> None:
         for verb, clipped in (("cut", True), ("left out", False)):
             names = [f"{one.id} ({one.tokens:,} tokens)" for one in tier.dropped if one.clipped is clipped]
             if names:
-                output.notice(f"notice: {name}: {verb} to fit: {output.listed(names)}")
+                more = 0 if clipped else tier.omitted
+                output.notice(f"notice: {name}: {verb} to fit: {output.listed(names, more=more)}")
 
 
 def times(found: Found) -> None:

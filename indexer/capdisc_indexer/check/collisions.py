@@ -16,23 +16,22 @@ def collisions(members: Sequence[Member]) -> Iterator[Finding]:
     owners: dict[str, Member] = {}
     names: dict[str, Member] = {}
     for each in members:
-        owner = owners.setdefault(each.one.id.casefold(), each)
+        owner = owners.setdefault(each.id.casefold(), each)
         if owner is not each and not _is_copy(owner, each):
             yield _collision(owner, each)
-        namesake = names.setdefault(each.one.name.casefold(), each)
-        if namesake.one.kind != each.one.kind and namesake.root_order == each.root_order:
-            message = f"{namesake.one.id} of {namesake.path} has the same name"
+        namesake = names.setdefault(each.name.casefold(), each)
+        if namesake.kind != each.kind and namesake.root_order == each.root_order:
+            message = f"{namesake.id} of {namesake.path} has the same name"
             yield at(each, "name-clash", Severity.INFO, message, "call for each by its id")
 
 
 def _is_copy(owner: Member, each: Member) -> bool:
-    return owner.one.source.content_hash == each.one.source.content_hash and owner.path != each.path
+    return owner.content_hash == each.content_hash and owner.path != each.path
 
 
 def _collision(owner: Member, each: Member) -> Finding:
-    what = "is" if owner.one.id == each.one.id else f"and {owner.one.id}, but for capital letters, are"
-    message, hint = f"{each.one.id} {what} already defined by {owner.path}", "rename one of them"
+    what = "is" if owner.id == each.id else f"and {owner.id}, but for capital letters, are"
+    message, hint = f"{each.id} {what} already defined by {owner.path}", "rename one of them"
     if owner.root_order != each.root_order:
         return at(each, "shadowed-id", Severity.WARNING, message, f"{hint}, or remove the one that is not wanted")
-    is_declared = each.one.source.format == "capability"
-    return at(each, "duplicate-id", Severity.ERROR if is_declared else Severity.WARNING, message, hint)
+    return at(each, "duplicate-id", Severity.ERROR if each.is_declared else Severity.WARNING, message, hint)

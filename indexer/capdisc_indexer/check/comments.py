@@ -11,7 +11,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.frontmatter import split
 from capdisc_indexer.types import Finding, Severity
 
-_MARK = "capdisc:"
+MARK = "capdisc:"  # without which a text holds no comment of ours
 _CODES = r"[ \t]{0,8}capdisc:[ \t]{0,8}ignore=([a-z0-9, -]+)"
 _YAML = re.compile(rf"(?:^|(?<=[ \t]))#{_CODES}")
 _MARKDOWN = re.compile(rf"<!--{_CODES}-->")
@@ -34,7 +34,7 @@ def comments(text: str, path: str) -> tuple[Comment, ...]:
     >>> comments("name: Ox  # capdisc: ignore=name-case\\n", "CAPABILITY.yaml")[0].lines
     frozenset({1})
     """
-    if _MARK not in text:
+    if MARK not in text:
         return ()
     lower = path.lower()
     if lower.endswith((".yaml", ".yml")):
@@ -85,7 +85,7 @@ def _of_yaml(text: str, first: int) -> Iterator[Comment]:
 
 def _in(lines: Sequence[str], first: int, pattern: re.Pattern[str]) -> Iterator[Comment]:
     for number, line in enumerate(lines, first):
-        found = pattern.search(line) if _MARK in line else None
+        found = pattern.search(line) if MARK in line else None
         if found is None or (pattern is _YAML and line[found.end() :].strip()):
             continue
         codes = tuple(code for part in found[1].split(",")[:_MAX_CODES] if (code := part.strip()))

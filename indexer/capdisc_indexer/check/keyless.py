@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from capdisc_indexer.check.secret_keys import beginnings, may_quote_a_key, without_keys
@@ -11,11 +11,11 @@ from capdisc_indexer.frozen import replace
 from capdisc_indexer.types import Finding
 
 
-def keyless(findings: Iterable[Finding], source: SourceText) -> tuple[Finding, ...]:
+def keyless(findings: Iterable[Finding], source: SourceText) -> Iterator[Finding]:
     """The findings with `[secret]` for keys in messages and hints, those that a message cuts short among them. A path
     stays whole, since programs open it."""
     told = _teller(source)
-    return tuple(replace(one, message=told(one.message, one.path), hint=told(one.hint, one.path)) for one in findings)
+    return (replace(one, message=told(one.message, one.path), hint=told(one.hint, one.path)) for one in findings)
 
 
 def _teller(source: SourceText) -> Callable[[str, str], str]:

@@ -63,7 +63,7 @@ def _breakout(text: Text) -> Iterator[Finding]:
 def _outside_code(pattern: re.Pattern[str], text: Text) -> re.Match[str] | None:
     """The first place outside code, where a mark is shown as what it is; frames of lines count everywhere."""
     match = pattern.search(text.value)
-    if match is None or pattern in (_FENCE, _OUR_FRAME) or not text.is_body:
+    if match is None or pattern in (_FENCE, FRAME_LINE) or not text.is_body:
         return match
     return pattern.search(without_code(text.value))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
 from capdisc_indexer.check.profiles import judged
 from capdisc_indexer.types import Finding
@@ -17,9 +18,15 @@ def ordered(findings: Iterable[Finding], profile: str, roots: Sequence[str] = ()
 
     With the root first, two roots give what one gives after the other.
     """
-    known = (one for each in dict.fromkeys(findings) if (one := judged(each, profile)))
     rank = _ranks(roots)
-    return tuple(sorted(known, key=lambda one: (rank(one.path), one.path, one.line, one.column, one.code)))
+    by_place = sorted(findings, key=lambda finding: (rank(finding.path), *_place(finding)))
+    # Equal findings now stand together: a dictionary of all of them would take as much again.
+    distinct = (finding for _, group in groupby(by_place, key=_place) for finding in dict.fromkeys(group))
+    return tuple(known for finding in distinct if (known := judged(finding, profile)))
+
+
+def _place(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.path, finding.line, finding.column, finding.code
 
 
 def _ranks(roots: Sequence[str]) -> Callable[[str], int]:

@@ -5,7 +5,8 @@ A scanned file may come from anybody, so no comment in it can switch off a rule 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from itertools import groupby
 
 from capdisc_indexer.check.comments import comments, silences
 from capdisc_indexer.check.guarded import is_guarded
@@ -76,15 +77,25 @@ def unknown(code: str) -> UsageError:
     return UsageError(f"there is no rule {code[:64]!r}", hint)
 
 
-def chosen(findings: Sequence[Finding], wanted: Choice, source: SourceText) -> Chosen:
-    """The findings that are wanted and that no comment beside them silences, in the same order."""
+def chosen(
+    findings: Sequence[Finding], wanted: Choice, source: SourceText, uncommented: Set[str] = frozenset()
+) -> Chosen:
+    """The findings that are wanted and that no comment beside them silences, in the same order. The files `uncommented`
+    are known to hold no comment."""
     left = [one for one in findings if wanted.allows(one.code)]
     # A file is read again only for a finding that a comment could silence.
-    open_ = [one for one in left if not is_guarded(one.code)]
-    written = {path: comments(source.text(path), path) for path in {one.path for one in open_}}
-    silenced = {one for one in open_ if any(silences(each, one) for each in written[one.path])}
+    open_ = [one for one in left if not is_guarded(one.code) and one.path not in uncommented]
+    silenced = set(_silenced(open_, source))
     return Chosen(
-        findings=tuple(one for one in left if one not in silenced),
+        findings=tuple(one for one in left if one not in silenced) if silenced else tuple(left),
         unwanted=tuple(one for one in findings if not wanted.allows(one.code)),
-        commented=tuple(one for one in left if one in silenced),
+        commented=tuple(one for one in left if one in silenced) if silenced else (),
     )
+
+
+def _silenced(findings: Iterable[Finding], source: SourceText) -> Iterator[Finding]:
+    """Those that a comment stands for; findings about one file follow each other, so that its comments are read once
+    and then forgotten."""
+    for path, about_one_file in groupby(findings, key=lambda finding: finding.path):
+        of_file = comments(source.text(path), path)
+        yield from (finding for finding in about_one_file if any(silences(comment, finding) for comment in of_file))

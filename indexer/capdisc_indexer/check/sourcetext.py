@@ -7,33 +7,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.file_bytes import read_path
 from capdisc_indexer.sources.links import inside
 
+_REMEMBERED = 4
+_Value = TypeVar("_Value")
+
 
 class SourceText:
-    """Texts by path, each read when it is first asked for. Nothing outside the roots is read, whatever a path says: a
-    finding about a link that leads out must not show what lies behind it."""
+    """Texts by path, each read when it is asked for; the last few are remembered. Nothing outside the roots is read,
+    whatever a path says: a finding about a link that leads out must not show what lies behind it."""
 
     def __init__(self, roots: Sequence[str], given: Mapping[str, str] | None = None) -> None:
         folders = (root if os.path.isdir(root) else os.path.dirname(root) for root in roots)
         self._roots = [os.path.realpath(folder) for folder in folders]
-        self._texts = dict(given or {})
+        self._given = given or {}
+        self._texts: dict[str, str] = {}
         self._lines: dict[str, list[str]] = {}
 
     def text(self, path: str) -> str:
         """The text with `\\n` as its only line end; what is no UTF-8 is replaced. "" for what cannot be read."""
+        if path in self._given:
+            return self._given[path]
         if path not in self._texts:
-            self._texts[path] = readable(self._read(path))
+            _remember(self._texts, path, readable(self._read(path)))
         return self._texts[path]
 
     def line(self, path: str, number: int) -> str:
         """Line `number`, counted from 1, with its keys masked; "" where there is none."""
         if path not in self._lines:
-            self._lines[path] = masked(self.text(path)).split("\n")
+            _remember(self._lines, path, masked(self.text(path)).split("\n"))
         lines = self._lines[path]
         return lines[number - 1] if 1 <= number <= len(lines) else ""
 
@@ -41,6 +48,13 @@ class SourceText:
         resolved = os.path.realpath(path)
         data = read_path(path, resolved, MAX_READ_BYTES) if inside(resolved, self._roots) else b""
         return data if isinstance(data, bytes) else b""
+
+
+def _remember(known: dict[str, _Value], path: str, value: _Value) -> None:
+    """Findings are told file by file, so that a few files are enough; all of a large collection are gigabytes."""
+    if len(known) >= _REMEMBERED:
+        del known[next(iter(known))]
+    known[path] = value
 
 
 def readable(data: bytes) -> str:

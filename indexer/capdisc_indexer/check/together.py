@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from capdisc_indexer.check.collisions import collisions
 from capdisc_indexer.check.floods import floods
@@ -10,21 +10,15 @@ from capdisc_indexer.check.guidance import orphans
 from capdisc_indexer.check.lookalikes import lookalikes
 from capdisc_indexer.check.members import Member
 from capdisc_indexer.check.needs import needs_met
-from capdisc_indexer.sources.files import FoundFile, printable
-from capdisc_indexer.types import Finding, Loaded
+from capdisc_indexer.types import Finding
 
 
-def together(loaded: Sequence[tuple[FoundFile, Loaded]]) -> Iterator[Finding]:
-    """What is wrong with the capabilities of these files as a collection, the files in the order of their scan."""
-    members = [
-        Member(one=part.descriptor, part=part, path=printable(file.path), root_order=file.root_order)
-        for file, each in loaded
-        for part in each.parts
-        if part.descriptor
-    ]
+def together(members: Sequence[Member], roots: Iterable[str]) -> Iterator[Finding]:
+    """What is wrong with these capabilities as a collection, given in the order of the scan of these roots."""
     yield from collisions(members)
     yield from lookalikes(members)
     yield from floods(members)
     yield from needs_met(members)
-    for root in sorted({file.root for file, _ in loaded}):
-        yield from orphans(root, {member.one.category for member in members})
+    categories = {member.category for member in members}
+    for root in sorted(set(roots)):
+        yield from orphans(root, categories)

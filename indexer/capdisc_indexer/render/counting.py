@@ -34,12 +34,18 @@ def stored_counts(descriptor: Descriptor, counter: TokenCounter) -> dict[str, An
         "pieces": {name: [count[piece] for piece in each] for name, each in pieces.items()},
         "detail": counter.of_lines(chunks(text)),
         "characters": len(text),
+        "listing": counter.exact(listing_line(descriptor)),
     }
 
 
 def size_of(stored: Mapping[str, Any]) -> list[int]:
-    """Tokens and characters of the capability in full."""
-    return [sum(stored["detail"]), stored["characters"]]
+    """Tokens and characters of the capability in full, and tokens of its line in a listing."""
+    return [sum(stored["detail"]), stored["characters"], stored["listing"]]
+
+
+def listing_line(descriptor: Descriptor) -> str:
+    """What clients that load bodies on demand put into every prompt of a capability."""
+    return f"{descriptor.name}: {descriptor.description}\n"
 
 
 def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str, int]:

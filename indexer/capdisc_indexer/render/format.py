@@ -26,7 +26,8 @@ MARK_DIGITS = 12
 @frozen(kw_only=True)
 class Format:
     """The pieces of one format. `levels` are the tiers it prints, `headings` and `endings` are by level; `additive`
-    says that its printed text is exactly its pieces, so that no final count is needed.
+    says that its printed text is exactly its pieces, so that no final count is needed; `suits` tells whether the format
+    has a form for a kind.
 
     What others wrote stands between `frame_open` and `frame_close`, which get the text that is to stand there.
     """
@@ -46,7 +47,7 @@ class Format:
     hint: Callable[[str], str]
     literal: Callable[[str], str] = lambda text: text
     additive: bool = True
-    suits: Callable[[Descriptor], bool] = lambda _: True
+    suits: Callable[[str], bool] = lambda kind: True
 
 
 def frame_mark(text: str, key: bytes = b"") -> str:

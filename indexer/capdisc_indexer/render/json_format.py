@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from capdisc_indexer.frozen import replace
@@ -83,19 +83,30 @@ def _texts(tier: Tier) -> str:
 
 def _tiers(context: Context) -> list[dict[str, Any]]:
     """The tiers; what is known of a capability stands where it comes first."""
-    results = dict(context.printing.facts.get("results", {}))
+    result_of = context.printing.facts.get("results", _nothing_known)
     own = bool(context.printing.layout or context.printing.split)
-    return [_tier(tier, results, own) for tier in context.tiers if tier.level not in _BESIDE]
+    said: set[str] = set()
+    tiers = (tier for tier in context.tiers if tier.level not in _BESIDE)
+    return [_tier(tier, result_of, said, own) for tier in tiers]
 
 
-def _tier(tier: Tier, results: dict[str, Mapping[str, Any]], own: bool) -> dict[str, Any]:
+def _nothing_known(_: str) -> Mapping[str, Any]:
+    return {}
+
+
+def _tier(tier: Tier, result_of: Callable[[str], Mapping[str, Any]], said: set[str], own: bool) -> dict[str, Any]:
+    blocks = []
+    for block in tier.blocks:
+        result = result_of(block.id) if tier.level and block.id not in said else {}
+        said |= {block.id} if tier.level else set()
+        blocks.append(_block(block, own, result))
     return {
         "level": tier.level,
         "tokens": tier.tokens,
-        "blocks": [_block(block, own, results.pop(block.id, {}) if tier.level else {}) for block in tier.blocks],
+        "blocks": blocks,
         "cut": [one.id for one in tier.dropped if one.clipped],
         "left_out": [one.id for one in tier.dropped if not one.clipped and tier.level],
-        "left_out_count": sum(not one.clipped for one in tier.dropped),
+        "left_out_count": sum(not one.clipped for one in tier.dropped) + tier.omitted,
     }
 
 

@@ -51,5 +51,5 @@ FORMAT = Format(
     printed=concatenated,
     hint=_nothing,
     additive=False,
-    suits=lambda descriptor: descriptor.kind == "skill",
+    suits=lambda kind: kind == "skill",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.render.content import detail_text, guidance_id, guidance_text
@@ -20,7 +21,7 @@ _LEAST_SHARE = 3 * WORTHWHILE
 
 def details(job: Job, room: int) -> Tier:
     """The capabilities in order; what is too long is cut and marked, and the next is still tried."""
-    first = {d.id: d for d in (*job.material.pinned, *job.material.descriptors[: job.material.details])}
+    first = {d.id: d for d in (*job.material.pinned, *islice(job.material.descriptors, job.material.details))}
     wanted = list(first.values())
     blocks, dropped = _guidance(job, wanted, room)
     room -= sum(block.tokens for block in blocks)
@@ -96,7 +97,7 @@ def _whole(job: Job, d: Descriptor) -> int:
 
 
 def _as_lines(job: Job, wanted: Sequence[Descriptor], wholes: Sequence[int], room: int) -> Tier:
-    blocks, _ = lines(job, wanted, room, 2)
+    blocks = lines(job, wanted, room, 2).blocks
     shown = {block.id for block in blocks}
     pairs = zip(wanted, wholes, strict=True)
     return _tier(blocks, [Dropped(id=d.id, tier=2, tokens=whole, clipped=d.id in shown) for d, whole in pairs])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.render.format import Format
@@ -17,6 +17,14 @@ TOP_DETAILS = 2
 Memory: TypeAlias = Callable[[int, Callable[[str], int]], Sequence[str]]
 
 
+class Descriptors(Protocol):
+    """Capabilities that can be walked through several times, and counted; they need not be in memory."""
+
+    def __iter__(self) -> Iterator[Descriptor]: ...
+
+    def __len__(self) -> int: ...
+
+
 @frozen(kw_only=True)
 class Guidance:
     """How the capabilities of a category are used together."""
@@ -28,7 +36,7 @@ class Guidance:
 @frozen(kw_only=True)
 class Material:
     """What the tiers are made from: overview lines, long to short, and the capabilities, best first (`summaries` or
-    `details` None: each of them).
+    `details` None: each of them; where `summaries` is None, none of `always` is among them).
 
     `always` have the first lines of tier 1 and `pinned` are shown in full before those, whatever fits; `missing` names
     what each capability lacks here, `guidance` is by category in one case, `added` are the caller's own texts. With
@@ -37,7 +45,7 @@ class Material:
     """
 
     overview: Sequence[Mapping[str, Any]]
-    descriptors: Sequence[Descriptor]
+    descriptors: Descriptors
     levels: tuple[int, ...] = (0, 1, 2)
     summaries: int | None = TOP_SUMMARIES
     details: int | None = TOP_DETAILS

@@ -1,0 +1,77 @@
+"""Every capability that may be shown, for a context without a query: read as far as the budget reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from capdisc import asking
+from capdisc_indexer.columns import is_told_by_columns
+from capdisc_indexer.records import from_record
+from capdisc_indexer.render.counting import COUNTED, learn
+from capdisc_indexer.render.format import Format
+from capdisc_indexer.tokens import TokenCounter
+from capdisc_indexer.types import Descriptor, Query
+
+_AT_A_TIME = 128
+# A fit that is searched for by bisection asks for the first ones again and again.
+_REMEMBERED_BATCHES = 16
+
+
+def offered_places(asked: asking.Asked, query: Query) -> list[int]:
+    """The places in the index's columns of what is not hidden and has the query's kinds and categories."""
+    columns = asked.index.columns
+    return [place for place in columns.matching(query) if place not in columns.hidden]
+
+
+def offered_heads(asked: asking.Asked, query: Query, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The heads of those of the ids that pass the query's filters, in the order given."""
+    heads = asked.index.documents.in_order(ids, query)
+    return (head for head in heads if not query.available or asking.available(asked.here, head))
+
+
+class Everything:
+    """The capabilities that pass the filters, suit the format and are not hidden, in the order of their ids. Each is
+    read when it is reached, and the counts that the index keeps of it are given to the counter; `missing` says of those
+    that were read what they lack here."""
+
+    def __init__(
+        self, asked: asking.Asked, query: Query, form: Format, counter: TokenCounter, without: Collection[str] = ()
+    ) -> None:
+        self._asked, self._query, self._form, self._counter = asked, query, form, counter
+        columns = asked.index.columns
+        places = [place for place in offered_places(asked, query) if form.suits(columns.kinds[place])]
+        self._ids = [columns.ids[place] for place in places if columns.ids[place] not in without]
+        self._batches: dict[int, list[Descriptor]] = {}
+        self.missing: dict[str, tuple[str, ...]] = {}
+
+    def __iter__(self) -> Iterator[Descriptor]:
+        for start in range(0, len(self._ids), _AT_A_TIME):
+            batch = self._batches.get(start)
+            if batch is None:
+                batch = list(map(self._read, self._heads(start)))
+                if len(self._batches) < _REMEMBERED_BATCHES:
+                    self._batches[start] = batch
+            yield from batch
+
+    def __len__(self) -> int:
+        if is_told_by_columns(self._query):
+            return len(self._ids)
+        return sum(1 for _ in offered_heads(self._asked, self._query, self._ids))
+
+    def get(self, identifier: str) -> Descriptor | None:
+        """The one with this id, without its long parts."""
+        head = self._asked.index.documents.passing([identifier], Query(texts=())).get(identifier)
+        return from_record(head) if head else None
+
+    def _heads(self, start: int) -> Iterator[dict[str, Any]]:
+        return offered_heads(self._asked, self._query, self._ids[start : start + _AT_A_TIME])
+
+    def _read(self, head: dict[str, Any]) -> Descriptor:
+        if self._form.levels != (1,) and (names := asking.missing(self._asked.here, head)):
+            self.missing[head["id"]] = names
+        if self._form.name not in COUNTED:  # nothing of the body is printed, or was counted ahead
+            return from_record(head)
+        descriptor, counts = self._asked.index.with_counts(head)
+        learn(self._counter, self._form, descriptor, counts)
+        return descriptor
