@@ -13,7 +13,7 @@ from capdisc_indexer.program_text.placeholders import Word
 _TOKEN = re.compile(
     r"(?P<escape>\\.)|(?P<substitution>\$\(|`)|(?P<expansion>\$(?:\{[^}]*\}|[A-Za-z_]\w*|[0-9@*]))"
     r"|(?P<quote>\")|(?P<single>'[^']*'?)|(?P<comment>\#[^\n]*)|(?P<blank>[ \t]+)|(?P<redirection>&?[<>]+&?)"
-    r"|(?P<end>\|\||&&|[;&|\n()])|(?P<plain>.)",
+    r"|(?P<end>\|\||&&|[;&|\n()])|(?P<plain>[^\\$`\"'#\s<>&;|()]+|.)",
     re.DOTALL,
 )
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
@@ -66,7 +66,7 @@ class _Splitter:
     def __init__(self, text: str, holding: set[str], depth: int) -> None:
         self._text, self._holding, self._depth = text, holding, depth
         self._words: list[str] = []
-        self._word: str | None = None
+        self._parts: list[str] | None = None  # of the word that is being read
         self._is_quoted = self._skips = False
 
     def split(self) -> Iterator[tuple[list[str], bool]]:
@@ -105,17 +105,18 @@ class _Splitter:
             yield self._words, False
 
     def _is_plain(self, kind: str | None) -> bool:
-        is_inside = self._is_quoted or (kind == "comment" and self._word is not None)
+        is_inside = self._is_quoted or (kind == "comment" and self._parts is not None)
         return kind == "plain" or (is_inside and kind != "quote")
 
     def _add(self, text: str) -> None:
-        self._word = (self._word or "") + text
+        self._parts = self._parts if self._parts is not None else []
+        self._parts.append(text)
 
     def _close(self) -> None:
-        if self._word is not None:
-            self._words += [] if self._skips else [self._word]
+        if self._parts is not None:
+            self._words += [] if self._skips else ["".join(self._parts)]
             self._skips = False
-        self._word = None
+        self._parts = None
 
     def _is_argument(self, token: str) -> bool:
         name = token.strip("${}#!")
