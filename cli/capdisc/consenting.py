@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from capdisc import output, runtime
 from capdisc_indexer.errors import RefusedError
@@ -19,23 +20,27 @@ _MAX_SHOWN = 2_000
 _MOST_FILES = 10
 
 
-def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, yes: bool) -> None:
+def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, given: Mapping[str, Any], yes: bool) -> None:
     """Returns when the call may be made. Raises RefusedError otherwise.
 
-    A yes at the terminal is remembered for what is run, not for its arguments; one by option never.
+    A yes at the terminal is remembered for what is run with these arguments, or with any; one by option never.
     """
     if yes:
         return
-    state_dir, print_of = here.state_dir(), consent.fingerprint(descriptor, call)
-    why = consent.reasons(descriptor, call, consent.is_approved(state_dir, print_of))
+    state_dir, approval = here.state_dir(), consent.approval_of(descriptor, call, given)
+    why = consent.pending_reasons(state_dir, descriptor, call, approval)
     if not why:
         return
     if not (here.stdin_is_terminal and here.stderr_is_terminal):
         what = f"{descriptor.id} was not run: {'; '.join(why)}"
         raise RefusedError(what, "look at the call with --dry-run, then run it at a terminal or add --yes")
-    if not _said_yes(descriptor, call, why):
+    answer = _ask(descriptor, call, why, bool(approval.any_arguments))
+    if answer == "any" and approval.any_arguments:
+        consent.approve(state_dir, approval.any_arguments, descriptor.id, approval.definition)
+    elif answer in ("y", "yes"):
+        consent.approve(state_dir, approval.exact, descriptor.id, approval.definition)
+    else:
         raise RefusedError(f"{descriptor.id} was not run", "--dry-run prints the call without making it")
-    consent.approve(state_dir, print_of, descriptor.id)
 
 
 def holds_for(descriptor: Descriptor, call: Call) -> str:
@@ -48,7 +53,8 @@ def holds_for(descriptor: Descriptor, call: Call) -> str:
     return f"note: a yes holds for the bytes of {listed}{more}; what is loaded in turn is not looked at"
 
 
-def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:
+def _ask(descriptor: Descriptor, call: Call, why: Sequence[str], offers_any: bool) -> str:
+    """The answer of whoever sits at the terminal, in small letters."""
     line, source = shown.shell_line(call, _MAX_SHOWN), quoted(descriptor.source.path)
     output.notice(f"{one_line(descriptor.id)}, from {source}:\n\n  {line}\n")
     if not isinstance(call, HttpCall):
@@ -58,9 +64,12 @@ def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:
         output.notice(f"with the secrets {', '.join(call.environment)}")
     for reason in why:
         output.notice(f"note: {reason}")
-    output.notice("Run it? [y/N]")
+    if offers_any:
+        output.notice("note: y says yes to these arguments, whoever asks; numbers and choices may differ")
+        output.notice("note: any says yes to every argument from now on, also where an agent runs it")
+    output.notice(f"Run it? [y/N{'/any' if offers_any else ''}]")
     _forget_typed()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return sys.stdin.readline().strip().lower()
 
 
 def _forget_typed() -> None:

@@ -10,7 +10,7 @@ from capdisc import consenting, output, runtime
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.frozen import frozen
 from capdisc_indexer.running import covered, sending, shown
-from capdisc_indexer.running.consent import fingerprint, is_approved, reasons
+from capdisc_indexer.running.consent import approval_of, pending_reasons
 from capdisc_indexer.running.execute import execute
 from capdisc_indexer.running.prepare import checked, prepare, seconds
 from capdisc_indexer.running.quoting import quoted
@@ -66,9 +66,9 @@ def run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any],
 def _run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any], place: Place, wish: Wish) -> int:
     made = prepare(descriptor, given, place)
     if wish.dry_run:
-        return _dry(here, descriptor, made, wish.json)
+        return _dry(here, descriptor, made, given, wish.json)
     check_usable(descriptor, here.environ)
-    consenting.agree(here, descriptor, made, wish.yes)
+    consenting.agree(here, descriptor, made, given, wish.yes)
     limits = Limits(seconds=seconds(descriptor, wish.seconds), max_bytes=wish.max_bytes)
     outcome = execute(made, here.environ, limits)
     if wish.json:
@@ -80,9 +80,9 @@ def _run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any]
     return _code(descriptor, outcome, limits)
 
 
-def _dry(here: runtime.Runtime, descriptor: Descriptor, made: Call, as_json: bool) -> int:
+def _dry(here: runtime.Runtime, descriptor: Descriptor, made: Call, given: Mapping[str, Any], as_json: bool) -> int:
     """Print the call. One that would be refused is an error all the same: LinkRefusedError."""
-    asks = reasons(descriptor, made, is_approved(here.state_dir(), fingerprint(descriptor, made)))
+    asks = pending_reasons(here.state_dir(), descriptor, made, approval_of(descriptor, made, given))
     if as_json:
         names = covered.shown(descriptor, made)
         output.document({"id": descriptor.id, "call": shown.document(made), "asks": list(asks), "covers": names})

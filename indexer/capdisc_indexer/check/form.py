@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from capdisc_indexer.check.layout import layout_rules
 from capdisc_indexer.check.links import link_rules
 from capdisc_indexer.check.manifest import manifest_rules
-from capdisc_indexer.check.run_shape import run_shape
+from capdisc_indexer.check.run_shape import program_text, run_shape, steering_variables
 from capdisc_indexer.check.skill import skill_rules
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile
@@ -25,5 +25,7 @@ def form(file: FoundFile, loaded: Loaded) -> Iterator[Finding]:
         elif file.format == "capability":
             yield from manifest_rules(part, file.path)
             yield from run_shape(part, file.path)
+            yield from program_text(part, file.path)
+            yield from steering_variables(part, file.path)
     if SOURCES[file.format].owns_folder:
         yield from layout_rules(file)

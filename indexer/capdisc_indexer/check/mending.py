@@ -14,6 +14,7 @@ from capdisc_indexer.check.pipeline import loaded_from
 from capdisc_indexer.check.selection import Choice, chosen
 from capdisc_indexer.check.sourcetext import SourceText, readable
 from capdisc_indexer.frozen import asdict, frozen, replace
+from capdisc_indexer.program_text.rewriting import comparable_run
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.types import Descriptor, Finding, Severity
 
@@ -96,9 +97,11 @@ def _says_the_same(before: _State, after: _State) -> bool:
 
 
 def _meaning(descriptor: Descriptor) -> str:
-    """All that a capability says, without what a fix may change: what nobody sees, and whether a value is text."""
-    source = replace(descriptor.source, content_hash="")
-    said = asdict(replace(descriptor, source=source, extra=_as_text(descriptor.extra), warnings=()))
+    """All that a capability says, without what a fix may change: what nobody sees, whether a value is text, and how an
+    argument reaches a shell."""
+    source, run = replace(descriptor.source, content_hash=""), comparable_run(descriptor.run)
+    plain = replace(descriptor, source=source, extra=_as_text(descriptor.extra), warnings=(), run=run)
+    said = asdict(plain)
     return visible_part(json.dumps(said, ensure_ascii=False, default=str))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from capdisc_indexer.arguments import filled, problems
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.linked_files import folder_of
+from capdisc_indexer.program_text.misuses import refuse_misuses
 from capdisc_indexer.running import request
 from capdisc_indexer.running.quoting import variable
 from capdisc_indexer.running.surroundings import program
@@ -30,8 +31,9 @@ _WAYS = "run: {command: [...]}, {mcp: {...}} or {http: {...}}"
 
 def prepare(descriptor: Descriptor, arguments: Mapping[str, Any], place: Place) -> Call:
     """The call that the arguments make, defaults filled in. Raises UsageError with all that is wrong with them,
-    InputError where the manifest's `run` makes no call here."""
+    RefusedError where one would be run as program text, InputError where the manifest's `run` makes no call here."""
     whole = checked(descriptor, arguments)
+    refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
     try:
         call = _call(descriptor, descriptor.run or {}, whole, arguments, place)
         for name in call.environment:
@@ -84,7 +86,7 @@ def _command(
     known = _known(descriptor) or [*named, *given]
     if stdin not in (None, "json"):
         named += placeholders([stdin])
-    words = argv(command, arguments, known)
+    words = argv(command, arguments, known, descriptor.schema)
     if stdin != "json":
         _check_used(given, named)
     folder = folder_of(descriptor, place.roots) if _needs_folder(run, words) else ""

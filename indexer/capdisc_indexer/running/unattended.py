@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from capdisc_indexer.errors import RefusedError
 from capdisc_indexer.running import consent, shown
 from capdisc_indexer.running.execute import execute
 from capdisc_indexer.running.prepare import prepare, seconds
+from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.surroundings import check_usable
 from capdisc_indexer.running.values import Limits, Outcome, Place
 from capdisc_indexer.running.written_words import with_written_words
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
+
+# Of arguments in a hint, characters.
+_LONGEST_SHOWN = 400
 
 
 def answer(
@@ -46,12 +51,24 @@ def _run(
     state_dir, yes = leave
     call = prepare(descriptor, arguments, place)
     check_usable(descriptor, place.environ)
-    why = consent.reasons(descriptor, call, consent.is_approved(state_dir, consent.fingerprint(descriptor, call)))
+    approval = consent.approval_of(descriptor, call, arguments)
+    why = consent.pending_reasons(state_dir, descriptor, call, approval)
     if why and not yes:
         what = f"{one_line(descriptor.id)} was not run: {'; '.join(why)}"
-        raise RefusedError(what, f"let the user do it: capdisc run {one_line(descriptor.id)}")
+        raise RefusedError(what, f"let the user do it: {_command_line(descriptor, arguments)}{_more(approval)}")
     limits = Limits(seconds=seconds(descriptor, None), stopped=stopped)
     return {"executed": True, "tool": descriptor.id, **facts(execute(call, place.environ, limits))}
+
+
+def _command_line(descriptor: Descriptor, arguments: Mapping[str, Any]) -> str:
+    """What the user types to be asked; arguments too long for a line are left out."""
+    line = f"capdisc run {one_line(descriptor.id)}"
+    given = quoted(json.dumps(dict(arguments), ensure_ascii=False)) if arguments else ""
+    return f"{line} {given}" if given and len(given) <= _LONGEST_SHOWN else line
+
+
+def _more(approval: consent.Approval) -> str:
+    return '; the answer "any" there lets you run it with other arguments, too' if approval.any_arguments else ""
 
 
 def facts(outcome: Outcome) -> dict[str, Any]:

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.program_text.parameters import allows_dash
+from capdisc_indexer.program_text.placeholders import PLACEHOLDER, names_in
 from capdisc_indexer.text import one_line
 
-# `{{name}}` is the text `{name}`; other braces (of awk, jq, JSON) are text as they are.
-_PLACE = re.compile(r"\{\{([A-Za-z_][\w-]*)\}\}|\{([A-Za-z_][\w-]*)(\.\.\.)?\}", re.ASCII)
-_NUMBER = re.compile(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _LIST = 'write the command as a list of words: command: ["git", "log", "--max-count={count}"]'
 
 
-def argv(command: Any, arguments: Mapping[str, Any], known: Iterable[str]) -> tuple[str, ...]:
+def argv(
+    command: Any,
+    arguments: Mapping[str, Any],
+    known: Iterable[str],
+    schema: Mapping[str, Any] | None = None,
+) -> tuple[str, ...]:
     """The words of the command with the values of its placeholders.
 
     A word whose placeholder has no value is left out; so is a list of words inside the command as a whole. `{name...}`
     gives each item of a list a word of its own. Raises InputError for a command that is none or whose placeholder is no
-    parameter, UsageError for a value that the program could take for an option.
+    parameter, UsageError for a value that the program could take for an option: one that begins with a dash, in a word
+    that begins with it, unless `--` stands before or the parameter's schema says that it is meant (see `allows_dash`).
 
     >>> argv(["ls", ["--width", "{width}"], "--", "{paths...}"], {"paths": ["a b", "-c"]}, ["width", "paths"])
     ('ls', '--', 'a b', '-c')
     """
     if not isinstance(command, list) or not command or not isinstance(command[0], str) or not command[0].strip():
         raise InputError("its command is not a list of words that begins with a program", _LIST)
-    if _names(command[0]):
+    if names_in(command[0]):
         raise InputError("its command leaves the program to the arguments", "name the program itself")
     if unknown := [name for name in placeholders(command) if name not in set(known)]:
         named = ", ".join(f"{{{name}}}" for name in unknown)
         raise InputError(f"its command holds {named}, which is no parameter", "write {{name}} for the text {name}")
     words: list[str] = []
+    after_dashes = False
     for group in command:
-        words += _group(group if isinstance(group, list) else [group], arguments, "--" in words)
+        inner = group if isinstance(group, list) else [group]
+        filled = _group(inner, arguments, schema, after_dashes)
+        # Only a `--` of the manifest's own ends the options, not one that is an argument.
+        after_dashes = after_dashes or (bool(filled) and "--" in inner)
+        words += filled
     return tuple(words)
 
 
@@ -43,13 +52,13 @@ def placeholders(command: Any) -> list[str]:
     """The names in the command, each once."""
     groups = command if isinstance(command, list) else []
     words = [word for group in groups for word in (group if isinstance(group, list) else [group])]
-    return list(dict.fromkeys(name for word in words if isinstance(word, str) for name in _names(word)))
+    return list(dict.fromkeys(name for word in words if isinstance(word, str) for name in names_in(word)))
 
 
 def filled_in(word: str, values: Mapping[str, Any]) -> list[str]:
     """The word with these values in its places, unchecked, each item of a list by itself; none where a value is
     missing."""
-    return _texts(word, values) if all(values.get(name) is not None for name in _names(word)) else []
+    return _texts(word, values) if all(values.get(name) is not None for name in names_in(word)) else []
 
 
 def text_of(value: Any) -> str:
@@ -58,37 +67,56 @@ def text_of(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _names(word: str) -> list[str]:
-    return [match[2] for match in _PLACE.finditer(word) if match[2]]
-
-
-def _group(group: Sequence[Any], arguments: Mapping[str, Any], after_dashes: bool) -> list[str]:
+def _group(
+    group: Sequence[Any],
+    arguments: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
+    after_dashes: bool,
+) -> list[str]:
     if not all(isinstance(word, str) for word in group):
         raise InputError("its command holds something that is no word", _LIST)
-    if any(arguments.get(name) is None for word in group for name in _names(word)):
+    if any(arguments.get(name) is None for word in group for name in names_in(word)):
         return []
     words: list[str] = []
     for word in group:
-        words += _filled(word, arguments, after_dashes or "--" in words)
+        words += _filled(word, arguments, schema, after_dashes)
+        after_dashes = after_dashes or word == "--"
     return words
 
 
-def _filled(word: str, arguments: Mapping[str, Any], after_dashes: bool) -> list[str]:
+def _filled(
+    word: str,
+    arguments: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
+    after_dashes: bool,
+) -> list[str]:
     texts = _texts(word, arguments)
+    if any("\0" in text for text in texts):
+        raise UsageError("an argument holds a NUL character, which no program can be given", "leave it out")
     # What an agent was talked into may begin with a dash: to the program that is an option, not a value.
-    leads = _PLACE.match(word)
-    for text in texts:
-        if "\0" in text:
-            raise UsageError("an argument holds a NUL character, which no program can be given", "leave it out")
-        if leads and leads[2] and text.startswith("-") and not after_dashes and not _NUMBER.fullmatch(text):
-            what = f"{leads[2]} begins with a dash, which the program would take for an option: {one_line(text, 60)}"
-            raise UsageError(what, f'the manifest can allow it: "--", "{word}" or "--{leads[2]}={{{leads[2]}}}"')
+    leading = PLACEHOLDER.match(word)
+    if leading and leading[2] and not after_dashes:
+        for text, value in zip(texts, _items(word, arguments, leading[2]), strict=True):
+            if text.startswith("-") and not allows_dash(schema, leading[2], value):
+                raise _is_an_option(leading[2], word, text)
     return texts
 
 
+def _is_an_option(name: str, word: str, text: str) -> UsageError:
+    what = "begins with a dash, which the program would take for an option"
+    hint = f'the manifest can allow it: "--", "{word}" or "--{name}={{{name}}}", or a schema that names the dash'
+    return UsageError(f"{name} {what}: {one_line(text, 60)}", hint)
+
+
+def _items(word: str, arguments: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """The values behind the texts of a word: the items of a list where each has a word of its own."""
+    whole, value = PLACEHOLDER.fullmatch(word), arguments[name]
+    return value if whole and whole[3] and isinstance(value, list) else [value]
+
+
 def _texts(word: str, arguments: Mapping[str, Any]) -> list[str]:
-    whole = _PLACE.fullmatch(word)
+    whole = PLACEHOLDER.fullmatch(word)
     if not (whole and whole[3]):
-        return [_PLACE.sub(lambda match: f"{{{match[1]}}}" if match[1] else text_of(arguments[match[2]]), word)]
+        return [PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}" if match[1] else text_of(arguments[match[2]]), word)]
     value = arguments[whole[2]]
     return [text_of(item) for item in (value if isinstance(value, list) else [value])]

@@ -30,6 +30,11 @@ def _execute(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
         what = f"arguments that {one_line(descriptor.id, 100)} does not take: {'; '.join(wrong)}"
         raise UsageError(what, f'capdisc call search_tool \'{{"query": "{one_line(descriptor.id, 100)}"}}\' says which')
     whole = filled(descriptor.schema, given)
+    if descriptor.run:
+        # Here, too: an agent that is told the command fills it in by itself.
+        from capdisc_indexer.program_text.misuses import refuse_misuses
+
+        refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
     if desk.execute is not None:
         # What is run fills in the defaults as its file has them; here their keys are masked.
         return desk.execute(descriptor, given if descriptor.run else whole)

@@ -200,6 +200,50 @@ def test_nothing_is_run_without_leave(catalogue) -> None:
     assert "not offered" in text
 
 
+SAYS = "inputSchema: {properties: {x: {type: string}, n: {type: integer, default: 1}}, required: [x]}\n"
+
+
+def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, monkeypatch) -> None:
+    """D2: after one yes to a harmless value, an agent could pass any other."""
+    from capdisc import runtime
+
+    catalogue("repeat", SAYS + 'run: {command: [echo, "{x}", "{n}"]}\n')
+    monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
+
+    def run(arguments, *flags: str) -> tuple[bool, str]:
+        return _called("execute_tool", {"tool_name": "repeat", "arguments": arguments}, "--allow-run", *flags)
+
+    def say(answer: str) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(runtime, "_terminal", lambda stream: True)
+            assert capdisc("run", "repeat", '{"x": "hello"}', stdin=f"{answer}\n").code == 0
+
+    say("y")
+    assert json.loads(run({"x": "hello"})[1])["stdout"] == "hello 1\n"
+    assert json.loads(run({"x": "hello", "n": 2})[1])["stdout"] == "hello 2\n"
+    is_error, text = run({"x": "other"})
+    assert is_error
+    assert "it has not been run with these arguments" in text
+    assert "capdisc run tool:repeat '{\"x\": \"other\", \"n\": 1}'" in text
+    assert 'the answer "any"' in text
+    assert not run({"x": "other"}, "--yes")[0]
+    catalogue("repeat", SAYS + 'run: {command: [echo, again, "{x}", "{n}"]}\n')
+    say("any")
+    assert json.loads(run({"x": "other"})[1])["stdout"] == "again other 1\n"
+
+
+def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(catalogue, hermetic) -> None:
+    """D2: `; touch canary` was run by `sh -c "echo {x}"`."""
+    catalogue("inject", SAYS + 'run: {command: ["sh","-c","echo {x}"]}\n')
+    wish = {"tool_name": "inject", "arguments": {"x": "; touch canary"}}
+    for flags in ((), ("--yes",)):
+        is_error, text = _called("execute_tool", wish, "--allow-run", *flags)
+        assert is_error
+        assert "sh would run {x} as a part of its program" in text
+        assert '"$1' in text
+    assert not (hermetic / "canary").exists()
+
+
 def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypatch) -> None:
     """S108, S281: what nobody has said yes to is refused, and `--yes` is for who wants it all."""
     execute = ("execute_tool", {"tool_name": "say-hello"})

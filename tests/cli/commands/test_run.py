@@ -226,8 +226,60 @@ def test_at_a_terminal_the_call_is_shown_and_a_yes_is_remembered(capdisc, tool, 
     assert (done.code, done.out) == (0, "a 1\n")
     assert "echo a 1" in done.err
     assert str(path) in done.err
+    done = capdisc("run", "echo", '{"text": "a"}', stdin="")
+    assert (done.code, done.out, done.err) == (0, "a 1\n", "")
+
+
+def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(capdisc, tool, terminal) -> None:
+    """D2: one yes to `hello` let every later value through, unasked."""
+    tool("echo", ECHO)
+    terminal()
+    assert capdisc("run", "echo", '{"text": "a"}', stdin="y\n").code == 0
     done = capdisc("run", "echo", '{"text": "other"}', stdin="")
-    assert (done.code, done.out, done.err) == (0, "other 1\n", "")
+    assert (done.code, done.out) == (5, "")
+    assert "note: it has not been run with these arguments\n" in done.err
+    done = capdisc("run", "echo", '{"text": "a", "times": 3}', stdin="")
+    assert (done.code, done.out, done.err) == (0, "a 3\n", "")
+    assert capdisc("run", "echo", '{"text": "other"}', "--dry-run", "--json").json["asks"] == [
+        "it has not been run with these arguments"
+    ]
+
+
+def test_a_person_may_say_yes_to_any_arguments(capdisc, tool, monkeypatch) -> None:
+    tool("echo", ECHO)
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "_terminal", lambda stream: True)
+        done = capdisc("run", "echo", '{"text": "a"}', stdin="any\n")
+    assert (done.code, done.out) == (0, "a 1\n")
+    assert "note: any says yes to every argument from now on, also where an agent runs it\n" in done.err
+    assert "Run it? [y/N/any]\n" in done.err
+    assert capdisc("run", "echo", '{"text": "b"}').out == "b 1\n"
+    tool("echo", ECHO.replace("echo,", "echo, changed,"))
+    assert capdisc("run", "echo", '{"text": "b"}').code == 5
+
+
+@pytest.mark.parametrize("field", ["hasSideEffects: true", "riskLevel: high", "requiresConfirmation: true"])
+def test_any_arguments_are_not_on_offer_where_each_call_is_asked_about(capdisc, tool, terminal, field: str) -> None:
+    tool("echo", f"{ECHO}{field}\n")
+    terminal()
+    done = capdisc("run", "echo", '{"text": "a"}', stdin="any\n")
+    assert (done.code, done.out) == (5, "")
+    assert "Run it? [y/N]\n" in done.err
+
+
+def test_any_arguments_are_not_on_offer_where_there_are_none(capdisc, tool, terminal) -> None:
+    tool("hello", "run: {command: [echo, hello]}\n")
+    terminal()
+    assert "Run it? [y/N]\n" in capdisc("run", "hello", stdin="y\n").err
+
+
+def test_a_yes_from_before_arguments_counted_is_no_yes_to_any(capdisc, tool, hermetic, monkeypatch) -> None:
+    tool("echo", ECHO)
+    kept = json.dumps({"version": 1, "approved": {"0" * 64: {"id": "tool:echo", "at": "2026-01-01"}}})
+    monkeypatch.setenv("CAPDISC_STATE_DIR", str(hermetic / "state"))
+    (hermetic / "state" / "running").mkdir(parents=True, mode=0o700)
+    (hermetic / "state" / "running" / "approved.json").write_text(kept)
+    assert capdisc("run", "echo", '{"text": "a"}').code == 5
 
 
 def test_what_a_person_agreed_to_runs_unattended_until_it_changes(capdisc, tool, terminal, monkeypatch) -> None:
@@ -235,9 +287,9 @@ def test_what_a_person_agreed_to_runs_unattended_until_it_changes(capdisc, tool,
     with monkeypatch.context() as patched:
         patched.setattr(runtime, "_terminal", lambda stream: True)
         capdisc("run", "echo", '{"text": "a"}', stdin="y\n")
-    assert capdisc("run", "echo", '{"text": "b"}').out == "b 1\n"
+    assert capdisc("run", "echo", '{"text": "a"}').out == "a 1\n"
     tool("echo", ECHO.replace("echo,", "echo, changed,"))
-    assert capdisc("run", "echo", '{"text": "b"}').code == 5
+    assert capdisc("run", "echo", '{"text": "a"}').code == 5
 
 
 def test_yes_by_option_is_not_remembered(capdisc, tool) -> None:
@@ -385,7 +437,7 @@ def test_no_word_paints_a_line_of_its_own_where_it_is_asked_about(capdisc, tool,
         lines = (done.out + done.err).splitlines()
         assert r"$'echo evil #\n\n  echo good\n\tRun it? [y/N]'" in done.out + done.err
         assert "  echo good" not in lines
-        assert lines.count("Run it? [y/N]") <= 1
+        assert lines.count("Run it? [y/N]") + lines.count("Run it? [y/N/any]") <= 1
 
 
 def test_a_word_too_long_to_read_is_cut_where_it_is_asked_about(capdisc, tool, terminal) -> None:
@@ -411,7 +463,7 @@ def test_what_was_typed_before_the_question_is_no_yes(tool, hermetic, is_early: 
     argv = [sys.executable, "-m", "capdisc", "run", "echo", '{"text": "a"}']
     with subprocess.Popen(argv, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL) as running:
         seen, ended = b"", None
-        while b"[y/N]" not in seen:
+        while b"[y/N" not in seen:
             assert select.select([ours], [], [], 60)[0], seen
             seen += os.read(ours, 4096)
         # The question is printed a moment before what was typed is dropped, so the answer may have to be said again.

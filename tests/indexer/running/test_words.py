@@ -50,10 +50,54 @@ def test_a_value_that_the_program_could_take_for_an_option_is_refused(value: str
     assert '"--"' in raised.value.hint
 
 
-def test_a_leading_dash_is_fine_behind_two_dashes_inside_a_word_and_in_a_number() -> None:
+def test_a_leading_dash_is_fine_behind_two_dashes_and_inside_a_word() -> None:
     assert argv(["rm", "--", "{path}"], {"path": "-rf"}, ["path"]) == ("rm", "--", "-rf")
     assert argv(["rm", "--path={path}"], {"path": "-rf"}, ["path"]) == ("rm", "--path=-rf")
-    assert argv(["add", "{n}"], {"n": -1.5e3}, ["n"]) == ("add", "-1500.0")
+
+
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [
+        ({"type": "number"}, -1.5e3),
+        ({"type": ["integer", "null"]}, -9),
+        ({"enum": ["-v", "quiet"]}, "-v"),
+        ({"const": "-v"}, "-v"),
+        ({"type": "string", "pattern": "^-?[0-9]+$"}, "-9"),
+        ({"type": "string", "pattern": "^(?:-v|--verbose)$"}, "--verbose"),
+        ({"type": "string", "pattern": "^[-+][0-9]+$"}, "-9"),
+    ],
+)
+def test_a_leading_dash_is_fine_where_the_schema_names_it(declared, value) -> None:
+    """D14."""
+    schema = {"properties": {"n": declared}}
+    assert argv(["add", "{n}"], {"n": value}, ["n"], schema) == ("add", str(value))
+
+
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [
+        ({}, "-9"),
+        ({}, -9),
+        ({"type": "string"}, "-9"),
+        ({"type": "string", "pattern": "^[a-z-]+$"}, "-rf"),
+        ({"type": "string", "pattern": ".*"}, "--config=x"),
+        ({"enum": ["fast", "-v"]}, "-w"),
+        ({"type": "number"}, float("-inf")),
+    ],
+)
+def test_a_leading_dash_that_no_schema_names_is_refused(declared, value) -> None:
+    """D14: `-9` is an option to most programs, not a number."""
+    with pytest.raises(UsageError, match="dash"):
+        argv(["kill", "{n}"], {"n": value}, ["n"], {"properties": {"n": declared}})
+
+
+def test_two_dashes_that_are_an_argument_or_left_out_end_no_options() -> None:
+    schema = {"properties": {"a": {"enum": ["--"]}}}
+    with pytest.raises(UsageError, match="b begins with a dash"):
+        argv(["rm", "{a}", "{b}"], {"a": "--", "b": "-rf"}, ["a", "b"], schema)
+    with pytest.raises(UsageError, match="b begins with a dash"):
+        argv(["rm", ["--", "{a}"], "{b}"], {"b": "-rf"}, ["a", "b"])
+    assert argv(["rm", ["--", "{a}"], "{b}"], {"a": "x", "b": "-rf"}, ["a", "b"])[-1] == "-rf"
 
 
 def test_an_argument_with_a_nul_is_refused() -> None:

@@ -16,6 +16,7 @@ from capdisc_indexer.check.fixes.fence import at_the_top
 from capdisc_indexer.check.fixes.invisible import without_invisible
 from capdisc_indexer.check.fixes.keys import one_text, spelt
 from capdisc_indexer.check.fixes.quotes import quoted, quoted_metadata
+from capdisc_indexer.check.fixes.shell_words import pass_values_apart
 from capdisc_indexer.check.fixes.slips import mended
 
 Places: TypeAlias = frozenset[tuple[int, int]]
@@ -42,5 +43,6 @@ FIXES: Mapping[str, Fix] = MappingProxyType(
         "allowed-tools-type": one_text,
         "metadata-type": quoted_metadata,
         "ambiguous-scalar": quoted,
+        "program-text": pass_values_apart,
     }
 )

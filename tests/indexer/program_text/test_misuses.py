@@ -1,0 +1,328 @@
+"""Arguments in program text: found wherever a program would run them, and nowhere else."""
+
+import json
+
+import pytest
+
+from capdisc_indexer.errors import RefusedError
+from capdisc_indexer.program_text.misuses import find_misuses, refuse_misuses
+from capdisc_indexer.program_text.reading import MAX_STEPS
+
+NAMES = "abxyfgs"
+SCHEMA = {
+    "properties": {**{name: {"type": "string"} for name in NAMES}, "n": {"type": "integer"}},
+    "required": [*NAMES, "n"],
+}
+
+RUN = [
+    ["sh", "-c", "echo {x}"],
+    ["bash", "-lc", "echo {x}"],
+    ["sh", "-ec", "echo '{x}'"],
+    ["/bin/bash", "-c", "echo {x}"],
+    ["BASH.EXE", "-c", "echo {x}"],
+    ["sh", "-c", "-e", "echo {x}"],
+    ["sh", "-c", "--", "{x}"],
+    ["bash", "+e", "-c", "{x}"],
+    ["bash", "-o", "pipefail", "-c", "{x}"],
+    ["env", "-S", "sh -c", "echo {x}"],
+    ["env", "-S", "sh -c 'echo {x}'"],
+    ["env", "A=b", "sh", "-c", "{x}"],
+    ["env", "LD_PRELOAD={x}", "ls"],
+    ["env", "{x}", "ls"],
+    ["sudo", "-u", "root", "sh", "-c", "{x}"],
+    ["timeout", "5", "bash", "-c", "{x}"],
+    ["timeout", "5", "{x}"],
+    ["nice", "-n", "5", "{x}"],
+    ["xargs", "sh", "-c", "{x}"],
+    ["foo", "--bar", "sh", "-c", "{x}"],
+    ["{s}", "-c", "echo hi"],
+    ["sh", "{f}", "echo hi"],
+    ["sh", "-{f}", "echo hi"],
+    ["python3", "-c", "print({x})"],
+    ["python3.11", "-Ic", "print({x})"],
+    ["python3", "-cprint({x})"],
+    ["python3", "-m", "{x}"],
+    ["python3", "-m", "timeit", "{x}"],
+    ["node", "-e", "{x}"],
+    ["node", "--eval={x}"],
+    ["node", "-p", "-e", "{x}"],
+    ["node", "-pe", "{x}"],
+    ["node", "--import", "{x}"],
+    ["deno", "eval", "{x}"],
+    ["deno", "run", "{x}"],
+    ["bun", "-e", "{x}"],
+    ["perl", "-lane", "print {x}"],
+    ["perl", "-e{x}"],
+    ["perl", "-M{x}", "-e", "1"],
+    ["ruby", "-ne", "{x}"],
+    ["php", "-r", "{x}"],
+    ["lua", "-e", "{x}"],
+    ["pwsh", "-Command", "echo {x}"],
+    ["powershell.exe", "-NoProfile", "-Comm", "echo", "{x}"],
+    ["pwsh", "-c", "echo $args[0]", "{x}"],
+    ["powershell", "-enc", "{x}"],
+    ["cmd", "/c", "dir {x}"],
+    ["CMD.EXE", "/d", "/C", "dir", "{x}"],
+    ["cmd", "/s/c", "{x}"],
+    ["osascript", "-e", "say {x}"],
+    ["psql", "-c", "select {x}"],
+    ["psql", "db", "--comm", "select {x}"],
+    ["psql", "--command=select {x}"],
+    ["mysql", "-e", "{x}"],
+    ["mysql", "-u", "root", "-e{x}"],
+    ["sqlite3", "db", "{x}"],
+    ["sqlite3", "-json", "db", "select {x}"],
+    ["duckdb", "-c", "{x}"],
+    ["awk", "{x}", "f"],
+    ["awk", "-F", ":", "$1 == {x}", "f"],
+    ["sed", "s/a/{x}/", "f"],
+    ["sed", "-i", "-e", "s/a/{x}/", "f"],
+    ["sed", "-ne", "{x}p"],
+    ["jq", ".[{x}]"],
+    ["jq", "-r", "--arg", "a", "b", ".{x}"],
+    ["make", "A={x}"],
+    ["make", "{x}"],
+    ["make", "-j", "4", "{x}"],
+    ["ssh", "host", "ls {x}"],
+    ["ssh", "host", "ls", "{x}"],
+    ["ssh", "-p", "22", "user@host", "ls", "{x}"],
+    ["ssh", "-o", "ProxyCommand={x}", "host"],
+    ["ssh", "-o{x}", "host"],
+    ["docker", "exec", "-it", "c", "sh", "-c", "{x}"],
+    ["docker", "run", "--rm", "-v", "a:b", "img", "sh", "-c", "{x}"],
+    ["kubectl", "exec", "pod", "--", "sh", "-c", "{x}"],
+    ["kubectl", "exec", "pod", "--", "{x}"],
+    ["eval", "{x}"],
+    ["busybox", "sh", "-c", "{x}"],
+    ["busybox", "{x}"],
+    ["su", "root", "-c", "{x}"],
+    ["watch", "ls {x}"],
+    ["find", ".", "-exec", "sh", "-c", "{x}", ";"],
+    ["find", ".", "-exec", "{x}", ";"],
+    ["git", "-c", "core.pager={x}", "log"],
+    ["git", "-c", "{x}", "log"],
+    ["tar", "xf", "a", "--to-command={x}"],
+    ["rsync", "-e", "ssh {x}", "a", "b"],
+    ["vim", "-c", "{x}"],
+    ["vim", "+{x}"],
+    ["gdb", "-ex", "{x}"],
+    ["sh", "-c", 'eval "$1"', "sh", "{x}"],
+    ["sh", "-c", 'python3 -c "$1"', "sh", "{x}"],
+    ["sh", "-c", '"$@"', "sh", "{x}"],
+    ["sh", "-c", 'ssh host "$1"', "sh", "{x}"],
+    ["sh", "-c", 'echo "$1" | bash', "sh", "{x}"],
+    ["sh", "-c", "a=$1; eval $a", "sh", "{x}"],
+    ["sh", "-c", "{x...}"],
+    ["bash", "--rcfile", "a", "-c", "{x}"],
+    ["fish", "--command={x}"],
+    ["npx", "-c", "{x}"],
+    ["npx", "{x}"],
+    ["uv", "run", "{x}"],
+    ["uv", "run", "python", "-c", "{x}"],
+    ["Rscript", "-e", "{x}"],
+    ["julia", "-e", "{x}"],
+    ["nix-shell", "--run", "{x}"],
+    ["tsx", "-e", "{x}"],
+    ["sudo", "--", "sh", "-c", "{x}"],
+    ["time", "-p", "sh", "-c", "{x}"],
+    ["exec", "sh", "-c", "{x}"],
+    ["flock", "/tmp/l", "-c", "{x}"],
+    ["su", "-c", "{x}"],
+    ["script", "-c", "{x}"],
+    ["yq", "e", "{x}"],
+    ["jq", "--arg", "k", "{q}", "$k", "{x}"],
+    ["C:\\Windows\\System32\\cmd.exe", "/c", "{x}"],
+    ["csh", "-c", "{x}"],
+    ["busybox", "awk", "{x}"],
+    ["python3", "{x}", "{y}"],
+]
+SAFE = [
+    ["sh", "-c", 'echo "$1"', "sh", "{x}"],
+    ["sh", "-c", 'echo "$@"', "sh", "{x...}"],
+    ["bash", "-lc", 'cp -- "$1" "$2"', "bash", "{x}", "{y}"],
+    ["sh", "-c", "awk '{{print}} $1 == 2' \"$1\"", "sh", "{x}"],
+    ["sh", "-c", 'for f in "$@"; do wc -l "$f"; done', "sh", "{x...}"],
+    ["python3", "-c", "import sys; print(sys.argv[1])", "{x}"],
+    ["python3", "{x}"],
+    ["python3", "--", "{x}", "{y}"],
+    ["python3", "script.py", "{x}"],
+    ["python3", "-m", "pip", "install", "{x}"],
+    ["python3", "-W", "{x}", "script.py"],
+    ["node", "script.js", "{x}"],
+    ["node", "-e", "console.log(process.argv[1])", "{x}"],
+    ["node", "--max-old-space-size={n}", "script.js"],
+    ["perl", "-ne", "print", "{x}"],
+    ["ruby", "-e", "puts ARGV[0]", "{x}"],
+    ["pwsh", "-File", "a.ps1", "{x}"],
+    ["pwsh", "-NoProfile", "-File", "a.ps1", "-Name", "{x}"],
+    ["psql", "-v", "a={x}", "-f", "q.sql"],
+    ["psql", "-d", "{x}", "-c", "select 1"],
+    ["psql", "-c", "select * from t limit {n}"],
+    ["awk", "-v", "a={x}", "{{print}}", "{y}"],
+    ["awk", "{ print $1 }", "{x}"],
+    ["sed", "-n", "{n}p", "{x}"],
+    ["sed", "s/a/b/", "{x}"],
+    ["sed", "-e", "s/a/b/", "{x}", "{y}"],
+    ["jq", "--arg", "a", "{x}", ".b[$a]", "{y}"],
+    ["jq", "-r", ".a", "{x}"],
+    ["make", "-C", "{x}", "all"],
+    ["make", "-j{n}", "all"],
+    ["ssh", "{x}", "uptime"],
+    ["ssh", "-p", "{n}", "{x}", "uptime"],
+    ["timeout", "{n}", "curl", "{x}"],
+    ["sudo", "-u", "{x}", "ls"],
+    ["env", "A={x}", "prog"],
+    ["echo", "{x}"],
+    ["git", "log", "--max-count={n}", "--", "{x}"],
+    ["git", "-c", "user.name={x}", "commit", "-m", "{y}"],
+    ["git", "commit", "-m", "{x}"],
+    ["grep", "-e", "{x}", "bash"],
+    ["rg", "{x}", "{y}"],
+    ["find", "{x}", "-name", "{y}"],
+    ["docker", "exec", "{x}", "ls", "{y}"],
+    ["docker", "run", "--rm", "-v", "{x}:/data", "img", "convert", "{y}"],
+    ["kubectl", "get", "pods", "-n", "{x}"],
+    ["kubectl", "exec", "{x}", "--", "ls", "{y}"],
+    ["curl", "-sS", "--data", "{x}", "https://a.example.com"],
+    ["ls", ["--width", "{n}"], "--", "{x...}"],
+    ["tar", "-czf", "{x}", "{y}"],
+    ["ffmpeg", "-i", "{x}", "{y}"],
+    ["nice", "-n", "{n}", "ls"],
+    ["uv", "run", "script.py", "{x}"],
+    ["npx", "prettier", "{x}"],
+    ["sqlite3", "{x}", "select 1"],
+    ["sqlite3", "{x}", ".tables"],
+    ["xargs", "-a", "{x}", "ls"],
+    ["bash", "scripts/{x}.sh", "{y}"],
+    ["scripts/go.sh", "{x}"],
+    ["printf", "%s", "{x}"],
+    ["docker", "run", "img", "{x}"],
+    ["vim", "{x}"],
+    ["npm", "install", "{x}"],
+]
+RUN_FROM_STDIN = [
+    ["sh"],
+    ["sh", "-s"],
+    ["python3", "-"],
+    ["bash", "/dev/stdin"],
+    ["psql", "-f", "-"],
+    ["mysql", "db"],
+    ["sqlite3", "db"],
+    ["ssh", "host"],
+    ["ssh", "host", "bash -s"],
+    ["sh", "-c", "bash"],
+    ["sh", "-c", "cat | bash"],
+    ["xargs", "sh", "-c"],
+    ["xargs", "-I", "%", "sh", "-c", "echo %"],
+    ["env", "sh"],
+    ["docker", "exec", "-i", "c", "sh"],
+    ["node"],
+    ["at", "now"],
+    ["pwsh", "-Command", "-"],
+    ["awk", "-f", "/dev/stdin"],
+]
+READ_FROM_STDIN = [
+    ["cat"],
+    ["jq", "."],
+    ["python3", "a.py"],
+    ["python3", "-m", "tool"],
+    ["node", "a.js"],
+    ["ssh", "host", "cat > f"],
+    ["sh", "-c", "cat > f"],
+    ["docker", "run", "-i", "img"],
+    ["psql", "-f", "q.sql"],
+    ["xargs", "-n1", "python3", "-c", "import sys"],
+    ["sed", "s/a/b/"],
+    ["awk", "{ print }"],
+    ["psql", "-c", "copy t from stdin"],
+]
+
+
+@pytest.mark.parametrize("command", RUN, ids=json.dumps)
+def test_an_argument_that_a_program_would_run_or_obey_is_found(command) -> None:
+    """D2."""
+    assert find_misuses({"command": command}, SCHEMA)
+
+
+@pytest.mark.parametrize("command", SAFE, ids=json.dumps)
+def test_an_argument_that_stays_a_value_is_left_alone(command) -> None:
+    assert find_misuses({"command": command}, SCHEMA) == ()
+
+
+@pytest.mark.parametrize("command", RUN_FROM_STDIN, ids=json.dumps)
+@pytest.mark.parametrize("stdin", ["json", "{x}"])
+def test_a_program_on_stdin_is_none_of_the_arguments(command, stdin) -> None:
+    assert find_misuses({"command": command, "stdin": stdin}, SCHEMA)
+    assert find_misuses({"command": command}, SCHEMA) == ()
+
+
+@pytest.mark.parametrize("command", READ_FROM_STDIN, ids=json.dumps)
+def test_data_on_stdin_is_left_alone(command) -> None:
+    assert find_misuses({"command": command, "stdin": "json"}, SCHEMA) == ()
+
+
+@pytest.mark.parametrize("name", ["sed", "psql", "make"])
+def test_numbers_and_choices_are_fine_where_there_is_no_other_way(name: str) -> None:
+    command = {
+        "sed": ["sed", "{v}", "f"], "psql": ["psql", "-c", "select {v}"], "make": ["make", "{v}"]
+    }[name]  # fmt: skip
+    for declared, count in [
+        ({"type": "integer"}, 0), ({"enum": ["all", "clean"]}, 0), ({"type": "string"}, 1), ({}, 1),
+        ({"type": ["integer", "string"]}, 1), ({"enum": ["a", {"b": 1}]}, 1),
+    ]:  # fmt: skip
+        schema = {"properties": {"v": declared}, "required": ["v"]}
+        assert len(find_misuses({"command": command}, schema)) == count, declared
+
+
+def test_a_shell_has_another_way_so_a_number_is_refused_there_too() -> None:
+    assert find_misuses({"command": ["sh", "-c", "sleep {n}"]}, SCHEMA)
+
+
+def test_what_moves_to_the_place_of_a_word_that_is_left_out_is_found() -> None:
+    command = ["jq", "--arg", "k", "{a}", ".[$k]", "{x}"]
+    assert find_misuses({"command": command}, SCHEMA) == ()
+    loose = {"properties": SCHEMA["properties"], "required": ["x"]}
+    [misuse] = find_misuses({"command": command}, loose)
+    assert (misuse.at, misuse.when_left_out) == ((5,), True)
+    assert find_misuses({"command": ["jq", ["--arg", "k", "{a}"], ".[$k]", "{x}"]}, loose) == ()
+
+
+def test_a_parameter_that_may_be_null_may_be_left_out() -> None:
+    schema = {"properties": {"a": {"type": ["string", "null"]}, "x": {}}, "required": ["a", "x"]}
+    assert find_misuses({"command": ["jq", "--arg", "k", "{a}", ".[$k]", "{x}"]}, schema)
+
+
+def test_a_value_that_may_begin_with_a_dash_is_no_operand_of_an_interpreter() -> None:
+    schema = {"properties": {"x": {"enum": ["-c", "a.sh"]}}, "required": ["x"]}
+    assert find_misuses({"command": ["sh", "{x}"]}, schema)
+    assert find_misuses({"command": ["sh", "--", "{x}"]}, schema) == ()
+
+
+def test_the_error_says_what_to_write() -> None:
+    with pytest.raises(RefusedError, match=r"sh would run \{x\}") as raised:
+        refuse_misuses("tool:a", {"command": ["sh", "-c", "echo {x}"]}, SCHEMA)
+    assert r"echo \"$1\"" in raised.value.hint
+    with pytest.raises(RefusedError) as raised:
+        refuse_misuses("tool:a", {"command": ["python3", "-c", "print({x})"]}, SCHEMA)
+    assert "sys.argv[1]" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["env"] * 50_000 + ["{x}"],
+        ["sh", "-c", "$(" * 50_000, "{x}"],
+        ["sh", "-c", "sh -c '" * 1_000, "{x}"],
+        ["ls", *(f"{{a{number}}}" for number in range(5_000)), "sh", "-c", "{x}"],
+        ["sed", *(f"{{a{number}}}" for number in range(MAX_STEPS))],
+        ["bash", "-" * 100_000 + "{x}"],
+    ],
+    ids=["wrappers", "substitutions", "shells", "left-out", "many", "dashes"],
+)
+def test_a_hostile_command_is_read_within_bounds(command) -> None:
+    find_misuses({"command": command}, None)
+
+
+def test_what_is_no_command_is_nothing() -> None:
+    for run in (None, {}, {"command": "sh -c {x}"}, {"command": []}, {"command": [3, [4, "{x}"]]}, {"mcp": {}}):
+        assert find_misuses(run, SCHEMA) == ()
