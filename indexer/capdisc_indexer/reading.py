@@ -144,7 +144,7 @@ def read(file: FoundFile) -> Read:
     records = tuple((each.id, as_bytes(each)) for each in loaded.descriptors)
     findings = loaded.findings
     if any(may_quote_a_key(one.message + one.hint) for one in findings):
-        findings = keyless(findings, SourceText([], {file.path: readable(data)}))
+        findings = tuple(keyless(findings, SourceText([], {file.path: readable(data)})))
     return Read(content_hash=_content_hash(file, data), findings=findings, records=records)
 
 
