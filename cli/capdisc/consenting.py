@@ -10,6 +10,7 @@ from typing import Any
 from capdisc import output, runtime
 from capdisc_indexer.errors import RefusedError
 from capdisc_indexer.running import consent, covered, shown
+from capdisc_indexer.running.masking import LEAST_MASKED, unmasked_secrets
 from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.values import Call, HttpCall
 from capdisc_indexer.text import one_line
@@ -34,7 +35,8 @@ def agree(here: runtime.Runtime, descriptor: Descriptor, call: Call, given: Mapp
     if not (here.stdin_is_terminal and here.stderr_is_terminal):
         what = f"{descriptor.id} was not run: {'; '.join(why)}"
         raise RefusedError(what, "look at the call with --dry-run, then run it at a terminal or add --yes")
-    answer = _ask(descriptor, call, why, bool(approval.any_arguments))
+    unmasked = unmasked_secrets(call.environment, here.environ)
+    answer = _ask(descriptor, call, why, unmasked, bool(approval.any_arguments))
     if answer == "any" and approval.any_arguments:
         consent.approve(state_dir, approval.any_arguments, descriptor.id, approval.definition)
     elif answer in ("y", "yes"):
@@ -53,7 +55,14 @@ def holds_for(descriptor: Descriptor, call: Call) -> str:
     return f"note: a yes holds for the bytes of {listed}{more}; what is loaded in turn is not looked at"
 
 
-def _ask(descriptor: Descriptor, call: Call, why: Sequence[str], offers_any: bool) -> str:
+def note_unmasked(names: Sequence[str]) -> None:
+    """Say which secrets are not taken out of what is printed."""
+    if names:
+        listed = ", ".join(names)
+        output.notice(f"note: too short to be taken out of what is printed (under {LEAST_MASKED} characters): {listed}")
+
+
+def _ask(descriptor: Descriptor, call: Call, why: Sequence[str], unmasked: Sequence[str], offers_any: bool) -> str:
     """The answer of whoever sits at the terminal, in small letters."""
     line, source = shown.shell_line(call, _MAX_SHOWN), quoted(descriptor.source.path)
     output.notice(f"{one_line(descriptor.id)}, from {source}:\n\n  {line}\n")
@@ -62,6 +71,7 @@ def _ask(descriptor: Descriptor, call: Call, why: Sequence[str], offers_any: boo
         output.notice(holds_for(descriptor, call))
     if call.environment:
         output.notice(f"with the secrets {', '.join(call.environment)}")
+        note_unmasked(unmasked)
     for reason in why:
         output.notice(f"note: {reason}")
     if offers_any:

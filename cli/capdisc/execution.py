@@ -12,6 +12,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.running import covered, sending, shown
 from capdisc_indexer.running.consent import approval_of, pending_reasons
 from capdisc_indexer.running.execute import execute
+from capdisc_indexer.running.masking import unmasked_secrets
 from capdisc_indexer.running.prepare import checked, prepare, seconds
 from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.surroundings import check_usable
@@ -70,9 +71,12 @@ def _run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any]
     check_usable(descriptor, here.environ)
     consenting.agree(here, descriptor, made, given, wish.yes)
     limits = Limits(seconds=seconds(descriptor, wish.seconds), max_bytes=wish.max_bytes)
+    unmasked = unmasked_secrets(made.environment, here.environ)
+    if wish.yes:  # who was asked was told
+        consenting.note_unmasked(unmasked)
     outcome = execute(made, here.environ, limits)
     if wish.json:
-        output.document({"id": descriptor.id, **facts(outcome)})
+        output.document({"id": descriptor.id, **facts(outcome, unmasked)})
     elif not outcome.truncated:
         output.passed_on(outcome.stdout, to_stderr=False, is_terminal=here.stdout_is_terminal)
         if outcome.status != "ok" or not isinstance(made, ToolCall):  # a server that did well only told its log
@@ -83,11 +87,14 @@ def _run(here: runtime.Runtime, descriptor: Descriptor, given: Mapping[str, Any]
 def _dry(here: runtime.Runtime, descriptor: Descriptor, made: Call, given: Mapping[str, Any], as_json: bool) -> int:
     """Print the call. One that would be refused is an error all the same: LinkRefusedError."""
     asks = pending_reasons(here.state_dir(), descriptor, made, approval_of(descriptor, made, given))
+    unmasked = unmasked_secrets(made.environment, here.environ)
     if as_json:
         names = covered.shown(descriptor, made)
-        output.document({"id": descriptor.id, "call": shown.document(made), "asks": list(asks), "covers": names})
+        told = {"call": shown.document(made), "asks": list(asks), "covers": names, "unmasked": unmasked}
+        output.document({"id": descriptor.id, **told})
     else:
         output.lines([shown.shell_line(made)])
+        consenting.note_unmasked(unmasked)
     if isinstance(made, HttpCall):
         sending.check(made)
     elif not as_json:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.network.connection import Network
 from capdisc_indexer.running import process, sending
-from capdisc_indexer.running.surroundings import environment, redacted, secrets
+from capdisc_indexer.running.masking import mask_outcome
+from capdisc_indexer.running.surroundings import environment, secrets
 from capdisc_indexer.running.values import Call, CommandCall, HttpCall, Limits, Outcome
 from capdisc_indexer.sources.server_config import filled
 
@@ -20,9 +20,7 @@ def execute(call: Call, environ: Mapping[str, str], limits: Limits, network: Net
     start), LinkRefusedError for a host that is not allowed."""
     hidden = secrets(environ, call.environment)
     outcome = _made(call, environ, hidden, limits, network)
-    more = json.loads(redacted(json.dumps(dict(outcome.more)).encode(), hidden))
-    stdout, stderr = redacted(outcome.stdout, hidden), redacted(outcome.stderr, hidden)
-    return replace(outcome, stdout=stdout, stderr=stderr, more=more)
+    return mask_outcome(outcome, hidden, limits.max_bytes)
 
 
 def _made(

@@ -8,10 +8,11 @@ from typing import Any
 
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.running import sdk as gate
+from capdisc_indexer.running.masking import mask_json, mask_stream
 from capdisc_indexer.running.mcp_server_process import ServerProcess
 from capdisc_indexer.running.surroundings import environment, program
 from capdisc_indexer.running.values import ToolCall
-from capdisc_indexer.sources.server_config import Server, filled
+from capdisc_indexer.sources.server_config import Server, filled, references
 from capdisc_indexer.text import one_line
 
 ASK_SECONDS = 20.0
@@ -28,7 +29,9 @@ def listed(server: Server, environ: Mapping[str, str], cwd: Path, seconds: float
     values = _environment(server, environ)
     argv = (program(server.command, environ, str(cwd)), *(filled(word, environ) or word for word in server.args))
     call = ToolCall(server=server.name, argv=argv, cwd=cwd, tool="", arguments={})
-    pages: list[dict[str, Any]] = sdk.anyio.run(_pages, sdk, call, values, seconds)
+    named = {name: environ[name] for word in server.args for name in references(word, environ)}
+    secrets = named | {name: values[name] for name in server.env}
+    pages: list[dict[str, Any]] = sdk.anyio.run(_pages, sdk, call, values, secrets, seconds)
     return pages
 
 
@@ -40,7 +43,9 @@ def _environment(server: Server, environ: Mapping[str, str]) -> dict[str, str]:
     return environment(environ, ()) | {name: value for name, value in values.items() if value is not None}
 
 
-async def _pages(sdk: Any, call: ToolCall, values: Mapping[str, str], seconds: float) -> list[dict[str, Any]]:
+async def _pages(
+    sdk: Any, call: ToolCall, values: Mapping[str, str], secrets: Mapping[str, str], seconds: float
+) -> list[dict[str, Any]]:
     server = ServerProcess(sdk, call, values, MAX_BYTES)
     found: list[dict[str, Any]] | None = None
     problem = ""
@@ -51,10 +56,10 @@ async def _pages(sdk: Any, call: ToolCall, values: Mapping[str, str], seconds: f
             ) as one:
                 found = await _asked(one)
         except Exception as error:
-            problem = _said(error)
+            problem = _said(error, secrets)
     if found is None or scope.cancelled_caught:
         why = f"no answer within {seconds:g} seconds" if scope.cancelled_caught else problem or "no answer"
-        said = one_line(server.stderr.decode("utf-8", "replace"), 200)
+        said = one_line(mask_stream(server.stderr, secrets, is_cut=True).decode("utf-8", "replace"), 200)
         raise InputError(f"{why}{f' ({said})' if said else ''}", "start it by hand to see what is wrong")
     return found
 
@@ -71,7 +76,8 @@ async def _asked(client: Any) -> list[dict[str, Any]]:
     return pages
 
 
-def _said(error: BaseException) -> str:
+def _said(error: BaseException, secrets: Mapping[str, str]) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return one_line(error.message if isinstance(error, InputError) else str(error) or type(error).__name__, 200)
+    text = error.message if isinstance(error, InputError) else str(error) or type(error).__name__
+    return one_line(str(mask_json(text, secrets)), 200)

@@ -64,9 +64,10 @@ def _said(error: Exception) -> str:
 
 def _outcome(found: Any, status: str, problem: str, stderr: bytes, seconds: float) -> Outcome:
     if found is None or status:
+        # First, since the log may end in the middle of a secret.
         said = f"the server did not answer: {problem}\n".encode() if problem and not status else b""
         return Outcome(
-            status=status or "failed", exit_code=1, stdout=b"", stderr=stderr + said, truncated=bool(status),
+            status=status or "failed", exit_code=1, stdout=b"", stderr=said + stderr, truncated=bool(status),
             seconds=seconds,
         )  # fmt: skip
     structured = found.structured_content

@@ -25,13 +25,14 @@ class ServerProcess:
         self._sdk, self._call, self._environment = sdk, call, environment
         self._max_bytes, self._size = max_bytes, 0
         self._stderr: list[bytes] = []
+        self._stray: list[bytes] = []  # lines on stdout that are no messages
         self._process: Any = None
         self.is_too_large = False
 
     @property
     def stderr(self) -> bytes:
-        """What it said beside the protocol."""
-        return b"".join(self._stderr)
+        """What it said beside the protocol: lines on stdout, then stderr, whose pieces are not torn apart by them."""
+        return b"".join([*self._stray, *self._stderr])
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -114,7 +115,7 @@ class ServerProcess:
     async def _hand_over(self, line: bytes, incoming: Any) -> None:
         message = self._message(line) if line.lstrip().startswith(b"{") else None
         if message is None:  # a greeting, or a log in the wrong place
-            self._stderr.append(line + b"\n")
+            self._stray.append(line + b"\n")
         else:
             await incoming.send(self._sdk.SessionMessage(message))
 

@@ -10,9 +10,10 @@ from capdisc_indexer.arguments import filled, problems
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.linked_files import folder_of
 from capdisc_indexer.program_text.misuses import refuse_misuses
+from capdisc_indexer.program_text.steering import is_steering
 from capdisc_indexer.running import request
 from capdisc_indexer.running.quoting import variable
-from capdisc_indexer.running.surroundings import program
+from capdisc_indexer.running.surroundings import check_secrets, program
 from capdisc_indexer.running.values import (
     DEFAULT_SECONDS,
     MAX_MANIFEST_SECONDS,
@@ -35,6 +36,7 @@ def prepare(descriptor: Descriptor, arguments: Mapping[str, Any], place: Place) 
     whole = checked(descriptor, arguments)
     refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
     try:
+        check_secrets(descriptor.secrets)
         call = _call(descriptor, descriptor.run or {}, whole, arguments, place)
         for name in call.environment:
             variable(name)
@@ -133,8 +135,8 @@ def _tool(descriptor: Descriptor, mcp: Mapping[str, Any], arguments: Mapping[str
 
 def _names(given: Any, args: list[str], place: Place) -> list[str]:
     """Of the names that a server is given, those that are set, since to it they may be settings that it can do
-    without; and those that its words refer to, as in ${TOKEN}."""
-    own = [name for name in given or () if isinstance(name, str) and place.environ.get(name)]
+    without, and that steer no programs; and those that its words refer to, as in ${TOKEN}."""
+    own = [name for name in given or () if isinstance(name, str) and place.environ.get(name) and not is_steering(name)]
     return own + [name for word in args for name in references(word, place.environ)]
 
 

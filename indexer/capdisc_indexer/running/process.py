@@ -22,7 +22,8 @@ _CHUNK = 64 * 1024
 def run(call: CommandCall, environment: Mapping[str, str], limits: Limits) -> Outcome:
     """What the program printed and how it ended. Raises InputError where it cannot be started.
 
-    Past the limit of time, or of bytes on both streams together, the whole group is killed.
+    Past the limit of time, or of bytes on both streams together, the whole group is killed. Of each stream all comes
+    back that was read, up to one chunk more than the limit: secrets are masked before anything is cut (see `masking`).
     """
     began = time.monotonic()
     with _given(call.stdin) as stdin, held(lambda: _started(call, environment, stdin)) as child:
@@ -34,8 +35,8 @@ def run(call: CommandCall, environment: Mapping[str, str], limits: Limits) -> Ou
     return Outcome(
         status=status or ("ok" if code == 0 else "failed"),
         exit_code=code if code >= 0 else 128 - code,
-        stdout=streams[0][: limits.max_bytes],
-        stderr=streams[1][: limits.max_bytes],
+        stdout=streams[0],
+        stderr=streams[1],
         truncated=bool(status),
         seconds=time.monotonic() - began,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.running.quoting import variable
+from capdisc_indexer.running.surroundings import check_secrets
 from capdisc_indexer.running.values import Credential, HttpCall, Place
 from capdisc_indexer.running.words import text_of
 
@@ -137,11 +138,16 @@ def _body(values: Mapping[str, Any], is_form: bool) -> tuple[str, bytes | None]:
 def _credential(declared: Any) -> Credential:
     """A name alone is a bearer token; {secret, in, name, prefix} says more."""
     if isinstance(declared, str):
-        return Credential(secret=variable(declared))
+        return Credential(secret=_secret(declared))
     if not isinstance(declared, Mapping) or not isinstance(secret := declared.get("secret"), str):
         raise InputError("its security names no secret", "security: [NAME] or [{secret: NAME, in: header, name: ...}]")
     name = str(declared.get("name", "Authorization"))
     where, prefix = declared.get("in", "header"), str(declared.get("prefix", "" if "name" in declared else "Bearer "))
     if where not in ("header", "query"):
         raise InputError(f"its secret {secret} has no place in the request", "in: header or query")
-    return Credential(secret=variable(secret), place=where, name=_header_name(name), prefix=prefix)
+    return Credential(secret=_secret(secret), place=where, name=_header_name(name), prefix=prefix)
+
+
+def _secret(name: str) -> str:
+    check_secrets([name])
+    return variable(name)

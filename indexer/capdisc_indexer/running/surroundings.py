@@ -1,31 +1,35 @@
-"""What a program that is run gets to know, and what of it must not come back."""
+"""What a program that is run gets to know of the environment."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
-from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import quote, quote_plus
+from collections.abc import Iterable, Mapping
 
 from capdisc_indexer.errors import InputError, LinkRefusedError
 from capdisc_indexer.linked_files import file_in
 from capdisc_indexer.needs import not_here
+from capdisc_indexer.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.text import one_line
 from capdisc_indexer.types import Descriptor
 
 _KEPT = ("PATH", "HOME", "LANG")
-# Shorter ones are words of every text; to hide them would garble it and hide nothing.
-_LEAST_HIDDEN = 6
 
 
 def environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """PATH, HOME, LANG and what is named, nothing else. Raises InputError naming all that are not set."""
-    wanted = secrets(environ, names)
+    """PATH, HOME, LANG and what is named, nothing else: no variable that decides what programs find or load, and no
+    relative part of PATH. Raises InputError naming all that are not set."""
+    wanted = {name: value for name, value in secrets(environ, names).items() if not is_steering(name)}
     base = {name: environ[name] for name in _KEPT if environ.get(name)}
-    return {"LANG": "C.UTF-8"} | base | {"PATH": _absolute(environ)} | wanted
+    return {"LANG": "C.UTF-8"} | base | wanted | {"PATH": _absolute(environ)}
+
+
+def check_secrets(names: Iterable[str]) -> None:
+    """Raises InputError for a variable that steers programs and is declared as a secret."""
+    for name in names:
+        if is_steering(name):
+            raise InputError(f"{name} is no secret: it decides what programs find, load or start", steering_hint(name))
 
 
 def secrets(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
@@ -63,23 +67,6 @@ def _own(name: str, folder: str) -> str:
     except LinkRefusedError:
         message = f"its program {name} lies outside its folder"
         raise InputError(message, "name it by its whole path, or by PATH") from None
-
-
-def redacted(data: bytes, values: Mapping[str, str]) -> bytes:
-    """The bytes with each secret, plain or as JSON, URLs and base64 write it, replaced by its name."""
-    for name, value in values.items():
-        if len(value) >= _LEAST_HIDDEN:
-            for form in _forms(value):
-                data = data.replace(form, f"<secret {name}>".encode())
-    return data
-
-
-def _forms(value: str) -> Sequence[bytes]:
-    data = value.encode("utf-8", "surrogateescape")
-    in_urls = (quote(data, safe=""), quote(data), quote_plus(data))
-    written = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], *in_urls)
-    plain = {form.encode("utf-8", "surrogateescape") for form in written}
-    return sorted(plain | {b64encode(data)}, key=len, reverse=True)
 
 
 def _absolute(environ: Mapping[str, str]) -> str:

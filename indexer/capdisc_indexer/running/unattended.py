@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.errors import RefusedError
 from capdisc_indexer.running import consent, shown
 from capdisc_indexer.running.execute import execute
+from capdisc_indexer.running.masking import unmasked_secrets
 from capdisc_indexer.running.prepare import prepare, seconds
 from capdisc_indexer.running.quoting import quoted
 from capdisc_indexer.running.surroundings import check_usable
@@ -57,7 +58,8 @@ def _run(
         what = f"{one_line(descriptor.id)} was not run: {'; '.join(why)}"
         raise RefusedError(what, f"let the user do it: {_command_line(descriptor, arguments)}{_more(approval)}")
     limits = Limits(seconds=seconds(descriptor, None), stopped=stopped)
-    return {"executed": True, "tool": descriptor.id, **facts(execute(call, place.environ, limits))}
+    unmasked = unmasked_secrets(call.environment, place.environ)
+    return {"executed": True, "tool": descriptor.id, **facts(execute(call, place.environ, limits), unmasked)}
 
 
 def _command_line(descriptor: Descriptor, arguments: Mapping[str, Any]) -> str:
@@ -71,8 +73,9 @@ def _more(approval: consent.Approval) -> str:
     return '; the answer "any" there lets you run it with other arguments, too' if approval.any_arguments else ""
 
 
-def facts(outcome: Outcome) -> dict[str, Any]:
-    """The outcome as JSON; bytes that are not UTF-8 are replaced."""
+def facts(outcome: Outcome, unmasked: Sequence[str] = ()) -> dict[str, Any]:
+    """The outcome as JSON; bytes that are not UTF-8 are replaced. `unmasked` names the secrets too short to be taken
+    out of it, if any."""
     return {
         "status": outcome.status,
         "exit_code": outcome.exit_code,
@@ -81,4 +84,5 @@ def facts(outcome: Outcome) -> dict[str, Any]:
         "truncated": outcome.truncated,
         "seconds": round(outcome.seconds, 3),
         **outcome.more,
+        **({"unmasked": list(unmasked)} if unmasked else {}),
     }

@@ -126,7 +126,7 @@ def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None
     assert call["call"]["argv"][1:] == ["a b"]
     assert call["call"]["cwd"] == str(hermetic)
     assert call["asks"] == ["it has not been run before as it is now"]
-    assert call["covers"] == []
+    assert call["covers"] == call["unmasked"] == []
 
 
 def test_dry_run_names_the_files_that_a_yes_holds_for(capdisc, tool) -> None:

@@ -111,6 +111,16 @@ def test_a_tool_of_an_mcp_server(described, place) -> None:
     assert call.environment == ("KEY", "TOKEN")
 
 
+def test_a_variable_that_steers_programs_is_no_setting_of_a_server_and_no_credential(described, place) -> None:
+    place = replace(place, environ={**place.environ, "NODE_OPTIONS": "--require ./x.js", "TOKEN": "x"})
+    mcp = {"command": "cat", "tool": "read", "env": ["NODE_OPTIONS", "PATH", "TOKEN"]}
+    tool = described(run={"mcp": mcp})
+    assert prepare(tool, {}, place).environment == ("TOKEN",)
+    http = {"url": "https://a.example.com/", "security": ["PATH"]}
+    with pytest.raises(InputError, match="PATH is no secret"):
+        prepare(replace(tool, run={"http": http}), {}, place)
+
+
 def test_a_name_in_the_words_of_a_server_is_a_secret_that_is_filled_in_when_it_is_started(described, place) -> None:
     mcp = {"command": "cat", "args": ["--key=${KEY}", "${GONE:-x}"], "tool": "read_file"}
     place = replace(place, environ={**place.environ, "KEY": "secret-value"})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.errors import InputError
+from capdisc_indexer.running.execute import execute
 from capdisc_indexer.running.process import run
 from capdisc_indexer.running.values import CommandCall, Limits, Outcome
 
@@ -61,7 +62,8 @@ def test_what_it_left_running_is_killed_when_it_ends(tmp_path) -> None:
 
 @pytest.mark.parametrize("stream", ["1", "2"])
 def test_above_its_bytes_it_is_killed(stream: str) -> None:
-    outcome = _run("/bin/sh", "-c", f"yes >&{stream}", max_bytes=10_000, seconds=LONG)
+    call = CommandCall(argv=("/bin/sh", "-c", f"yes >&{stream}"), cwd=Path("/"))
+    outcome = execute(call, {"PATH": os.environ["PATH"]}, Limits(max_bytes=10_000, seconds=LONG))
     assert (outcome.status, outcome.truncated) == ("too-large", True)
     assert len(outcome.stdout + outcome.stderr) == 10_000
 

@@ -7,7 +7,8 @@ import pytest
 
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.running.execute import execute
-from capdisc_indexer.running.surroundings import check_usable, environment, redacted
+from capdisc_indexer.running.masking import mask_secrets
+from capdisc_indexer.running.surroundings import check_usable, environment
 from capdisc_indexer.running.values import CommandCall, Limits
 
 SECRET = 'p"ä/ss wört'
@@ -16,6 +17,13 @@ SECRET = 'p"ä/ss wört'
 def test_a_program_gets_path_home_language_and_what_it_declared() -> None:
     environ = {"PATH": "/bin:.:rel:/usr/bin", "HOME": "/h", "LANG": "de", "OTHER": "x", "LD_PRELOAD": "y", "KEY": "k"}
     assert environment(environ, ["KEY"]) == {"PATH": "/bin:/usr/bin", "HOME": "/h", "LANG": "de", "KEY": "k"}
+
+
+def test_a_variable_that_steers_programs_is_not_handed_on_even_when_it_is_named() -> None:
+    """D14: relative parts of PATH came back."""
+    environ = {"PATH": ".:/bin", "HOME": "/h", "LD_PRELOAD": "./x.so", "PYTHONPATH": "", "KEY": "k"}
+    names = ["PATH", "HOME", "LD_PRELOAD", "KEY"]
+    assert environment(environ, names) == {"PATH": "/bin", "HOME": "/h", "LANG": "C.UTF-8", "KEY": "k"}
 
 
 def test_all_secrets_that_are_missing_are_named() -> None:
@@ -28,11 +36,11 @@ def test_all_secrets_that_are_missing_are_named() -> None:
     [SECRET, 'p\\"ä/ss wört', 'p\\"\\u00e4/ss w\\u00f6rt', "p%22%C3%A4%2Fss%20w%C3%B6rt", "p%22%C3%A4%2Fss+w%C3%B6rt"],
 )
 def test_a_secret_is_replaced_however_it_is_written(written: str) -> None:
-    assert redacted(f"a {written} b".encode(), {"KEY": SECRET}) == b"a <secret KEY> b"
+    assert mask_secrets(f"a {written} b".encode(), {"KEY": SECRET}) == b"a <secret KEY> b"
 
 
 def test_a_value_too_short_to_be_a_secret_is_left() -> None:
-    assert redacted(b"no 12345", {"KEY": "12345"}) == b"no 12345"
+    assert mask_secrets(b"no 12345", {"KEY": "12345"}) == b"no 12345"
 
 
 def test_what_a_program_prints_of_its_secret_is_replaced() -> None:
