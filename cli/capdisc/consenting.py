@@ -78,11 +78,11 @@ def _ask(descriptor: Descriptor, call: Call, why: Sequence[str], unmasked: Seque
         output.notice("note: y says yes to these arguments, whoever asks; numbers and choices may differ")
         output.notice("note: any says yes to every argument from now on, also where an agent runs it")
     output.notice(f"Run it? [y/N{'/any' if offers_any else ''}]")
-    _forget_typed()
+    forget_typed()
     return sys.stdin.readline().strip().lower()
 
 
-def _forget_typed() -> None:
+def forget_typed() -> None:
     """What was typed before the question was there is no answer to it."""
     import termios
 

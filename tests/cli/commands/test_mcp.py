@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 import anyio
+from adopting import adopt
 from mcp import Client, StdioServerParameters, types
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
@@ -253,6 +254,7 @@ def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypat
     from capdisc import runtime
 
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
+    adopt(Path(os.environ["CAPDISC_INDEX_DIR"]))
     with monkeypatch.context() as patched:
         patched.setattr(runtime, "_terminal", lambda stream: True)
         assert capdisc("run", "say-hello", stdin="y\n").out == "hello\n"
