@@ -60,7 +60,7 @@ def _server() -> Check:
     """Whether one answers for this workspace, and whether it may."""
     folder = Path(places.socket_path(os.environ)).parent
     if folder.is_absolute() and (flaw := places.path_flaw(str(folder))):
-        fix = "export XDG_RUNTIME_DIR=(a folder of yours)"
+        fix = "set XDG_RUNTIME_DIR to a folder of yours"
         return Check(name="server", state=State.NOTICE, text=f"{flaw}: no server is asked there", fix=fix)
     if folder.is_dir() and folder.is_absolute() and not places.is_own(str(folder)):
         text = f"others can reach into {folder}: no server is asked there"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.check.hidden import hidden
 from capdisc_indexer.check.markup import markup
-from capdisc_indexer.check.masking import holds_key, mask_descriptor, secret_lines
+from capdisc_indexer.check.masking import holds_key, line_beginnings, mask_descriptor
 from capdisc_indexer.check.payloads import payloads
 from capdisc_indexer.check.phrases import phrases
 from capdisc_indexer.check.samples import without_keys
@@ -68,7 +68,7 @@ def _runs_with_key(part: Part) -> bool:
 
 def _masked(file: FoundFile, parts: list[Part], data: bytes) -> list[Part]:
     """The parts with their keys masked, for which the rules looked: so that no text is looked through twice."""
-    lines = secret_lines(parts)
+    beginnings = line_beginnings(parts)
     if file.format == "document":
         # Its names, sections and their digests are made of the text, so they are made again of one without keys.
         hidden = masked(data.decode("utf-8", "replace")).encode("utf-8", "replace")
@@ -76,7 +76,8 @@ def _masked(file: FoundFile, parts: list[Part], data: bytes) -> list[Part]:
         if len(again) == len(parts):
             parts = [_again(part, other) for part, other in zip(parts, again, strict=True)]
     return [
-        replace(part, descriptor=mask_descriptor(part.descriptor, lines)) if part.descriptor else part for part in parts
+        replace(part, descriptor=mask_descriptor(part.descriptor, beginnings)) if part.descriptor else part
+        for part in parts
     ]
 
 

@@ -5,10 +5,11 @@ Masks are as long as what they hide: no place, offset or count of characters mov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from capdisc_indexer.check.secret_keys import keys, masked, without_keys
+from capdisc_indexer.check.secret_keys import keys, masked
 from capdisc_indexer.frozen import fields, is_value, replace
 from capdisc_indexer.sources.files import content_hash
 from capdisc_indexer.sources.parts import Part
@@ -17,33 +18,30 @@ from capdisc_indexer.types import Descriptor
 # What a mask begins with.
 MASK = "[secret]"
 # A shorter piece of a key is told from no other word, and known to nobody.
-_MIN_CHARACTERS = 12
-# What names a capability to programs stays whole: the file, and values that are no text of others.
-_WHOLE = frozenset({"source", "kind", "risk", "warnings"})
+_BEGINNING = 12
+_WORD = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9+/][\w+/=-]{11})")
+_REST = re.compile(r"[\w+/=-]+")
+# What says how a capability is treated, or where its file is, is no text of others.
+_MASKED = tuple(name for name in fields(Descriptor) if name not in ("source", "kind", "risk", "warnings"))
 
 
-def secret_lines(parts: Sequence[Part]) -> frozenset[str]:
-    """Each line of each key in the texts of a file: a part of a long one is known again where it stands alone, as in
-    the second half of a document that was cut."""
+def line_beginnings(parts: Sequence[Part]) -> frozenset[str]:
+    """The first letters, small, of each line of each key in the texts of a file: by them a part of one is known again
+    where it stands alone, as at a limit, or in the second half of a document that was cut."""
     texts = {text.value for part in parts for text in part.longs}
-    texts |= {part.descriptor.content for part in parts if part.descriptor}
-    texts |= {value for part in parts if part.descriptor for value in _strings(_short(part.descriptor))}
+    texts |= {text for part in parts if part.descriptor for text in _strings(_values(part.descriptor))}
     found = {text[start:end] for text in texts for start, end in keys(text)}
-    return frozenset(line for key in found for line in key.split("\n") if len(line) >= _MIN_CHARACTERS)
+    lines = (line for key in found for line in key.split("\n"))
+    return frozenset(line[:_BEGINNING].lower() for line in lines if len(line) >= _BEGINNING)
 
 
-def mask_descriptor(descriptor: Descriptor, lines: frozenset[str]) -> Descriptor:
-    """The capability with every key masked, and every line of these keys, whole or cut short."""
-    begun = frozenset(line[:_MIN_CHARACTERS].lower() for line in lines)
+def mask_descriptor(descriptor: Descriptor, beginnings: frozenset[str]) -> Descriptor:
+    """The capability with every key masked, and every word that begins as a line of one."""
 
     def mask(text: str) -> str:
-        hidden = masked(text)
-        for line in lines:
-            if line in hidden:
-                hidden = hidden.replace(line, MASK.ljust(len(line), "*"))
-        return without_keys(hidden, begun) if _holds_any(hidden.lower(), begun) else hidden
+        return _mask_beginnings(masked(text), beginnings)
 
-    values = {name: getattr(descriptor, name) for name in fields(Descriptor) if name not in _WHOLE}
+    values = dict(zip(_MASKED, _values(descriptor), strict=True))
     changed = {name: new for name, value in values.items() if (new := mask_strings(value, mask)) != value}
     source = descriptor.source
     # A section has the digest of its own text.
@@ -53,7 +51,20 @@ def mask_descriptor(descriptor: Descriptor, lines: frozenset[str]) -> Descriptor
     return replace(descriptor, **changed) if changed else descriptor
 
 
-def mask_strings(value: Any, mask: Any = masked) -> Any:
+def _mask_beginnings(text: str, beginnings: frozenset[str]) -> str:
+    """One look at each word: a text of 16 MB may hold 400,000 keys."""
+    parts, done = [], 0
+    for word in _WORD.finditer(text):
+        start = word.start()
+        if start >= done and text[start : start + _BEGINNING].lower() in beginnings:
+            rest = _REST.match(text, start)
+            end = rest.end() if rest else start
+            parts += [text[done:start], MASK.ljust(end - start, "*")]
+            done = end
+    return "".join((*parts, text[done:]))
+
+
+def mask_strings(value: Any, mask: Callable[[str], str] = masked) -> Any:
     """The value with `mask` applied to every text in it, keys of objects included."""
     if isinstance(value, str):
         return mask(value)
@@ -73,12 +84,8 @@ def holds_key(value: Any) -> bool:
     return any(next(keys(text), None) for text in _strings(value))
 
 
-def _short(descriptor: Descriptor) -> list[Any]:
-    return [getattr(descriptor, name) for name in fields(Descriptor) if name not in _WHOLE]
-
-
-def _holds_any(lowered: str, begun: frozenset[str]) -> bool:
-    return any(start in lowered for start in begun)
+def _values(descriptor: Descriptor) -> list[Any]:
+    return [getattr(descriptor, name) for name in _MASKED]
 
 
 def _strings(value: Any) -> Iterator[str]:

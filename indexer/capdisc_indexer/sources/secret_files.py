@@ -175,5 +175,5 @@ def held_by_tables(tables: Iterable[tuple[str, Iterable[str]]]) -> str:
 
 def secret_file(path: str, holds: str) -> Finding:
     """The finding for a file that is not read, since it holds this."""
-    hint = "write about it in a file of your own; allow_secret_files = true, in your own configuration, lets it in"
+    hint = "write about it in another file; allow_secret_files = true in your own configuration lets a [[source]] in"
     return refused("secret-file", Severity.ERROR, path, f"holds {holds}; not read", hint)

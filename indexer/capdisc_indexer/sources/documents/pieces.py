@@ -53,7 +53,11 @@ def of_markdown(text: str, first_line: int = 1) -> Iterator[Piece]:
         level, title = (0, "") if is_code else _heading(line, found)
         if level and not _HEADING.fullmatch(line):
             found = []  # its one line is the title
-        ends = level or is_code != was_code or not (line.strip() or is_code or _goes_on(found, lines[place + 1 :][:1]))
+        ends = (
+            level
+            or is_code != was_code
+            or not (line.strip() or is_code or _goes_on(found, lines[place + 1 : place + 2]))
+        )
         if ends and found:
             yield from _block(found, first_line + place)
             found = []
