@@ -52,6 +52,14 @@ rows *ARGS:
 bench *ARGS:
     {{bin}}/python tests/bench/bench.py {{ARGS}}
 
+# a library of any number of skills, recombined from real ones: just skills 80000 /tmp/library --seed 7
+skills COUNT TARGET *ARGS:
+    {{bin}}/python tests/bench/skill_library.py ../shared/corpora/skills {{COUNT}} {{TARGET}} {{ARGS}}
+
+# memory and time of whole commands over such a library: just memory --corpus ../shared/corpora/skills --size 80000
+memory *ARGS:
+    {{bin}}/python tests/bench/memory.py {{ARGS}}
+
 # the picture in the README, of what `just bench --json tests/bench/measured.json` wrote
 bench-plot:
     {{bin}}/python tests/bench/plot.py tests/bench/measured.json tests/bench/measured.svg

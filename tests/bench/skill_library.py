@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 from pathlib import Path
 
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n(.*)\Z", re.DOTALL)
 _DESCRIPTION = re.compile(r"^description:\s*(.*?)(?=^\S|\Z)", re.DOTALL | re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -196,7 +197,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("target", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(argv)
-    corpus = options.corpus if options.corpus.is_dir() else Path(__file__).resolve().parents[2] / "fixtures"
+    corpus = options.corpus if options.corpus.is_dir() else FIXTURES
     write_library(options.target, islice(generate_skills(read_material(corpus), options.seed), options.count))
     return 0
 

@@ -1,0 +1,44 @@
+"""Names that are taken for another's, found without keeping every spelling of every name."""
+
+from __future__ import annotations
+
+import random
+
+from capdisc_indexer.check import lookalikes
+from capdisc_indexer.check.members import Member
+
+
+def test_no_pair_of_alike_names_is_missed_among_many() -> None:
+    choices = random.Random(11)
+    words = ["merge", "convert", "invoice", "report", "summary", "deploy", "translate", "calendar"]
+    names = [f"{choices.choice(words)}-{choices.choice(words)}-{choices.choice(words)}" for _ in range(150)]
+    names += [_slip(choices, choices.choice(names)) for _ in range(150)]
+    members = [_member(name, place) for place, name in enumerate(names)]
+    found = [(finding.path, finding.message) for finding in lookalikes.lookalikes(members)]
+    assert found == list(_by_comparing_all(members)) and len(found) > 50
+
+
+def _slip(choices: random.Random, name: str) -> str:
+    place = choices.randrange(len(name))
+    return name[:place] + choices.choice(["", "x", name[place] * 2]) + name[place + 1 :]
+
+
+def _by_comparing_all(members: list[Member]):
+    """The rule word for word: the earliest name that shares a spelling, of all that are kept by spelling."""
+    drawn: dict[str, Member] = {}
+    near: dict[str, Member] = {}
+    for member in members:
+        skeleton = lookalikes._skeleton(member.name)
+        cuts = lookalikes._cuts_of(member.name, skeleton)
+        other = lookalikes._other(member, drawn.setdefault(skeleton, member), cuts, near)
+        if other and lookalikes._is_slip(other.name, member.name):
+            yield member.path, f"the name is easily taken for {other.name} of {other.path}"
+        for cut in cuts:
+            near.setdefault(cut, member)
+
+
+def _member(name: str, place: int) -> Member:
+    return Member(
+        id=f"tool:{name}", name=name, kind="tool", category="", path=f"/{place}", root_order=0, content_hash=str(place),
+        is_declared=True, has_mixed_scripts=False, description_digest=b"", needs=(), line=1, column=1,
+    )  # fmt: skip
