@@ -133,12 +133,13 @@ _AWK = Interpreter(
     roles=_roles(
         text="-e --source", file="-f --file -E --exec",
         value="-F -v --field-separator --assign -i --include -l --load",
+        rest_of_word="--lint --profile --dump-variables --pretty-print --debug",
     ),
     operands=Operands.TEXT, hint='pass it as a variable: ["awk", "-v", "x={x}", "..."]',
 )  # fmt: skip
 _SED = Interpreter(
     roles=_roles(
-        text="-e --expression", file="-f --file", value="-l --line-length", rest_of_word="-i"
+        text="-e --expression", file="-f --file", value="-l --line-length", rest_of_word="-i --in-place"
     ),
     operands=Operands.TEXT, permutes=True, takes_closed=True, hint=_BY_SCHEMA,
 )  # fmt: skip

@@ -162,8 +162,8 @@ class Reading:
         else:
             if word.head is not None and not equals:
                 self._report("option", word, state.name, state)
-            elif word.head is not None and spec.operands is Operands.ALL:
-                self._text(word, state)  # what is no option of its own is text like the rest
+            elif word.head is not None and spec.operands in (Operands.ALL, Operands.TEXT) and not state.is_given:
+                self._text(word, state)  # what is no option of its own may be text like the rest
             yield state
 
     def _letters(self, word: Word, literal: str, state: State) -> Iterator[State]:
