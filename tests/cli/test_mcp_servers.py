@@ -108,6 +108,18 @@ def test_a_server_gets_only_what_its_entry_names(capdisc, configured, hermetic, 
 
 
 @needs_sdk
+def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(capdisc, configured, sdk, monkeypatch) -> None:
+    """D4: the message is cut, and held the token of the entry."""
+    monkeypatch.setenv("TOKEN", "hush-0123456789-value")
+    code = "import os, sys; sys.exit('x' * 190 + os.environ['GIVEN'] + ' ' + sys.argv[1])"
+    entry = {"command": sys.executable, "args": ["-c", code, "${TOKEN}"], "env": {"GIVEN": "${TOKEN}"}}
+    configured(near=entry)
+    done = capdisc("index", "--ask-servers")
+    assert "xxx" in done.err
+    assert "hush" not in done.out + done.err
+
+
+@needs_sdk
 def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, hermetic, sdk) -> None:
     entry = server(hermetic)
     entry["args"].append("--key=sk-ant-api03-" + "Ab1Cd2Ef3Gh4" * 8)

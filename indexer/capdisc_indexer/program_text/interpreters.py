@@ -9,58 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import Enum
 
-from capdisc_indexer.frozen import field, frozen
-
-
-class Role(Enum):
-    """What an option does with what follows it."""
-
-    TEXT = "program text"
-    VALUE = "one value"
-    TWO = "two values"
-    FILE = "a file that holds the program"
-    REST_OF_WORD = "a value in the same word, if any"
-    TURN = "makes the first operand program text"
-    REST = "every later word is program text"
-    RUN = "the next word is a program"
-    MODULE = "a module that is run"
-    SETTING = "name=value, where some names start programs"
-
-
-class Operands(Enum):
-    """What the words are that belong to no option."""
-
-    SCRIPT = "a file that holds the program, then its arguments"
-    TEXT = "the program, then files"
-    AFTER_FIRST = "a place, then program text"
-    ALL = "program text"
-    COMMAND = "a program and its words"
-    NONE = "no program"
-
-
-@frozen(kw_only=True)
-class Interpreter:
-    """How one program reads its words. `skip` counts operands before a wrapper's command; `hint` says
-    how an argument reaches its program text safely."""
-
-    roles: Mapping[str, Role]
-    operands: Operands = Operands.SCRIPT
-    skip: int = 0
-    subcommands: Mapping[str, Interpreter] = field(default_factory=dict)
-    permutes: bool = False
-    has_plus_options: bool = False
-    has_slash_options: bool = False
-    has_prefix_options: bool = False
-    is_shell: bool = False
-    is_strong: bool = False
-    reads_stdin: bool = False
-    takes_closed: bool = False
-    takes_assignments: bool = False
-    has_own_program: bool = False  # so that what stands in its place may be words for that
-    hint: str = ""
-
+from capdisc_indexer.program_text.interpreter import Interpreter, Operands, Role
 
 _BY_SCRIPT = "let a script of the capability take it as an argument"
 _BY_POSITION = 'pass it as a word of its own: ["sh", "-c", "echo \\"$1\\"", "sh", "{x}"]'
@@ -96,14 +46,16 @@ def _wrapper(skip: int = 0, *, assigns: bool = False, **options: str) -> Interpr
     )  # fmt: skip
 
 
-def _subcommands(inner: Mapping[str, Interpreter], **options: str) -> Interpreter:
-    return Interpreter(roles=_roles(**options), operands=Operands.NONE, subcommands=inner)
+def _subcommands(inner: Mapping[str, Interpreter], *, is_strong: bool = False, **options: str) -> Interpreter:
+    return Interpreter(
+        roles=_roles(**options), operands=Operands.NONE, subcommands=inner, is_strong=is_strong
+    )  # fmt: skip
 
 
-def _all_text(*, closed: bool = False, shell: bool = True, **options: str) -> Interpreter:
+def _all_text(*, closed: bool = False, shell: bool = True, permutes: bool = False, **options: str) -> Interpreter:
     hint = _BY_SCHEMA if closed else _BY_SCRIPT
     return Interpreter(
-        roles=_roles(**options), operands=Operands.ALL, permutes=True, is_shell=shell,
+        roles=_roles(**options), operands=Operands.ALL, permutes=permutes, is_shell=shell,
         takes_closed=closed, hint=hint,
     )  # fmt: skip
 
@@ -126,6 +78,7 @@ _DENO = _subcommands(
         "run": Interpreter(roles={}, operands=Operands.TEXT, hint=_BY_SCRIPT),
         "repl": _script(text="--eval", value="--eval-file"),
     },
+    is_strong=True,
     text="-e --eval",
 )
 _PERL = _script(
@@ -180,12 +133,13 @@ _AWK = Interpreter(
     roles=_roles(
         text="-e --source", file="-f --file -E --exec",
         value="-F -v --field-separator --assign -i --include -l --load",
+        rest_of_word="--lint --profile --dump-variables --pretty-print --debug",
     ),
     operands=Operands.TEXT, hint='pass it as a variable: ["awk", "-v", "x={x}", "..."]',
 )  # fmt: skip
 _SED = Interpreter(
     roles=_roles(
-        text="-e --expression", file="-f --file", value="-l --line-length", rest_of_word="-i"
+        text="-e --expression", file="-f --file", value="-l --line-length", rest_of_word="-i --in-place"
     ),
     operands=Operands.TEXT, permutes=True, takes_closed=True, hint=_BY_SCHEMA,
 )  # fmt: skip
@@ -219,7 +173,7 @@ _QUERY = _sql(
     value="-h --host -u --user -p --port -d --database -U -P -S", file="-f --file -i --queries-file",
 )  # fmt: skip
 _MAKE = _all_text(
-    closed=True, shell=False, text="-E --eval",
+    closed=True, shell=False, permutes=True, text="-E --eval",
     value="""-C -f -I -j -l -o -W --directory --file --makefile --include-dir --jobs --load-average --old-file
     --what-if --new-file --assume-new --assume-old""",
 )  # fmt: skip
@@ -332,7 +286,9 @@ _TABLE: tuple[tuple[str, Interpreter], ...] = (
     ("eval", _all_text()),
     ("watch", _all_text(value="-n --interval")),
     ("parallel", _all_text()),
-    ("hyperfine", _all_text(text="-p --prepare -s --setup -c --cleanup", value="-w -r -m -M --warmup --runs")),
+    ("hyperfine", _all_text(
+        permutes=True, text="-p --prepare -s --setup -c --cleanup", value="-w -r -m -M --warmup --runs",
+    )),
     ("tmux screen", _all_text()),
     ("mshta", _all_text(shell=False)),
     ("ssh autossh mosh slogin rsh dbclient", _SSH),

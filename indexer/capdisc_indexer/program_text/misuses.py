@@ -8,7 +8,8 @@ from typing import Any
 from capdisc_indexer.errors import RefusedError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.program_text.placeholders import command_words, names_in
-from capdisc_indexer.program_text.reading import Misuse, Reading
+from capdisc_indexer.program_text.reading import Reading
+from capdisc_indexer.program_text.state import Misuse
 from capdisc_indexer.text import one_line
 
 _MAX_NAMES = 3

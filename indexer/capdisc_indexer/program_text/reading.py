@@ -6,62 +6,22 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from capdisc_indexer.frozen import fields, frozen, replace
-from capdisc_indexer.program_text.interpreters import (
-    MODULES,
-    Interpreter,
-    Operands,
-    Role,
-    interpreter_of,
-    program_name,
-)
+from capdisc_indexer.frozen import replace
+from capdisc_indexer.program_text.interpreter import DASHES, Interpreter, Operands, Role, option_role
+from capdisc_indexer.program_text.interpreters import MODULES, interpreter_of, program_name
 from capdisc_indexer.program_text.placeholders import Word, literal_words
 from capdisc_indexer.program_text.settings import starts_programs
 from capdisc_indexer.program_text.shell_text import simple_commands
+from capdisc_indexer.program_text.state import Misuse, State
 from capdisc_indexer.program_text.steering import is_steering
 
 # Programs that only print or look at their words, whatever these look like.
 _ONLY_PRINT = frozenset("echo printf grep egrep fgrep ag cat ls man which type".split())
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-_DASHES = "-\u2013\u2014\u2015"  # PowerShell takes each of them for a dash
 # Shell text in shell text in shell text; nobody writes more.
 _MAX_DEPTH = 4
 # Words and states of one command; a longer command is refused as if it could not be read.
 MAX_STEPS = 20_000
-
-
-@frozen(kw_only=True)
-class Misuse:
-    """An argument where a program runs or obeys what stands there. `kind` is text (program text), stdin
-    (a program read from stdin), program (which program is started), option (which options it has),
-    variable (a variable that steers what is loaded) or unreadable (too long to be read)."""
-
-    kind: str
-    program: str
-    at: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-    hint: str = ""
-    when_left_out: bool = False
-
-
-@frozen
-class _State:
-    """How far the words of one program are read."""
-
-    spec: Interpreter
-    name: str
-    is_embedded: bool = False
-    operands: int = 0
-    is_turned: bool = False
-    is_given: bool = False
-    is_over: bool = False
-    is_rest: bool = False
-    pending: Role | None = None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tells two states apart; an interpreter is one value of the table."""
-        return id(self.spec), *(getattr(self, name) for name in fields(self) if name != "spec")
 
 
 class Reading:
@@ -87,7 +47,7 @@ class Reading:
                 if spec is not None and spec.is_strong:
                     # Behind programs that are not known, or whose options are not: its own options
                     # alone say that it is meant.
-                    state = _State(spec, program_name(word.text), is_embedded=True)
+                    state = State(spec, program_name(word.text), is_embedded=True)
                     self._step(index + 1, state, is_fed=self._is_fed and is_wrapped)
                     self._read_waiting()
             self._read_stdin_words()
@@ -113,9 +73,9 @@ class Reading:
                     name = self._words[index - 1].text if index else "the command"
                     self._report("program", word, name)
             elif spec := interpreter_of(word.text):
-                self._step(index + 1, _State(spec, program_name(word.text)), self._is_fed)
+                self._step(index + 1, State(spec, program_name(word.text)), self._is_fed)
 
-    def _step(self, index: int, state: _State, is_fed: bool) -> None:
+    def _step(self, index: int, state: State, is_fed: bool) -> None:
         pending = [(index, state)]
         while pending:
             index, state = pending.pop()
@@ -136,7 +96,7 @@ class Reading:
                 if word.is_many:
                     pending.append((index, following))
 
-    def _consume(self, index: int, word: Word, state: _State, is_fed: bool) -> Iterator[_State]:
+    def _consume(self, index: int, word: Word, state: State, is_fed: bool) -> Iterator[State]:
         """The states after the word; none where all later words are safe."""
         if state.is_rest:
             if is_fed and word.text in _STDIN:
@@ -157,15 +117,15 @@ class Reading:
                 self._leading(index, word, state)
             yield from self._operand(index, word, state, is_fed)
 
-    def _is_option(self, word: Word, state: _State) -> bool:
-        if state.is_over or (state.operands and not _looks_on(state.spec)):
+    def _is_option(self, word: Word, state: State) -> bool:
+        if state.is_over or (state.operands and not state.spec.looks_on):
             return False
         start = (word.text if word.head is None else word.head)[:1]
         signs = "-" + "+" * state.spec.has_plus_options + "/" * state.spec.has_slash_options
-        signs += _DASHES * state.spec.has_prefix_options
+        signs += DASHES * state.spec.has_prefix_options
         return bool(start) and start in signs and word.text not in ("-", "--")
 
-    def _pending(self, index: int, word: Word, state: _State, is_fed: bool) -> Iterator[_State]:
+    def _pending(self, index: int, word: Word, state: State, is_fed: bool) -> Iterator[State]:
         role, after = state.pending, replace(state, pending=None)
         if role is Role.TWO:
             yield replace(state, pending=Role.VALUE)
@@ -186,10 +146,10 @@ class Reading:
                 self._report("text", word, state.name, state)
             yield after
 
-    def _option(self, index: int, word: Word, state: _State) -> Iterator[_State]:
+    def _option(self, index: int, word: Word, state: State) -> Iterator[State]:
         literal, spec = word.text if word.head is None else word.head, state.spec
         name, equals, rest = literal.partition("=")
-        role = _role(spec, name)
+        role = option_role(spec, name)
         if role is not None and (equals or word.head is None):
             yield from self._role(role, word, state, has_value=bool(equals), rest=rest)
         elif role is Role.REST:
@@ -202,11 +162,13 @@ class Reading:
         else:
             if word.head is not None and not equals:
                 self._report("option", word, state.name, state)
+            elif word.head is not None and spec.operands in (Operands.ALL, Operands.TEXT) and not state.is_given:
+                self._text(word, state)  # what is no option of its own may be text like the rest
             yield state
 
-    def _letters(self, word: Word, literal: str, state: _State) -> Iterator[_State]:
+    def _letters(self, word: Word, literal: str, state: State) -> Iterator[State]:
         """Short options in one word, of which one may have the rest of it for a value."""
-        if literal[:1] == "+" and _role(state.spec, "+c") is None and not state.spec.is_shell:
+        if literal[:1] == "+" and option_role(state.spec, "+c") is None and not state.spec.is_shell:
             self._text(word, state)  # +command of an editor
             yield state
             return
@@ -224,7 +186,7 @@ class Reading:
             self._report("option", word, state.name, state)
         yield state
 
-    def _slashes(self, word: Word, literal: str, state: _State) -> Iterator[_State]:
+    def _slashes(self, word: Word, literal: str, state: State) -> Iterator[State]:
         """Options as Windows has them: `/d/c`, of which what follows `/c` may stand in the same word."""
         lowered = literal.casefold()
         if any(name in lowered for name, role in state.spec.roles.items() if role is Role.REST):
@@ -235,7 +197,7 @@ class Reading:
             self._report("option", word, state.name, state)
         yield state
 
-    def _role(self, role: Role, word: Word, state: _State, has_value: bool, rest: str) -> Iterator[_State]:
+    def _role(self, role: Role, word: Word, state: State, has_value: bool, rest: str) -> Iterator[State]:
         """What the option does; `rest` is its value in the same word, as far as it is literal."""
         if role is Role.TURN:
             yield replace(state, is_turned=True)
@@ -260,22 +222,22 @@ class Reading:
         elif role is not Role.MODULE:
             yield state
 
-    def _file(self, word: Word, state: _State, is_fed: bool) -> Iterator[_State]:
+    def _file(self, word: Word, state: State, is_fed: bool) -> Iterator[State]:
         if is_fed and (word.head == "" or word.text in _STDIN):
             self._report("stdin", word, state.name, state)
         yield replace(state, is_given=True)
 
-    def _module(self, index: int, word: Word, state: _State) -> Iterator[_State]:
+    def _module(self, index: int, word: Word, state: State) -> Iterator[State]:
         if word.head is not None:
             self._report("program", word, state.name, state)
         elif inner := MODULES.get(word.text):
-            yield _State(inner, word.text, state.is_embedded)
+            yield State(inner, word.text, state.is_embedded)
 
-    def _leading(self, index: int, word: Word, state: _State) -> None:
+    def _leading(self, index: int, word: Word, state: State) -> None:
         """A value where options may stand: it becomes one if its schema lets it begin with a dash. Of an
         interpreter, it could be what makes the next word program text."""
         spec = state.spec
-        if state.operands and not _looks_on(spec):
+        if state.operands and not spec.looks_on:
             return
         is_followed = word.is_many or index + 1 < len(self._words)
         reads_program = spec.operands is Operands.SCRIPT and not state.is_turned and not state.is_given
@@ -284,10 +246,10 @@ class Reading:
         if (reads_program and is_followed) or (word.may_lead_with_dash and not is_harmless):
             self._report("option", word, state.name, state)
 
-    def _operand(self, index: int, word: Word, state: _State, is_fed: bool) -> Iterator[_State]:
+    def _operand(self, index: int, word: Word, state: State, is_fed: bool) -> Iterator[State]:
         spec = state.spec
         if word.head is None and not state.operands and (inner := spec.subcommands.get(word.text)):
-            yield _State(inner, f"{state.name} {word.text}", state.is_embedded)
+            yield State(inner, f"{state.name} {word.text}", state.is_embedded)
             return
         after = replace(state, operands=min(state.operands + 1, 3))
         if spec.operands is Operands.COMMAND:
@@ -311,7 +273,7 @@ class Reading:
         else:
             yield after
 
-    def _all(self, index: int, word: Word, after: _State) -> Iterator[_State]:
+    def _all(self, index: int, word: Word, after: State) -> Iterator[State]:
         if after.name == "parallel" and word.text in (":::", "::::", ":::+"):
             return
         if after.spec.is_shell and after.operands == 1:
@@ -322,7 +284,7 @@ class Reading:
         self._text(word, after)
         yield replace(after, is_given=True)
 
-    def _command(self, index: int, word: Word, state: _State) -> Iterator[_State]:
+    def _command(self, index: int, word: Word, state: State) -> Iterator[State]:
         """An operand of a wrapper: one of its own, an assignment, or the program that it starts."""
         literal = word.text if word.head is None else word.head
         if state.operands < state.spec.skip:
@@ -340,7 +302,7 @@ class Reading:
         later = [word.text for word in self._words[index + 1 :] if word.head is None]
         return spec.permutes and any(text in names for text in later)
 
-    def _text(self, word: Word, state: _State, following: tuple[Word, ...] = ()) -> None:
+    def _text(self, word: Word, state: State, following: tuple[Word, ...] = ()) -> None:
         """The word is program text: no argument may stand in it, nor reach what it runs in turn."""
         if word.head is not None:
             if not (state.spec.takes_closed and word.is_closed):
@@ -350,7 +312,7 @@ class Reading:
         elif state.spec.is_shell:
             self._shell(word.text, word, following, state)
 
-    def _shell(self, text: str, word: Word, following: tuple[Word, ...], state: _State) -> None:
+    def _shell(self, text: str, word: Word, following: tuple[Word, ...], state: State) -> None:
         """Shell text of the author's own, in which `$1` and the like are arguments of the call."""
         if self._depth >= _MAX_DEPTH:
             return
@@ -384,38 +346,17 @@ class Reading:
         if strong and replaces:
             self._add(Misuse(kind="stdin", program=program_name(strong[0])))
 
-    def _end(self, state: _State, is_fed: bool) -> None:
+    def _end(self, state: State, is_fed: bool) -> None:
         if is_fed and not state.is_given and (state.spec.reads_stdin or state.is_turned):
             self._add(Misuse(kind="stdin", program=state.name, hint=state.spec.hint))
 
-    def _report(self, kind: str, word: Word, program: str, state: _State | None = None) -> None:
+    def _report(self, kind: str, word: Word, program: str, state: State | None = None) -> None:
         if kind == "text" or state is None or not state.is_embedded:
             hint = state.spec.hint if state else ""
             self._add(Misuse(kind=kind, program=program, at=word.at, names=word.names, hint=hint))
 
     def _add(self, misuse: Misuse) -> None:
         self.misuses.setdefault((misuse.kind, misuse.at), misuse)
-
-
-def _role(spec: Interpreter, name: str) -> Role | None:
-    """The role of an option by its name; long ones may be cut short, as getopt and PowerShell allow."""
-    if spec.has_prefix_options:
-        cut = f"-{name.lstrip(_DASHES + '/').casefold()}"
-        if cut in spec.roles or cut == "-":
-            return spec.roles.get(cut)
-        matching = [role for option, role in spec.roles.items() if option.startswith(cut)]
-        return Role.REST if Role.REST in matching else next(iter(matching), None)
-    if spec.has_slash_options:
-        return spec.roles.get(name.casefold())
-    if name in spec.roles or not name.startswith("--") or len(name) < 4:
-        return spec.roles.get(name)
-    matching = [role for option, role in spec.roles.items() if option.startswith(name)]
-    return Role.TEXT if Role.TEXT in matching else next(iter(matching), None)
-
-
-def _looks_on(spec: Interpreter) -> bool:
-    """Whether it looks for options behind its first operand, too."""
-    return spec.permutes or spec.operands is Operands.COMMAND
 
 
 def _joined(words: tuple[Word, ...]) -> str:

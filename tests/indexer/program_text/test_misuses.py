@@ -15,6 +15,9 @@ SCHEMA = {
 }
 
 RUN = [
+    ["watch", "ls", "--color={x}"],
+    ["some-wrapper", "deno", "eval", "{x}"],
+    ["jq", "-n", "--x={x}"],
     ["sh", "-c", "echo {x}"],
     ["bash", "-lc", "echo {x}"],
     ["sh", "-ec", "echo '{x}'"],
@@ -137,6 +140,8 @@ RUN = [
     ["python3", "{x}", "{y}"],
 ]
 SAFE = [
+    ["sed", "--in-place={x}", "s/a/b/", "f"],
+    ["gawk", "--profile={x}", "1", "f"],
     ["sh", "-c", 'echo "$1"', "sh", "{x}"],
     ["sh", "-c", 'echo "$@"', "sh", "{x...}"],
     ["bash", "-lc", 'cp -- "$1" "$2"', "bash", "{x}", "{y}"],

@@ -173,3 +173,38 @@ def test_yeses_that_others_could_have_written_are_not_trusted(tmp_path) -> None:
     (tmp_path / "running").chmod(0o777)
     with pytest.raises(InputError, match="others may write"):
         consent.is_approved(tmp_path, "a")
+
+
+_TYPED = {"properties": {"a": {"type": "string"}, "n": {"type": "integer"}, "m": {"enum": ["x", "y"]}}}
+_TAKES = {"command": ["echo", "--", "{a}", "{n}", "{m}"]}
+
+
+def _approval(descriptor, **arguments):
+    return consent.approval_of(descriptor, _call(descriptor, arguments), arguments)
+
+
+def test_a_yes_covers_exact_values_and_any_number_or_choice(described) -> None:
+    """D2."""
+    tool = described(run=_TAKES, schema=_TYPED)
+    first = _approval(tool, a="1", n=1, m="x")
+    assert _approval(tool, a="1", n=2, m="y").exact == first.exact
+    assert _approval(tool, a="2", n=1, m="x").exact != first.exact
+    assert _approval(tool, a="2", n=1, m="x").any_arguments == first.any_arguments != ""
+
+
+@pytest.mark.parametrize("fields", [{"has_side_effects": True}, {"risk": "high"}, {"confirm": True}])
+def test_a_yes_to_what_may_do_harm_covers_exact_values_alone(described, fields) -> None:
+    tool = described(run=_TAKES, schema=_TYPED, **fields)
+    first = _approval(tool, a="1", n=1)
+    assert _approval(tool, a="1", n=2).exact != first.exact
+    assert first.any_arguments == ""
+
+
+def test_a_yes_to_one_definition_is_none_to_another(described, tmp_path) -> None:
+    tool = described(run=_TAKES, schema=_TYPED)
+    approval = _approval(tool, a="1")
+    consent.approve(tmp_path, approval.any_arguments, tool.id, approval.definition)
+    other = replace(tool, run={"command": ["printf", "--", "{a}", "{n}", "{m}"]})
+    for descriptor, reasons in ((tool, 0), (other, 1)):
+        asked = _approval(descriptor, a="2")
+        assert len(consent.pending_reasons(tmp_path, descriptor, _call(descriptor, {"a": "2"}), asked)) == reasons

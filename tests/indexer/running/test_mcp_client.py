@@ -102,3 +102,24 @@ def test_a_server_of_a_registry_answers() -> None:
     outcome = _call(argv=(program,), tool="convert_time", **zones)
     assert outcome.status == "ok"
     assert "17:45" in outcome.stdout.decode()
+
+
+def test_a_secret_in_two_pieces_of_a_log_is_one_whatever_stands_on_stdout_between_them() -> None:
+    """D4."""
+    code = (
+        "import os, time\n"
+        "os.write(2, os.environ['KEY'][:6].encode()); time.sleep(0.3)\n"
+        "os.write(1, b'a line\\n'); time.sleep(0.3)\n"
+        "os.write(2, os.environ['KEY'][6:].encode())\n"
+    )
+    outcome = _call(argv=(sys.executable, "-c", code), environ=PATH | {"KEY": "secret-value"}, environment=("KEY",))
+    assert outcome.stderr.endswith(b"a line\n<secret KEY>")
+
+
+def test_half_a_secret_in_the_log_of_a_server_that_hangs_is_masked() -> None:
+    """D4."""
+    code = "import os, time; os.write(2, os.environ['KEY'][:6].encode()); time.sleep(60)"
+    call = (sys.executable, "-c", code)
+    limits = Limits(seconds=2)
+    outcome = _call(argv=call, environ=PATH | {"KEY": "secret-value"}, environment=("KEY",), limits=limits)
+    assert (outcome.status, outcome.stderr) == ("timeout", b"<secret KEY>")
