@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from adopting import adopt
 from capdisc import app
 
 # Under `nohup`, and behind a shell's `&`, they are ignored, and children inherit that.
@@ -99,14 +100,14 @@ def indexed_catalogs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
 def small(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small catalogue's index, made the one that commands use."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_catalogs["small"]))
-    return indexed_catalogs["small"]
+    return adopt(indexed_catalogs["small"])
 
 
 @pytest.fixture
 def office(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The office catalogue's index, made the one that commands use."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_catalogs["office"]))
-    return indexed_catalogs["office"]
+    return adopt(indexed_catalogs["office"])
 
 
 @pytest.fixture(scope="session")
@@ -125,7 +126,7 @@ def indexed_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def data(indexed_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The data catalogue's index, made the one that commands use."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_data))
-    return indexed_data
+    return adopt(indexed_data)
 
 
 @pytest.fixture

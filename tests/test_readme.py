@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from adopting import adopt
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -36,7 +37,7 @@ def shell(small, tmp_path, monkeypatch):
     here.write_text(f'#!/bin/sh\nexec {sys.executable} -m capdisc "$@"\n')
     here.chmod(0o755)
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CAPDISC_INDEX_DIR": str(tmp_path / "ix")}
-    shutil.copytree(small, tmp_path / "ix")
+    adopt(shutil.copytree(small, tmp_path / "ix"))
 
     def run(script: str, ends: int = 0) -> str:
         done = subprocess.run(

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from capdisc import output, runtime, streams
+from capdisc import output, runtime, streams, trusting
 from capdisc_indexer import encoders
 from capdisc_indexer.config import Config
 from capdisc_indexer.encoders import Encoder
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from capdisc_indexer.remote.values import Shared
 
 # How an index is opened, and an encoder loaded: a server sets its own, which stay open from one request to the next.
-open_index: Callable[[Path], AbstractContextManager[Index]] = Index
+open_index: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
 load_encoder: Callable[[str], Encoder] = encoders.load
 
 
@@ -57,13 +57,15 @@ class Asked:
 
 @contextmanager
 def opened(index_dir: Path | None) -> Iterator[Asked]:
-    """The index that is meant here. Raises IndexStateError when there is none."""
+    """The index that is meant here. Raises IndexStateError when there is none, ForeignIndexError where another user, or
+    whoever made this folder, built it."""
     here = runtime.current()
     config = here.config()
+    waiting = trusting.announce_settings(config)
     where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     with streams.native_hushed():
-        notices = bring(shared) if shared else ()
-        with open_index(where) as index:
+        notices = (*waiting, *bring(shared)) if shared else waiting
+        with open_index(where, here.builder_id(where, shared)) as index:
             if doubt := distrust(where):
                 output.notice(f"notice: {doubt}")
             yield Asked(here=here, config=config, index=index, shared=shared, degraded=notices)

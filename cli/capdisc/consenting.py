@@ -59,11 +59,11 @@ def _said_yes(descriptor: Descriptor, call: Call, why: Sequence[str]) -> bool:
     for reason in why:
         output.notice(f"note: {reason}")
     output.notice("Run it? [y/N]")
-    _forget_typed()
+    forget_typed()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _forget_typed() -> None:
+def forget_typed() -> None:
     """What was typed before the question was there is no answer to it."""
     import termios
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.config import Config, load_config
+from capdisc_indexer.encoders import SHIPPED
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.folders import PROFILES, conventional_roots
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.paths import default_index_dir, default_state_dir, workspace_of
+from capdisc_indexer.store.builders import ensure_id, load_id
+from capdisc_indexer.trust import Grant, TrustRequest, is_inside
 from capdisc_indexer.types import DeclaredSource, DefinitionGuard
 
 if TYPE_CHECKING:
@@ -63,7 +66,36 @@ class Runtime:
 
     def config(self) -> Config:
         """The effective settings here."""
-        return load_config(self.workspace, self.user_config, self.environ, os.pathsep)
+        return load_config(self.workspace, self.user_config, self.environ, os.pathsep, self.expand, self.load_grant)
+
+    @property
+    def trust_dir(self) -> Path:
+        """Where it is kept what this user trusts: by CAPDISC_STATE_DIR, else below the user's state folder. One that
+        lies in the workspace is not taken, since a clone could have brought it."""
+        own = self.home / ".local" / "state" / "capdisc" / "trust"
+        named = self.environ.get("CAPDISC_STATE_DIR")
+        chosen = self.expand(Path(named)) / "trust" if named else self._state_home / "capdisc" / "trust"
+        if chosen == own:
+            return own
+        workspace = [self.real_workspace]
+        may_be_brought = is_inside(os.path.realpath(chosen), workspace)
+        return own if may_be_brought and not is_inside(os.path.realpath(self.home), workspace) else chosen
+
+    @property
+    def real_workspace(self) -> str:
+        """The workspace without links, by which trust in it is kept."""
+        return os.path.realpath(self.workspace)
+
+    def load_grant(self) -> Grant:
+        """What the user allowed this workspace."""
+        from capdisc_indexer.grants import load_grant
+
+        return load_grant(self.trust_dir, self.real_workspace)
+
+    def builder_id(self, index_dir: Path, shared: Shared | None = None) -> str | None:
+        """The id that an index in this folder has when this user built it ("": none was built there); None for the copy
+        of a shared one, which the digests of its store vouch for."""
+        return None if shared else load_id(self.trust_dir, index_dir)
 
     def index_dir(self, flag: Path | None, config: Config) -> Path:
         """Where the index lies: by flag, by setting, else below the user's cache folder. Of one on an object store,
@@ -89,13 +121,21 @@ class Runtime:
 
         return sharing.meant(self, named, "" if flag is not None else config.origins["index_dir"], config)
 
+    def ensure_builder_id(self, index_dir: Path) -> str:
+        """The id that what is built in this folder has to have, kept from now on. Raises InputError where the user's
+        state cannot be written."""
+        return ensure_id(self.trust_dir, index_dir)
+
     def state_dir(self) -> Path:
         """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the user's state folder. No
         file of the workspace decides it: what is kept there goes into prompts."""
         if named := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(named))
-        state = Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
-        return default_state_dir(self.workspace, state)
+        return default_state_dir(self.workspace, self._state_home)
+
+    @property
+    def _state_home(self) -> Path:
+        return Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
 
     def definition_guard(self) -> DefinitionGuard:
         """What tells others' definitions from the user's own: those in the workspace (unless that is the home folder
@@ -120,16 +160,27 @@ class Runtime:
     def encoder_name(self, name: str) -> str:
         """The name, or the absolute path where it names a folder."""
         path = self.expand(Path(name))
-        return str(path) if name and path.is_dir() else name
+        # A folder of that name, which a clone can bring, is not the encoder that ships with this.
+        return str(path) if name not in ("", SHIPPED) and path.is_dir() else name
 
     def configured(self, config: Config) -> list[Path]:
         """The folders that settings name, existing or not."""
         return [self.expand(Path(text)) for text in config["roots"]]
 
     def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
-        """The declared sources, with whole paths; where `paths` are named, only what lies in one of them."""
+        """The declared sources, with whole paths; where `paths` are named, only what lies in one of them. Raises
+        InputError for one that waits for trust and makes no sense, as reading it would."""
+        if config.left_out:
+            from capdisc_indexer.sources.declared import check_declaration
+
+            for source in config.left_out:
+                check_declaration(source)
         within = tuple(str(self.expand(path)) for path in paths)
-        return tuple(self._placed(replace(one, within=within)) for one in config.sources)
+        return self.place(replace(source, within=within) for source in config.sources)
+
+    def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
+        """The declarations with whole paths, and with the folders that answers of programs are kept in."""
+        return tuple(self._placed(source) for source in sources)
 
     def _placed(self, source: DeclaredSource) -> DeclaredSource:
         """The declaration with its whole path, and with the folder that what a program answers to it is kept in."""
@@ -142,9 +193,43 @@ class Runtime:
         return replace(source, path=path, kept=str(self.state_dir() / "servers" / digits))
 
     def roots(self, config: Config) -> list[tuple[str, Path]]:
-        """Configured roots, then the conventional ones, each with where it comes from; existing or not."""
+        """Configured roots, then the conventional ones, each with where it comes from; existing or not. Links of the
+        workspace that wait for trust are left out."""
         configured = [(config.origins["roots"], path) for path in self.configured(config)]
-        return configured + conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
+        waiting = {request.value for request in self.waiting_links(config)}
+        return configured + [(scope, path) for scope, path in self._conventional(config) if str(path) not in waiting]
+
+    def link_requests(self, config: Config) -> tuple[TrustRequest, ...]:
+        """A request for each conventional folder of the workspace that a link leads out of it, to where the user keeps
+        no capabilities either: a clone can bring links."""
+        roots, allowed = self._conventional(config), self._allowed_places(config)
+        own = ((str(path), os.path.realpath(path)) for scope, path in roots if scope == "workspace")
+        return tuple(
+            TrustRequest(setting="link", value=path, place=place, origin=str(self.workspace))
+            for path, place in own
+            if not is_inside(place, allowed)
+        )
+
+    def waiting_links(self, config: Config) -> tuple[TrustRequest, ...]:
+        """Those of them that the user has not allowed."""
+        requests = self.link_requests(config)
+        grant = self.load_grant() if requests else Grant()
+        return tuple(request for request in requests if not grant.covers(request, config.digest))
+
+    def confined(self, config: Config) -> dict[str, tuple[str, ...]]:
+        """The roots that the workspace chose, each with the real folders that it may lead into: a link can come in its
+        place while it is watched."""
+        allowed = self._allowed_places(config)
+        chosen = [path for scope, path in self.roots(config) if scope in ("workspace", config.file)]
+        return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
+
+    def _conventional(self, config: Config) -> list[tuple[str, Path]]:
+        return conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
+
+    def _allowed_places(self, config: Config) -> tuple[str, ...]:
+        """The real folders that the workspace's own may lead into: itself, and those that are scanned anyway."""
+        others = (path for scope, path in self._conventional(config) if scope != "workspace")
+        return (self.real_workspace, *(os.path.realpath(path) for path in others))
 
 
 def today() -> str:

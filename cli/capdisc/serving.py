@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capdisc import asking, output, runtime
 from capdisc.desks import desk
@@ -23,6 +23,9 @@ from capdisc_indexer.store.generation import pointer
 from capdisc_indexer.tools import offering
 from capdisc_indexer.tools.definitions import in_form
 from capdisc_indexer.tools.values import Desk, Execute
+
+if TYPE_CHECKING:
+    from capdisc_indexer.remote.values import Shared
 
 RUNNER = "execute_tool"
 # What a server without an index offers until there is one.
@@ -42,8 +45,8 @@ class _Open:
 class Live:
     """The newest generation, opened when it is first asked for."""
 
-    def __init__(self, here: runtime.Runtime, config: Config, index_dir: Path) -> None:
-        self._here, self._config, self._index_dir = here, config, index_dir
+    def __init__(self, here: runtime.Runtime, config: Config, index_dir: Path, shared: Shared | None) -> None:
+        self._here, self._config, self._index_dir, self._shared = here, config, index_dir, shared
         self._lock = threading.Lock()
         self._now: _Open | None = None
         with suppress(IndexStateError):  # with arrays the same answers take half the time
@@ -70,7 +73,8 @@ class Live:
         version, before = self.version(), self._now
         if before is not None and before.version == version:
             return before
-        asked = asking.Asked(here=self._here, config=self._config, index=Index(self._index_dir))
+        index = Index(self._index_dir, self._here.builder_id(self._index_dir, self._shared))
+        asked = asking.Asked(here=self._here, config=self._config, index=index)
         self._now = _Open(version=version, asked=asked, desk=desk(asked))
         if before is not None:
             self._let_go(before)

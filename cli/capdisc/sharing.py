@@ -44,10 +44,11 @@ def meant(here: Runtime, named: str, origin: str, config: Config) -> Shared | No
         fresh_for_s=config["store.fresh_for"],
     )
     own = ("", SETTINGS["index_dir"].variable, str(here.user_config))
-    if origin not in own and not _allowed(found.url, config["store.allow"]):
-        hint = f'to use it: export CAPDISC_INDEX_DIR={found.url}, or add [store] allow = ["{found.url}"] to '
+    is_refused = any(request.setting == "index_dir" for request in config.refused)
+    if origin not in own and is_refused and not _allowed(found.url, config["store.allow"]):
+        ways = f'export CAPDISC_INDEX_DIR={found.url}, or add [store] allow = ["{found.url}"] to {here.user_config}'
         what = f"{origin} names an index on a network, {found.url}, which only you may do"
-        raise RefusedError(what, f"{hint}{here.user_config}")
+        raise RefusedError(what, f"to use it: capdisc trust; or {ways}")
     return found
 
 

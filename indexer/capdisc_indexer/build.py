@@ -56,7 +56,7 @@ def build(
         generation.check_folder(index_dir)
         with locks.writer(index_dir, options.lock_timeout_s):
             collecting.sweep(index_dir)
-            last = _allowed(load_previous(index_dir, options.rebuild, options.verify), options)
+            last = _allowed(load_previous(index_dir, options.rebuild, options.verify, options.builder_id), options)
             try:
                 done = _build(task, last, seen)
             except (DamagedIndexError, *BROKEN) as error:
@@ -69,7 +69,9 @@ def build(
 def _build(task: Task, last: Previous, seen: Look | None) -> BuildReport:
     options, anew = task.options, last.generation is None
     chosen = Aside(lambda: choose(options.encoder or last.encoder or encoders.SHIPPED, options.encoder_required))
-    seen = seen or look(task.roots, options.sources, task.index_dir, forget=options.verify or anew)
+    seen = seen or look(
+        task.roots, options.sources, task.index_dir, forget=options.verify or anew, confined=options.confined
+    )
     # Where all is to be made, the engines are loaded while the files are read.
     with Spool(task.index_dir) as spool, Hands(_load_engines if anew else None) as hands:
         records = partial(published_records, last)

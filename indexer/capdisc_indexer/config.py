@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.declarations import declarations
 from capdisc_indexer.errors import InputError
-from capdisc_indexer.frozen import frozen
+from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.settings import LIMITS, OTHER_VARIABLES, SETTINGS, USERS_OWN
+from capdisc_indexer.trust import (
+    Bounds,
+    Grant,
+    TrustRequest,
+    is_address,
+    permitted,
+    real_path,
+    setting_requests,
+    source_place,
+    source_request,
+)
 from capdisc_indexer.types import DeclaredSource
 
 WORKSPACE_FILES = ("capdisc.toml", ".capdisc/config.toml", "pyproject.toml")
@@ -19,40 +32,147 @@ WORKSPACE_FILES = ("capdisc.toml", ".capdisc/config.toml", "pyproject.toml")
 
 @frozen(kw_only=True)
 class Config:
-    """Effective values, where each comes from, keys that no setting has, and the declared sources."""
+    """Effective values, where each comes from, keys that no setting has, and the declared sources.
+
+    `file` is the workspace's own file with its `digest`, empty where there is none. `requests` are what it asks for
+    beyond its folder, `refused` those that its user has not allowed, and `waiting` those of them that are left out of
+    the values here and that nothing else overrides. `left_out` are the declared sources among them.
+    """
 
     values: Mapping[str, Any]
     origins: Mapping[str, str]
     unknown: tuple[str, ...] = ()
     sources: tuple[DeclaredSource, ...] = ()
+    file: str = ""
+    digest: str = ""
+    requests: tuple[TrustRequest, ...] = ()
+    refused: tuple[TrustRequest, ...] = ()
+    waiting: tuple[TrustRequest, ...] = ()
+    left_out: tuple[DeclaredSource, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
 
-def load_config(workspace: Path, user_file: Path, environ: Mapping[str, str], path_separator: str) -> Config:
-    """The effective settings. Raises InputError for a file that is not TOML or a value of the wrong type."""
+@frozen(kw_only=True)
+class _Permitted:
+    """What a workspace's file may set, and what it asks for and what of that is refused."""
+
+    values: Mapping[str, Any]
+    sources: tuple[DeclaredSource, ...]
+    left_out: tuple[DeclaredSource, ...]
+    requests: tuple[TrustRequest, ...]
+    refused: tuple[TrustRequest, ...]
+
+
+def load_config(
+    workspace: Path,
+    user_file: Path,
+    environ: Mapping[str, str],
+    path_separator: str,
+    expand: Callable[[Path], Path] = Path.absolute,
+    load_grant: Callable[[], Grant] = Grant,
+) -> Config:
+    """The effective settings. Raises InputError for a file that is not TOML or a value of the wrong type.
+
+    `expand` makes a path whole as its readers will. `load_grant` gives what the user allowed this workspace, and is
+    called only where its file asks for something.
+    """
     values = {name: setting.default for name, setting in SETTINGS.items()}
     origins = dict.fromkeys(SETTINGS, "default")
     unknown: list[str] = []
+    user_values, sources = _settings_of(user_file, _table(user_file)[0], True, unknown)
+    values.update(user_values)
+    origins.update(dict.fromkeys(user_values, str(user_file)))
+    if (file := _workspace_file(workspace)) is None:
+        _take_environment(values, origins, environ, path_separator)
+        return Config(values=values, origins=origins, unknown=tuple(unknown), sources=sources)
+    table, digest = _table(file)
+    own_values, own_sources = _settings_of(file, table, False, unknown)
+    bounds = Bounds(folder=real_path(workspace, str(file)), expand=expand, origin=str(file))
+    granted = _permit(own_values, own_sources, bounds, digest, load_grant)
+    values.update(granted.values)
+    origins.update(dict.fromkeys(granted.values, str(file)))
+    _take_environment(values, origins, environ, path_separator)
+    overridden = {name for name, origin in origins.items() if origin in _variables(name)}
+    waiting = (ask for ask in granted.refused if ask.setting not in overridden and not is_address(ask.value))
+    return Config(
+        values=values,
+        origins=origins,
+        unknown=tuple(unknown),
+        sources=(*sources, *granted.sources),
+        file=str(file),
+        digest=digest,
+        requests=granted.requests,
+        refused=granted.refused,
+        waiting=tuple(waiting),
+        left_out=granted.left_out,
+    )
+
+
+def _settings_of(
+    file: Path, table: Mapping[str, Any], is_users: bool, unknown: list[str]
+) -> tuple[dict[str, Any], tuple[DeclaredSource, ...]]:
+    """The values and sources that a file names, with whole paths; what it may not name goes to `unknown`."""
+    values: dict[str, Any] = {}
     sources: list[DeclaredSource] = []
-    files = [path for path in (user_file, _workspace_file(workspace)) if path]
-    for path in files:
-        for key, value in _flat(_table(path)):
-            name = _snake(key)
-            if name in SETTINGS and not (name in USERS_OWN and path != user_file):
-                values[name] = _anchored(name, _typed(name, value, str(path)), _base(path))
-                origins[name] = str(path)
-            elif name == "source":
-                sources += declarations(value, path, _base(path), path == user_file)
-            else:
-                unknown.append(f"{path}: {key}{' (set it in your own file)' if name in USERS_OWN else ''}")
+    for key, value in _flat(table):
+        name = _snake(key)
+        if name in SETTINGS and (is_users or name not in USERS_OWN):
+            values[name] = _anchored(name, _typed(name, value, str(file)), _base(file))
+        elif name == "source":
+            sources += declarations(value, file, _base(file), is_users)
+        else:
+            unknown.append(f"{file}: {key}{' (set it in your own file)' if name in USERS_OWN else ''}")
+    return values, tuple(sources)
+
+
+def _permit(
+    values: Mapping[str, Any],
+    sources: tuple[DeclaredSource, ...],
+    bounds: Bounds,
+    digest: str,
+    load_grant: Callable[[], Grant],
+) -> _Permitted:
+    """What of a workspace's file counts: all but the requests that no grant covers. Every source is kept to the place
+    that was looked at here."""
+    asked = [request for name, value in values.items() for request in setting_requests(name, value, bounds)]
+    asked_by_source = [source_request(source, bounds) for source in sources]
+    requests = (*asked, *(request for request in asked_by_source if request))
+    grant = load_grant() if requests else Grant()
+    refused = tuple(request for request in requests if not grant.covers(request, digest))
+    kept = {name: permitted(name, value, refused) for name, value in values.items()}
+    pairs = list(zip(sources, asked_by_source, strict=True))
+    return _Permitted(
+        values={name: value for name, value in kept.items() if value is not None},
+        sources=tuple(_confined(source, request, bounds) for source, request in pairs if request not in refused),
+        left_out=tuple(source for source, request in pairs if request in refused),
+        requests=requests,
+        refused=refused,
+    )
+
+
+def _confined(source: DeclaredSource, request: TrustRequest | None, bounds: Bounds) -> DeclaredSource:
+    """The source, kept to the workspace or to the place that its user allowed."""
+    if "url_secret" in source.options:
+        return source
+    folder = source_place(source, bounds.expand)[0] if request else bounds.folder
+    return replace(source, confined_to=folder)
+
+
+def _variables(name: str) -> tuple[str, ...]:
+    return (SETTINGS[name].variable, *OTHER_VARIABLES.get(name, ()))
+
+
+def _take_environment(
+    values: dict[str, Any], origins: dict[str, str], environ: Mapping[str, str], path_separator: str
+) -> None:
+    """Let the variables that are set win over the files."""
     for name, setting in SETTINGS.items():
-        for variable in (setting.variable, *OTHER_VARIABLES.get(name, ())):
+        for variable in _variables(name):
             if environ.get(variable) and origins[name] != setting.variable:
                 values[name] = _from_text(name, environ[variable], variable, path_separator)
                 origins[name] = variable
-    return Config(values=values, origins=origins, unknown=tuple(unknown), sources=tuple(sources))
 
 
 def _workspace_file(workspace: Path) -> Path | None:
@@ -62,21 +182,26 @@ def _workspace_file(workspace: Path) -> Path | None:
     )
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _table(path: Path) -> tuple[dict[str, Any], str]:
+    """The settings in a file with their digest: of all its bytes, or of our table in a file of many programs."""
     if not path.is_file():
-        return {}
+        return {}, ""
     import tomllib
 
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
+        content = tomllib.loads(data.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             f"the configuration cannot be read: {path}: {error}", "mend the file, or move it away"
         ) from error
-    table = content.get("tool", {}).get("capdisc", {}) if path.name == "pyproject.toml" else content
+    is_ours = path.name != "pyproject.toml"
+    table = content if is_ours else content.get("tool", {}).get("capdisc", {})
     if not isinstance(table, dict):
         raise InputError(f"{path}: tool.capdisc must be one table", "write [tool.capdisc], with single brackets")
-    return table
+    # Dates are the one thing in TOML that JSON has not.
+    covered = data if is_ours else json.dumps(table, sort_keys=True, default=repr).encode()
+    return table, hashlib.sha256(covered).hexdigest()
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from capdisc_indexer.types import DeclaredSource
 
 _OWN = frozenset({"format", "path", "name"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_SIGNS = re.compile(r"[*?\[]")
 _HOW = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
 
 
@@ -49,3 +50,16 @@ def _text(table: dict[str, Any], key: str, file: Path, needed: bool = True) -> s
     if not isinstance(value, str) or (needed and not value.strip()) or "\0" in value:
         raise InputError(f"{file}: {key} of a source must be text, not {value!r}", _HOW)
     return value.strip()
+
+
+def fixed_part(path: str) -> tuple[str, str]:
+    """The folder that a path with a pattern begins with, and the pattern below it; "" where there is none.
+
+    >>> fixed_part("/a/apis/*.json"), fixed_part("/a/b.json")
+    (('/a/apis', '*.json'), ('/a/b.json', ''))
+    """
+    found = _SIGNS.search(path)
+    if not found:
+        return path, ""
+    folder, _, _ = path[: found.start()].rpartition("/")
+    return folder or "/", path[len(folder) + 1 :]

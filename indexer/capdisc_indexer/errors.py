@@ -31,6 +31,16 @@ class DamagedIndexError(IndexStateError):
     """What the index holds cannot be read; a build makes it anew."""
 
 
+class ForeignIndexError(IndexStateError):
+    """The index was not built by this user, as far as the user's state knows: nothing of it is believed."""
+
+    def __init__(self, index_dir: str) -> None:
+        from shlex import quote  # 7 ms, which every command would pay for
+
+        hint = f"build it: capdisc index; or see whose it is, and adopt it: capdisc trust {quote(index_dir)}"
+        super().__init__(f"the index in {index_dir} was not built by you", hint)
+
+
 class BusyError(CapdiscError):
     """Another process is writing this index and did not finish within the limit."""
 

@@ -21,12 +21,16 @@ _HOW = "run: capdisc index PATH"
 
 
 class Index:
-    """Documents and vectors of one generation; both belong to it, and it stays on disk while this is open."""
+    """Documents and vectors of one generation; both belong to it, and it stays on disk while this is open.
 
-    def __init__(self, index_dir: Path) -> None:
+    With `builder_id`, what the user's state has for this folder ("": nothing), one that was built by another raises
+    ForeignIndexError before any library opens a file of it. With None, nobody asks who built it.
+    """
+
+    def __init__(self, index_dir: Path, builder_id: str | None = None) -> None:
         self.index_dir = index_dir
         self._meta: dict[str, Any] = {}
-        self.generation, self._lease = _leased(index_dir)
+        self.generation, self._lease = _leased(index_dir, builder_id)
         self.folder = generation.folder(index_dir, self.generation.number)
         try:
             self.documents = Documents(self.folder / "text")
@@ -138,12 +142,12 @@ class Index:
             raise IndexStateError("the index is damaged: its stores do not agree", integrity.REBUILD)
 
 
-def _leased(index_dir: Path) -> tuple[Generation, int]:
+def _leased(index_dir: Path, builder_id: str | None) -> tuple[Generation, int]:
     """The published generation with a lease on it; when another is published meanwhile, that one."""
     for _ in range(10):
         before = generation.pointer(index_dir)
         try:
-            found = generation.current(index_dir)
+            found = generation.current(index_dir, builder_id)
             if found is None:
                 raise IndexStateError(_NO_INDEX, _HOW)
             handle = leases.lease(generation.folder(index_dir, found.number) / "LEASE")

@@ -16,9 +16,9 @@ from capdisc_indexer.store import durable
 _NAME = "scan.json"
 
 
-def scan_record(roots: Sequence[str], scanned_at_ns: int) -> dict[str, Any]:
+def scan_record(roots: Sequence[str], scanned_at_ns: int, builder_id: str) -> dict[str, Any]:
     """What a generation keeps of the scan that it was built from."""
-    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}}
+    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}, "builder_id": builder_id}
 
 
 def last_scan(index_dir: Path, folder: Path, number: int) -> dict[str, Any]:

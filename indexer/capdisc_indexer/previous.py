@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import __version__, encoders, state
-from capdisc_indexer.errors import BROKEN, DamagedIndexError, IndexStateError
+from capdisc_indexer.errors import BROKEN, DamagedIndexError, ForeignIndexError, IndexStateError
 from capdisc_indexer.frozen import field, frozen, replace
 from capdisc_indexer.last_scan import json_object, keep, last_scan, scan_record
 from capdisc_indexer.reconcile import Changes
@@ -37,23 +37,40 @@ class Previous:
     guidance: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def load_previous(index_dir: Path, rebuild: bool = False, verify: bool = False) -> Previous:
+def load_previous(
+    index_dir: Path, rebuild: bool = False, verify: bool = False, builder_id: str | None = None
+) -> Previous:
     """The last build; with `rebuild`, or when it is damaged or of another version or model, as if there had been none.
 
-    With `verify` every byte of it is read, and a difference counts as damage.
+    With `verify` every byte of it is read, and a difference counts as damage. Of a build by another than `builder_id`
+    (None: whoever it was) nothing is taken at all.
     """
     try:
-        found = generation.current(index_dir)
+        found = generation.current(index_dir, builder_id)
         if found is None or rebuild:
-            return salvaged(index_dir)
+            return salvaged(index_dir, builder_id)
         if (found.made_by, found.pieces) != (__version__, encoders.shipped_fingerprint()):
             # No notice: after every upgrade it is so, and means nothing.
-            return replace(salvaged(index_dir), reason=f"the index was made by another release, {found.made_by}")
+            reason = f"the index was made by another release, {found.made_by}"
+            return replace(salvaged(index_dir, builder_id), reason=reason)
         if verify:
             check_digests(index_dir, found)
         return _opened(index_dir, found)
+    except ForeignIndexError as error:
+        notices = (f"{error.message}: building it anew, taking nothing from it",)
+        return Previous(reason=error.message, notices=notices)
     except (IndexStateError, OSError, *BROKEN) as error:
-        return salvaged(index_dir, _what_is_wrong(error))
+        return salvaged(index_dir, builder_id, _what_is_wrong(error))
+
+
+def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
+    """Whether the index folder holds what this builder wrote (None: whoever it was), or nothing: its newest generation
+    says so, even where a part of it is damaged."""
+    folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
+    if builder_id is None or not folders:
+        return True
+    records = (json_object(folders[0] / name) for name in ("MANIFEST", "meta/scan.json"))
+    return any(record.get("builder_id") == builder_id for record in records)
 
 
 def _what_is_wrong(error: Exception) -> str:
@@ -66,7 +83,7 @@ def given_up(index_dir: Path, last: Previous, error: Exception) -> Previous:
     """What is left of a last build with which another one ended so. Raises the error where there was none."""
     if last.generation is None:
         raise error
-    return salvaged(index_dir, _what_is_wrong(error))
+    return salvaged(index_dir, last.generation.builder_id, _what_is_wrong(error))
 
 
 def check_digests(index_dir: Path, found: Generation) -> None:
@@ -75,15 +92,24 @@ def check_digests(index_dir: Path, found: Generation) -> None:
         raise DamagedIndexError(f"the index is damaged: {wrong[0]} does not match its digest", integrity.REBUILD)
 
 
-def salvaged(index_dir: Path, reason: str = "") -> Previous:
-    """Nothing of the last build but what was asked of it: its roots and its encoder, as far as they can be read."""
+def salvaged(index_dir: Path, builder_id: str | None = None, reason: str = "") -> Previous:
+    """Nothing of the last build but what was asked of it: its roots and its encoder, as far as they can be read and
+    were written by this builder (None: by anyone)."""
     folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
-    manifests = (json_object(folder / "MANIFEST") for folder in folders)
-    scans = (json_object(folder / "meta" / "scan.json") for folder in folders)
+    manifests = _written_by(builder_id, (folder / "MANIFEST" for folder in folders))
+    scans = _written_by(builder_id, (folder / "meta" / "scan.json" for folder in folders))
     encoder = next((str(each["encoder"]) for each in manifests if each.get("encoder")), "")
     roots = next((tuple(map(str, each["roots"])) for each in scans if isinstance(each.get("roots"), list)), ())
     notices = (f"{reason}: building it anew",) if reason else ()
     return Previous(reason=reason, notices=notices, encoder=encoder, roots=roots)
+
+
+def _written_by(builder_id: str | None, paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    """The JSON objects in these files that say they are of this builder."""
+    for path in paths:
+        record = json_object(path)
+        if builder_id in (None, record.get("builder_id")):
+            yield record
 
 
 def _opened(index_dir: Path, found: Generation) -> Previous:
@@ -123,4 +149,4 @@ def remember_scan(index_dir: Path, last: Previous, changes: Changes, scanned_at_
         return
     built = last.saved.files
     stats = {path: one.stat for path, one in changes.files.items() if built[path].stat != one.stat}
-    keep(index_dir, last.generation.number, scan_record(last.roots, scanned_at_ns), stats)
+    keep(index_dir, last.generation.number, scan_record(last.roots, scanned_at_ns, last.generation.builder_id), stats)

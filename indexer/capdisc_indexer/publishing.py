@@ -23,7 +23,7 @@ from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.records import from_record
 from capdisc_indexer.small_files import write_notes, write_small_files
 from capdisc_indexer.state import Claim, FileState, finals, wanted_texts
-from capdisc_indexer.store import publication
+from capdisc_indexer.store import builders, publication
 from capdisc_indexer.store.lexical import Documents
 from capdisc_indexer.store.writer import Document
 from capdisc_indexer.task import Task
@@ -47,10 +47,16 @@ def publish(
         files = _described(changes, last, making.made)
         encoded = _vectors(folder, last, old, files, intake, encoder)
         write_small_files(folder / "meta", files, last.saved, changes.guidance, making.maker.counter)
-        write_notes(folder / "meta", {"scan": scan_record(task.names, now_ns), "probes": encoded.nearest})
-        facts = _facts(chosen, encoded, making.maker.pieces, files, deleted)
+        builder_id = _builder_id(task, last)
+        write_notes(folder / "meta", {"scan": scan_record(task.names, now_ns, builder_id), "probes": encoded.nearest})
+        facts = {"builder_id": builder_id, **_facts(chosen, encoded, making.maker.pieces, files, deleted)}
         number = publication.next_number(task.index_dir)
         return publication.publish(task.index_dir, folder, facts, number, last.generation), encoded.embedded
+
+
+def _builder_id(task: Task, last: Previous) -> str:
+    """The id of whoever builds: as it was handed in, else as it was, else a new one."""
+    return task.options.builder_id or (last.generation.builder_id if last.generation else "") or builders.new_id()
 
 
 def _facts(

@@ -6,14 +6,14 @@ The memory lies beside the generations and is replaced at will: losing it costs 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from capdisc_indexer import memory_file
 from capdisc_indexer.frozen import frozen
 from capdisc_indexer.sources.memory import Known, Memory
-from capdisc_indexer.sources.scan import ScanResult, scan
+from capdisc_indexer.sources.scan import NOWHERE, ScanResult, scan
 from capdisc_indexer.store import durable
 from capdisc_indexer.store.filesystem import Mount, mount_of
 from capdisc_indexer.types import DeclaredSource
@@ -38,14 +38,16 @@ def look(
     index_dir: Path,
     before: Look | None = None,
     forget: bool = False,
+    confined: Mapping[str, tuple[str, ...]] = NOWHERE,
 ) -> Look:
-    """The folders and declared sources as they are now; with `forget`, nothing of an earlier look is believed.
+    """The folders and declared sources as they are now; with `forget`, nothing of an earlier look is believed. Of the
+    roots that are `confined`, none is read that leads out of its real folders.
 
     Raises InputError for a root that is not there.
     """
     known = before.memory.all if before else {} if forget else _load(index_dir / _NAME)
     memory, now_ns = Memory(known, _devices(roots)), time.time_ns()
-    return Look(at_ns=now_ns, scan=scan(roots, declared, memory), memory=memory)
+    return Look(at_ns=now_ns, scan=scan(roots, declared, memory, confined), memory=memory)
 
 
 def remember(index_dir: Path, memory: Memory) -> None:

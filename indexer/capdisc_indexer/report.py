@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from capdisc_indexer.check.keyless import keyless
 from capdisc_indexer.check.sourcetext import SourceText
 from capdisc_indexer.choice import Chosen
+from capdisc_indexer.declarations import fixed_part
 from capdisc_indexer.ownership import collisions
 from capdisc_indexer.previous import Previous
 from capdisc_indexer.reconcile import Changes
 from capdisc_indexer.sources.links import inside
-from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.state import HELD, finals
 from capdisc_indexer.task import Task
 from capdisc_indexer.types import BuildReport, DeclaredSource, Finding, Generation, Severity

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any
 
 from capdisc_indexer.frozen import frozen
 
 
+class Reach(Enum):
+    """What the file of a workspace may do with a setting before its user trusts it."""
+
+    FREE = "any value"
+    INSIDE = "paths that stay inside the workspace once links are resolved"
+    TIGHTEN = "what leaves every rule on that guards the reader"
+    ASKED = "only the values that the setting calls harmless"
+    OWN = "nothing, trusted or not: only the user's own file and environment"
+
+
 @frozen
 class Setting:
-    """What a setting is for: its default, the environment variable that sets it, and a sentence."""
+    """What a setting is for: its default, the environment variable that sets it, and a sentence; `reach` is what a
+    workspace's file may do with it unasked, `harmless` the values that `Reach.ASKED` lets pass."""
 
     default: Any
     variable: str
     about: str
+    reach: Reach = Reach.FREE
+    harmless: tuple[str, ...] = ()
 
 
 SETTINGS: dict[str, Setting] = {
-    "roots": Setting([], "CAPDISC_DIRS", "folders to scan beside the conventional ones"),
+    "roots": Setting([], "CAPDISC_DIRS", "folders to scan beside the conventional ones", Reach.INSIDE),
     "folders": Setting("all", "CAPDISC_FOLDERS", "whose conventional folders: all, agents, claude, codex, gemini, …"),
     "index_dir": Setting(
-        "", "CAPDISC_INDEX_DIR", "where the index lies: a folder, or s3://BUCKET/PREFIX; empty: the user's cache folder"
+        "",
+        "CAPDISC_INDEX_DIR",
+        "where the index lies: a folder, or s3://BUCKET/PREFIX; empty: the user's cache folder",
+        Reach.INSIDE,
     ),
-    "encoder": Setting("", "CAPDISC_ENCODER", "static, or a sentence-transformers model; empty: as the index was made"),
+    "encoder": Setting(
+        "",
+        "CAPDISC_ENCODER",
+        "static, or a sentence-transformers model; empty: as the index was made",
+        Reach.ASKED,  # a folder or a name on a hub: loading a model may run what comes with it
+        ("", "static"),
+    ),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
     "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
     "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),
@@ -40,10 +63,12 @@ SETTINGS: dict[str, Setting] = {
         "on", "CAPDISC_PROGRESSIVE", "tools without a query: on (the few that find), off (all), auto"
     ),
     "store.fresh_for": Setting(0.0, "CAPDISC_STORE_FRESH_FOR", "seconds until a shared index is looked at again"),
-    "store.allow": Setting([], "CAPDISC_STORE_ALLOW", "addresses that a workspace's file may name as the index"),
+    "store.allow": Setting(
+        [], "CAPDISC_STORE_ALLOW", "addresses that a workspace's file may name as the index", Reach.OWN
+    ),
     "validate.profile": Setting("spec", "CAPDISC_VALIDATE_PROFILE", "whose rules: see capdisc validate --help"),
-    "validate.select": Setting([], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them"),
-    "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out"),
+    "validate.select": Setting([], "CAPDISC_VALIDATE_SELECT", "only these rules; empty: all of them", Reach.TIGHTEN),
+    "validate.ignore": Setting([], "CAPDISC_VALIDATE_IGNORE", "rules to leave out", Reach.TIGHTEN),
 }
 
 
@@ -51,7 +76,7 @@ SETTINGS: dict[str, Setting] = {
 OTHER_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
 # Not taken from a workspace's file, which came with what it would allow.
-USERS_OWN = frozenset({"store.allow"})
+USERS_OWN = frozenset(name for name, setting in SETTINGS.items() if setting.reach is Reach.OWN)
 
 # Where a number may lie; the others start at 1 and have no end.
 LIMITS: dict[str, tuple[float, float]] = {

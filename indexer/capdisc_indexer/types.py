@@ -244,11 +244,13 @@ class Context:
 @frozen(kw_only=True)
 class Generation:
     """One published state of the index. `fingerprint` is of the encoder behind the vectors, `pieces` of the one
-    behind the bags of pieces, `background` the cosine that meaningless queries reach."""
+    behind the bags of pieces, `background` the cosine that meaningless queries reach. `made_by` is the release that
+    built it, `builder_id` what the state of the user who built it knows it by."""
 
     number: int
     schema_version: int
     made_by: str
+    builder_id: str
     encoder: str
     fingerprint: str
     pieces: str
@@ -264,7 +266,8 @@ class DeclaredSource:
     `format`, with a name for what they describe.
 
     `origin` is the file that declares it, `trusted` says that this is the user's own. `within` keeps to what lies in
-    these places (none: everywhere), `kept` is the folder that answers of programs are kept in.
+    these places (none: everywhere), `kept` is the folder that answers of programs are kept in. What leads out of the
+    real folder or file `confined_to` (empty: there is no such limit) once links are resolved is not read.
     """
 
     format: str
@@ -275,6 +278,7 @@ class DeclaredSource:
     trusted: bool = False
     within: tuple[str, ...] = ()
     kept: str = ""
+    confined_to: str = ""
 
 
 @frozen(kw_only=True)
@@ -305,7 +309,9 @@ class BuildOptions:
 
     An encoder that cannot be loaded is an error when it is required; else searching goes by words alone. A file that
     was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it may be half written.
-    `sources` are read beside the roots. Without a `guard` no changed definition is held back.
+    `sources` are read beside the roots. Of the last build, nothing is taken that has another `builder_id` (None:
+    whoever built it). A root that `confined` names is read only as long as it leads into one of these real folders.
+    Without a `guard` no changed definition is held back.
     """
 
     encoder: str | None = None
@@ -317,6 +323,8 @@ class BuildOptions:
     grace_s: float = 0.0
     sources: tuple[DeclaredSource, ...] = ()
     guard: DefinitionGuard | None = None
+    builder_id: str | None = None
+    confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @frozen(kw_only=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adopting import adopt
 from capdisc_indexer.store import integrity
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
@@ -31,7 +32,7 @@ def copy(indexed_catalogs, hermetic, monkeypatch) -> Path:
     """An index of its own to harm."""
     shutil.copytree(indexed_catalogs["small"], hermetic / "copy")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "copy"))
-    return hermetic / "copy"
+    return adopt(hermetic / "copy")
 
 
 def _files(copy: Path) -> list[Path]:

@@ -27,10 +27,11 @@ def database(hermetic: Path) -> str:
 
 
 @pytest.fixture
-def declared(hermetic: Path) -> Callable[..., None]:
+def declared(capdisc, hermetic: Path) -> Callable[..., None]:
     def write(line: str = "") -> None:
         text = f'[[source]]\nformat = "sql"\nname = "crm"\nurl_secret = "CRM_URL"\n{line}\n'
         (hermetic / "capdisc.toml").write_text(text)
+        assert capdisc("trust", "--yes").code == 0
 
     return write
 

@@ -70,6 +70,7 @@ def test_a_home_folder_may_be_written_with_a_tilde(project, capdisc, home, write
     """S64."""
     write_skill(home / "mine", "knit", "Knits socks. Use when asked.")
     (project / "capdisc.toml").write_text('folders = "agents"\nroots = ["~/mine"]\n')
+    capdisc("trust", "--yes")
     capdisc("index")
     assert _described(capdisc).keys() == {"skill:ship", "skill:knit"}
     listed = capdisc("config", "--json").json

@@ -37,8 +37,8 @@ needs_sdk = pytest.mark.mcp
 
 
 @pytest.fixture
-def configured(hermetic: Path) -> Callable[..., Path]:
-    """Writes an mcp.json with these servers, and the declaration of it."""
+def configured(capdisc, hermetic: Path) -> Callable[..., Path]:
+    """Writes an mcp.json with these servers and the declaration of it, which the user trusts."""
 
     def write(ask: str = "", **servers: Any) -> Path:
         (hermetic / "server.py").write_text(SERVER)
@@ -46,6 +46,7 @@ def configured(hermetic: Path) -> Callable[..., Path]:
         path.write_text(json.dumps({"mcpServers": servers}))
         text = f'[[source]]\nformat = "mcp-servers"\npath = "mcp.json"\n{ask}'
         (hermetic / "capdisc.toml").write_text(text)
+        assert capdisc("trust", "--yes").code == 0
         return path
 
     return write

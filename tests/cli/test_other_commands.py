@@ -391,6 +391,7 @@ def test_an_encoder_in_a_file_is_meant_from_that_file(capdisc, here, write_skill
     (here / "capdisc.toml").write_text('encoder = "./mine"\nroots = ["skills"]\n')
     (here / "sub").mkdir()
     monkeypatch.chdir(here / "sub")
+    capdisc("trust", "--yes")
     assert capdisc("index").err == ""
     found = capdisc("search", "fold a crane", "--json")
     assert (found.json["mode"], found.err) == ("hybrid", "")

@@ -265,6 +265,7 @@ def test_what_is_not_shown_is_counted_and_its_reason_named(capdisc, broken) -> N
 
 def test_settings_choose_rules_and_options_replace_them(capdisc, put, broken, hermetic) -> None:
     put("capdisc.toml", '[validate]\nignore = ["yaml-"]\nprofile = "claude"\n')
+    capdisc("trust", "--yes")
     found = capdisc("validate", "cranes", "--json")
     assert (found.json["profile"], found.json["silenced"]) == ("claude", 1)
     assert f"not shown, by {hermetic / 'capdisc.toml'}" in found.err

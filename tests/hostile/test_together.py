@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+from pathlib import Path
 
 import pytest
+from adopting import adopt
 
 from capdisc_indexer.engines import token_count
 from hostile.groups import CASES
@@ -21,7 +23,9 @@ WORDS = ("convert temperature", "pull turnips from the field", "ignore all previ
 @pytest.fixture(scope="module")
 def scanned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Together, str]:
     base = tmp_path_factory.mktemp("together")
-    return one_scan(base), str(base / "index")
+    with pytest.MonkeyPatch.context() as patch:  # there is no home of a test's own yet
+        patch.setenv("XDG_STATE_HOME", str(base / "state"))
+        return one_scan(base), str(base / "index")
 
 
 def test_one_bad_folder_costs_no_other(scanned) -> None:
@@ -39,6 +43,7 @@ def test_the_errors_name_every_bad_folder(scanned) -> None:
 
 def test_budgets_hold_over_hostile_content(scanned, capdisc) -> None:
     _, index = scanned
+    adopt(Path(index))
     rng, count = random.Random(SEED), token_count()
     for _ in range(60):
         words, form, budget = rng.choice(WORDS), rng.choice(FORMATS), rng.randrange(100, 4_000)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from capdisc import runtime
 from hostile.case import Case
 from hostile.commands import Run
 from hostile.guard import GUARD
@@ -57,7 +58,7 @@ def attempt(case: Case, base: Path) -> Trial:
     run = Run(case, root, index)
     forget_peak()
     idle, started = mebibytes("VmRSS"), time.process_time()
-    GUARD.start((str(index), str(base / "tmp")))
+    GUARD.start((str(index), str(base / "tmp"), str(runtime.current().trust_dir)))
     run.in_small_stack()
     touched = GUARD.stop()
     return Trial(

@@ -13,7 +13,15 @@ from capdisc_indexer.remote.values import Access, address, is_remote
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
 COUNTS = dict.fromkeys(("capabilities", "rows", "stored", "dim", "deleted", "files"), 1)
-FACTS = {"made_by": "1", "encoder": "", "fingerprint": "", "pieces": "", "background": 0.0, "built_at": ""}
+FACTS = {
+    "made_by": "1",
+    "builder_id": "",
+    "encoder": "",
+    "fingerprint": "",
+    "pieces": "",
+    "background": 0.0,
+    "built_at": "",
+}
 
 
 def manifest(files):
@@ -124,6 +132,21 @@ def test_what_the_user_allowed_a_workspaces_file_may_name(capdisc, store, hermet
     configured(home, f'[store]\nallow = ["s3://{store.bucket}/"]\n', ".config/capdisc/config.toml")
     assert capdisc("index", str(skills)).code == 0
     assert capdisc("search", "pdf").code == 0
+
+
+@pytest.mark.s3
+def test_what_the_user_trusts_a_workspaces_file_may_name(capdisc, store, hermetic, machine, skills, monkeypatch):
+    monkeypatch.delenv("CAPDISC_INDEX_DIR")
+    machine("ci")
+    configured(hermetic, f'index_dir = "{store.url}"\n')
+    refused = capdisc("index", str(skills))
+    assert refused.code == 5 and "capdisc trust" in refused.err and store.seen == []
+    shown = capdisc("trust", "--yes")
+    assert (shown.code, store.seen) == (0, []) and f"index_dir {store.url}" in shown.out
+    assert capdisc("index", str(skills)).code == 0
+    assert capdisc("search", "pdf").code == 0
+    configured(hermetic, f'index_dir = "{store.url}"\nlimit = 3\n')
+    assert capdisc("search", "pdf").code == 5
 
 
 @pytest.mark.s3

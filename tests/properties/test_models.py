@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from adopting import adopt
 
 from capdisc_indexer import encoders
 from capdisc_indexer.build import build
@@ -50,6 +51,7 @@ def test_vectors_of_two_models_of_one_dimension_never_mix(model, tmp_path, write
     skills, index, other = tmp_path / "skills", tmp_path / "index", another(model)
     write_skill(skills, "pull-turnips", "Pulls turnips. Use in autumn.")
     build([skills], index, BuildOptions())
+    adopt(index)
     found = capdisc("search", "pull turnips", "--encoder", str(other), "--index-dir", str(index), "--json").json
     assert found["mode"] == "lexical"
     assert any("another encoder" in text for text in found["degraded"])

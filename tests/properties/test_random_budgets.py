@@ -4,6 +4,8 @@ import os
 import random
 import shutil
 
+from adopting import adopt
+
 from capdisc_indexer import session
 from capdisc_indexer.build import build
 from capdisc_indexer.types import BuildOptions
@@ -43,6 +45,7 @@ def test_no_context_is_over_its_budget_and_no_tier_that_has_room_is_empty(tmp_pa
     rng = random.Random(SEED)
     world = _world(tmp_path)
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(tmp_path / "state"))
+    adopt(world.index)
     for number in range(ROUNDS):
         told = fault(rng, world)
         assert not told, f"seed {SEED}, round {number}: {told}"

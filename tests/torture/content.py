@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from adopting import adopt
 from figure import Figure
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
@@ -114,6 +115,7 @@ def _asked(work: Path, seed: int, wanted: int) -> list[str]:
     from capdisc_indexer.types import BuildOptions
 
     build([FIXTURES / "small"], work / "index", BuildOptions())
+    adopt(work / "index")
     rng, encoder = random.Random(seed), encoders.load()
     told = [f"{asked.name}: {fault}" for asked in TABLE for fault in faults(asked, work / "index")]
     with Index(work / "index") as index:
@@ -146,6 +148,7 @@ def r46(work: Path, rng: random.Random, scale: float) -> Figure:
     indexes = [work / "budgets" / name for name in ("small", "office", "messy")]
     for index in indexes:
         build([FIXTURES / index.name], index, BuildOptions())
+        adopt(index)
     one_scan(work / "together")
     indexes.append(work / "together" / "index")
     return _each("R46", "no prompt is over its budget", 10_000 * scale, lambda: over_budget(rng, indexes))

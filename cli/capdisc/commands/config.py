@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capdisc import options, output, runtime
+from capdisc import options, output, runtime, trusting
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.config import Config
 from capdisc_indexer.errors import CapdiscError
@@ -32,6 +32,7 @@ def config(json: options.Json = False) -> int:
     for key in effective.unknown:
         output.notice(f"notice: unknown setting {key}")
     where = _where(here, effective)
+    waiting = trusting.refused_requests(here, effective)
     if json:
         output.document(
             {
@@ -40,6 +41,10 @@ def config(json: options.Json = False) -> int:
                 "settings": settings,
                 "roots": roots,
                 "sources": sources,
+                "waiting": [
+                    {"setting": request.setting, "value": request.value, "place": request.place, "from": request.origin}
+                    for request in waiting
+                ],
             }
         )
         return ExitCode.OK
@@ -57,6 +62,9 @@ def config(json: options.Json = False) -> int:
     if sources:
         output.lines(["", "sources:"])
     output.lines(f"  {each['format']} {each['path']}  ({each['from']})" for each in sources)
+    if waiting:
+        output.lines(["", "waiting for your trust, and left out (capdisc trust):"])
+    output.lines(f"  {request.line}  ({request.origin})" for request in waiting)
     return ExitCode.OK
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import options, output, runtime, streams
+from capdisc import options, output, runtime, streams, trusting
 from capdisc.declaring import option
 from capdisc.exit_codes import ExitCode
 from capdisc.serve import claim, places
+from capdisc_indexer.config import Config
 from capdisc_indexer.diagnosis import Check, State, examine, worst
 from capdisc_indexer.diagnosis.shared import examine_shared
 
@@ -33,12 +35,25 @@ def doctor(
     config = here.config()
     where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     with streams.native_hushed():
-        checks = [*(examine_shared(shared, deep) if shared else examine(where, deep, time.time_ns())), _server()]
+        about = examine_shared(shared, deep) if shared else _examined(here, where, deep)
+        checks = [*about, _server(), _trust(here, config)]
     if json:
         output.document({"index_dir": shared.url if shared else str(where), "state": worst(checks), "checks": checks})
     else:
         output.lines(_printed(checks))
     return _EXIT.get(worst(checks), ExitCode.OK)
+
+
+def _examined(here: runtime.Runtime, where: Path, deep: bool) -> Iterator[Check]:
+    return examine(where, deep, time.time_ns(), here.builder_id(where))
+
+
+def _trust(here: runtime.Runtime, config: Config) -> Check:
+    """What the workspace asks for and its user has not allowed."""
+    lines = [request.line for request in trusting.refused_requests(here, config)]
+    if not lines:
+        return Check(name="trust", state=State.OK, text="this workspace waits for nothing")
+    return Check(name="trust", state=State.NOTICE, text=f"left out: {output.listed(lines)}", fix="capdisc trust")
 
 
 def _server() -> Check:

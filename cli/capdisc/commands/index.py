@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import asked_databases, asked_servers, options, output, runtime, streams
+from capdisc import asked_databases, asked_servers, options, output, runtime, streams, trusting
 from capdisc.declaring import argument, option
 from capdisc.exit_codes import ExitCode
 from capdisc.roots import existing
 from capdisc_indexer.build import build
+from capdisc_indexer.frozen import replace
 from capdisc_indexer.remote.building import build_shared
 from capdisc_indexer.sources.files import printable
 from capdisc_indexer.types import BuildOptions, BuildReport, Severity
@@ -50,9 +51,11 @@ def index(
     config = here.config()
     for key in config.unknown:
         output.notice(f"notice: unknown setting {key}")
+    waiting = trusting.announce_all(here, config)
     where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
     sources = here.sources(config, paths or ())
-    asked_servers.ask(here, sources, ask_servers)
+    builder_id = None if shared else here.ensure_builder_id(where)
+    asked_servers.ask(here, config, sources, ask_servers)
     asked_databases.ask(here, sources, ask_servers)
     settings = BuildOptions(
         encoder=here.encoder_name(encoder or config["encoder"]) or None,
@@ -63,22 +66,26 @@ def index(
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=sources,
         guard=here.definition_guard(),
+        builder_id=builder_id,
+        confined={} if paths else here.confined(config),
     )
 
     def built(folder: Path) -> BuildReport:
-        roots = [here.expand(path) for path in paths] if paths else existing(here, config, folder)
+        roots = [here.expand(path) for path in paths] if paths else existing(here, config, folder, builder_id)
         return build(roots, folder, settings, progress)
 
     with streams.native_hushed(), output.progress(here.stderr_is_terminal and not json) as progress:
         report = build_shared(shared, built, settings, progress) if shared else built(where)
-    _print(report, shared.url if shared else str(where), json, quiet)
+    report = replace(report, degraded=(*waiting, *report.degraded))
+    _print(report, shared.url if shared else str(where), json, quiet, len(waiting))
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
-def _print(report: BuildReport, where: str, json: bool, quiet: bool) -> None:
+def _print(report: BuildReport, where: str, json: bool, quiet: bool, waiting: int) -> None:
+    """The report; the first `waiting` texts of what is degraded have been said already."""
     _report(report, quiet)
-    for text in report.degraded:
+    for text in report.degraded[waiting:]:
         output.notice(f"notice: {text}")
     if json:
         output.document(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from capdisc import following, options, runtime, serving, streams
+from capdisc import following, options, runtime, serving, streams, trusting
 from capdisc.declaring import option
 from capdisc.sharing import others
 from capdisc_indexer.errors import RefusedError, UsageError
@@ -43,7 +43,9 @@ def mcp(
 
     here = runtime.current()
     config = here.config()
-    live, shared = serving.Live(here, config, here.index_dir(index_dir, config)), here.shared(index_dir, config)
+    trusting.announce_settings(config)
+    shared = here.shared(index_dir, config)
+    live = serving.Live(here, config, here.index_dir(index_dir, config), shared)
     if shared and allow_run:
         raise RefusedError(f"nothing is run from this index: {others(shared)}", "leave out --allow-run")
     run = partial(_runner, here, yes) if allow_run else None

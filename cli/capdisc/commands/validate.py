@@ -58,7 +58,7 @@ def validate(
             return rulebook.show_schema(schema) if schema else rulebook.show(rule, json)
         text = telling.teller("json" if json else format, statistics)
         refuse(write, fix, "-" in map(str, paths or ()), json or format not in ("full", "concise"))
-        want = asked(paths, stdin_filename, profile, select, ignore)
+        want = asked(paths, stdin_filename, profile, select, ignore, quiet)
         found, change, unwritten = checked(want), "", list[InputError]()
         path = telling.target(target, want, found)
         if fix:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import options, output, runtime, shell, streams
+from capdisc import options, output, runtime, shell, streams, trusting
 from capdisc.declaring import argument, option
 from capdisc.roots import awaited
 from capdisc_indexer.errors import UsageError
@@ -62,21 +62,25 @@ def watch(
     if shared := here.shared(index_dir, config):
         hint = "watch into a folder, --index-dir DIR; publish with: capdisc index"
         raise UsageError(f"watch does not publish to {shared.url}", hint)
+    waiting = trusting.announce_all(here, config)
     where = here.index_dir(index_dir, config)
+    builder_id = here.ensure_builder_id(where)
     named = [here.expand(path) for path in paths or []]
-    roots = list(dict.fromkeys(named)) or awaited(here, config, where)
+    roots = list(dict.fromkeys(named)) or awaited(here, config, where, builder_id)
     build = BuildOptions(
         encoder=here.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=here.sources(config, named),
         guard=here.definition_guard(),
+        builder_id=builder_id,
+        confined={} if named else here.confined(config),
     )
     expected = {*named, *here.configured(config)}
     pace = _pace(interval, debounce, poll, frozenset(root for root in roots if root not in expected))
     runtime.keep_small()
     with _serving(serve), streams.native_hushed(), closing(turns_of(roots, where, build, pace)) as turns:
-        _tell(turns, here, where, json, exec_)
+        _tell(turns, here, where, json, exec_, waiting)
     return 0
 
 
@@ -97,7 +101,9 @@ def _pace(interval: float | None, debounce: float | None, poll: bool, optional: 
     return WatchOptions(interval_s=interval, quiet_s=quiet_s, poll=poll, optional=optional)
 
 
-def _tell(turns: Iterator[Turn], here: runtime.Runtime, where: Path, json: bool, command: str | None) -> None:
+def _tell(
+    turns: Iterator[Turn], here: runtime.Runtime, where: Path, json: bool, command: str | None, waiting: tuple[str, ...]
+) -> None:
     for turn in turns:
         for text in turn.notices:
             output.notice(f"notice: {text}")
@@ -106,14 +112,15 @@ def _tell(turns: Iterator[Turn], here: runtime.Runtime, where: Path, json: bool,
         for finding in turn.errors:
             output.notice(output.finding_lines(finding)[0])
         if json:
-            output.line(_document(turn, where))
+            output.line(_document(turn, where, waiting))
+            waiting = ()
         elif turn.report:
             output.lines([_line(turn.report)])
         if command and turn.report and turn.report.published:
             _follow(command, turn.report.generation.number, here, where)
 
 
-def _document(turn: Turn, where: Path) -> dict[str, object]:
+def _document(turn: Turn, where: Path, waiting: tuple[str, ...]) -> dict[str, object]:
     report = turn.report
     return {
         "generation": report.generation.number if report else None,
@@ -123,7 +130,7 @@ def _document(turn: Turn, where: Path) -> dict[str, object]:
         "held_definitions": report.held_definitions if report else (),
         "changed_definitions": report.changed_definitions if report else (),
         "findings": turn.errors,
-        "notices": turn.notices,
+        "notices": (*waiting, *turn.notices),
         "seconds": round(report.seconds, 3) if report else None,
     }
 

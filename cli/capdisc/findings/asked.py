@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from capdisc import files, output, runtime, streams
+from capdisc import files, output, runtime, streams, trusting
 from capdisc_indexer.check.pipeline import Checked, check
 from capdisc_indexer.check.profiles import PROFILES
-from capdisc_indexer.check.selection import Choice, choice
+from capdisc_indexer.check.selection import Choice, choice, keep_guards
 from capdisc_indexer.config import Config
 from capdisc_indexer.errors import InputError, UsageError
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.files import printable
+from capdisc_indexer.trust import Grant, TrustRequest
 from capdisc_indexer.types import DeclaredSource
 
 
@@ -41,15 +43,18 @@ def asked(
     profile: str | None,
     select: Sequence[str] | None,
     ignore: Sequence[str] | None,
+    quiet: bool = False,
 ) -> Asked:
-    """What is meant: options first, then settings. Raises UsageError for what makes no sense, InputError for a broken
-    configuration and where there is nothing to check."""
+    """What is meant: options first, then settings; unless `quiet`, what of these waits for trust is said. Raises
+    UsageError for what makes no sense, InputError for a broken configuration and where there is nothing to check."""
     here = runtime.current()
     config = here.config()
     typed = {"select": select, "ignore": ignore}
     texts = {name: given if given is not None else config[f"validate.{name}"] for name, given in typed.items()}
     origins = [f"--{name}" if typed[name] is not None else config.origins[f"validate.{name}"] for name in texts]
     piped = _piped(paths, stdin_filename)
+    waiting = {request.setting for request in _announced(here, config, typed, bool(paths), quiet)}
+    wanted = choice(texts["select"], texts["ignore"])
     return Asked(
         here=here,
         roots=() if piped else _roots(here, config, paths),
@@ -57,9 +62,28 @@ def asked(
         sources=() if piped else here.sources(config, paths or ()),
         piped=piped,
         profile=_profile(profile or config["validate.profile"]),
-        choice=choice(texts["select"], texts["ignore"]),
+        choice=keep_guards(wanted, "validate.select" in waiting, "validate.ignore" in waiting),
         origins=tuple(dict.fromkeys(each for each in origins if each != "default")),
     )
+
+
+def _announced(
+    here: runtime.Runtime, config: Config, typed: Mapping[str, Any], is_named: bool, quiet: bool
+) -> tuple[TrustRequest, ...]:
+    """What waits for trust and matters here: the choice of rules that was not typed, and without names, folders."""
+    rules = tuple(trusting.rule_requests(config))
+    grant = here.load_grant() if rules else Grant()
+    waiting = [
+        request
+        for request in rules
+        if typed[request.setting.removeprefix("validate.")] is None and not grant.covers(request, config.digest)
+    ]
+    if not is_named:
+        folders = (*config.waiting, *here.waiting_links(config))
+        waiting += [request for request in folders if request.setting in ("roots", "source", "link")]
+    if not quiet:
+        trusting.announce(waiting, config.file or str(here.workspace))
+    return tuple(waiting)
 
 
 def checked(want: Asked) -> Checked:

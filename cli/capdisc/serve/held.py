@@ -14,6 +14,7 @@ from capdisc_indexer.frozen import frozen
 from capdisc_indexer.index import Index
 from capdisc_indexer.remote.values import Shared
 from capdisc_indexer.store import generation
+from capdisc_indexer.store.builders import check_builder
 
 # One for the workspace, and a few that command lines name: each is some megabytes.
 _MOST = 4
@@ -42,9 +43,9 @@ class Held:
         self._encoders: dict[str, Encoder] = {}
 
     @contextmanager
-    def index(self, index_dir: Path) -> Iterator[Index]:
+    def index(self, index_dir: Path, builder_id: str | None) -> Iterator[Index]:
         """The published generation, open. Raises what opening an Index does."""
-        one = self._newest(index_dir)
+        one = self._newest(index_dir, builder_id)
         try:
             yield one.index
         except (CapdiscError, OSError, KeyboardInterrupt, SystemExit):
@@ -55,7 +56,7 @@ class Held:
             one.index.__exit__(type(error), error, error.__traceback__)
             raise
 
-    def _newest(self, index_dir: Path) -> _Held:
+    def _newest(self, index_dir: Path, builder_id: str | None) -> _Held:
         pointer, before = generation.pointer(index_dir), self._indexes.pop(index_dir, None)
         if before is not None and (before.pointer != pointer or before.stamps != _stamps(before.paths)):
             before.index.close()
@@ -63,10 +64,12 @@ class Held:
         if before is None:
             while len(self._indexes) >= _MOST:
                 self._indexes.pop(next(iter(self._indexes))).index.close()
-            index = Index(index_dir)
+            index = Index(index_dir, builder_id)
             paths = tuple(f"{index.folder}/{name}" for name in ("MANIFEST", *index.generation.files))
             before = _Held(pointer, paths, _stamps(paths), index)
         self._indexes[index_dir] = before
+        # It may have been opened for who believes it, or before its user believed it no longer.
+        check_builder(index_dir, before.index.generation.builder_id, builder_id)
         return before
 
     def bring(self, shared: Shared) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def _warm(held: Held) -> None:
     with suppress(CapdiscError, OSError):
         here = runtime.current()
         config = here.config()
-        with held.index(here.index_dir(None, config)) as index:
+        where = here.index_dir(None, config)
+        with held.index(where, here.builder_id(where, here.shared(None, config))) as index:
             name = here.encoder_name(config["encoder"]) or index.generation.encoder
         if name:
             held.load_encoder(name)

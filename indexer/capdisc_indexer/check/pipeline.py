@@ -14,12 +14,12 @@ from capdisc_indexer.check.order import ordered
 from capdisc_indexer.check.selection import EVERYTHING, Choice, Chosen, chosen
 from capdisc_indexer.check.sourcetext import SourceText, readable
 from capdisc_indexer.check.together import together
+from capdisc_indexer.declarations import fixed_part
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.frozen import frozen, replace
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.files import FoundFile
 from capdisc_indexer.sources.given import given
-from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.sources.scan import ScanResult, scan
 from capdisc_indexer.types import DeclaredSource, Finding, Loaded
 

@@ -53,6 +53,37 @@ def choice(select: Iterable[str], ignore: Iterable[str]) -> Choice:
     return Choice(select=_codes(select), ignore=_codes(ignore))
 
 
+def loosening(name: str, texts: Sequence[str]) -> list[str]:
+    """Which parts of a setting, "select" or "ignore", leave out a rule that guards the reader. Parts that mean no rule
+    are nobody's business here: `choice` refuses them.
+
+    >>> loosening("ignore", ["name-case,hidden-text"]), loosening("select", ["name-case"])
+    (['hidden-text'], ['name-case'])
+    """
+    from capdisc_indexer.check.explain import rules
+
+    patterns = [code for text in texts for part in text.split(",") if (code := part.strip().lower())]
+    guards = [code for code in rules() if is_guarded(code)]
+    if name == "select":
+        return [", ".join(patterns)] if patterns and not all(matches(code, patterns) for code in guards) else []
+    return [pattern for pattern in patterns if any(matches(code, [pattern]) for code in guards)]
+
+
+def keep_guards(wanted: Choice, select: bool, ignore: bool) -> Choice:
+    """The choice with every rule on that guards the reader, where its `select` or `ignore` comes from a file that the
+    user does not trust."""
+    if not (select or ignore):
+        return wanted
+    from capdisc_indexer.check.explain import rules
+
+    guards = [code for code in rules() if is_guarded(code)]
+    form = (code for code in rules() if matches(code, wanted.ignore) and not is_guarded(code))
+    return Choice(
+        select=(*wanted.select, *guards) if select and wanted.select else wanted.select,
+        ignore=tuple(form) if ignore else wanted.ignore,
+    )
+
+
 def _codes(texts: Iterable[str]) -> tuple[str, ...]:
     given = tuple(dict.fromkeys(code for text in texts for part in text.split(",") if (code := part.strip().lower())))
     if given:

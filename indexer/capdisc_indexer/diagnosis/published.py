@@ -8,10 +8,11 @@ from itertools import chain
 from pathlib import Path
 
 from capdisc_indexer import __version__, state
-from capdisc_indexer.diagnosis.commands import index_command
+from capdisc_indexer.diagnosis.commands import index_command, quoted
 from capdisc_indexer.diagnosis.values import Check, State
 from capdisc_indexer.errors import CapdiscError
 from capdisc_indexer.index import Index
+from capdisc_indexer.previous import is_built_by
 from capdisc_indexer.store import collecting, generation, integrity, pending, vectors
 from capdisc_indexer.types import Generation
 
@@ -31,6 +32,18 @@ def pointed_to(index_dir: Path) -> tuple[Generation | None, Check]:
         text = f"{text}; the next build of this release, {__version__}, starts anew"
         return found, Check(name=name, state=State.NOTICE, text=text, fix=index_command(index_dir))
     return found, Check(name=name, state=State.OK, text=text)
+
+
+def is_by(index_dir: Path, found: Generation | None, builder_id: str) -> bool:
+    """Whether this builder made what is published, or where that cannot be read, what is there."""
+    return found.builder_id == builder_id if found else is_built_by(index_dir, builder_id)
+
+
+def foreign(index_dir: Path, problem: Check | None) -> Check:
+    """What is to be said of an index that another built, or of the `problem` with one that nobody vouches for."""
+    place = quoted(index_dir)
+    text = problem.text if problem else f"it was not built by you; to see whose it is: capdisc trust {place}"
+    return Check(name="generation", state=State.UNUSABLE, text=text, fix=f"capdisc index --index-dir {place}")
 
 
 def _lack(index: Index) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from capdisc_indexer.declarations import fixed_part
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import DECLARED, SOURCES, Source, declared_source, of_declaration
 from capdisc_indexer.sources.files import FileStat, FoundFile, printable
 from capdisc_indexer.sources.folder import found_file, stat_of
 from capdisc_indexer.sources.links import inside, target
-from capdisc_indexer.sources.patterns import fixed_part, matcher
+from capdisc_indexer.sources.patterns import matcher
 from capdisc_indexer.sources.tables.sampling import MAX_SAMPLES
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root, is_folder
 from capdisc_indexer.types import DeclaredSource, Finding, Severity
@@ -25,7 +26,7 @@ def declared_files(one: DeclaredSource, order: int) -> Iterator[FoundFile | Find
 
     Below a folder, links are followed to what lies in it. Raises InputError for a format or an option that is unknown.
     """
-    _check(one)
+    check_declaration(one)
     base, pattern = (one.path, "") if os.path.exists(one.path) else fixed_part(one.path)
     try:
         resolved = os.path.realpath(base, strict=True)
@@ -33,16 +34,22 @@ def declared_files(one: DeclaredSource, order: int) -> Iterator[FoundFile | Find
         if not one.within:
             yield _unasked(one) if "url_secret" in one.options else _missing(one, error.strerror or str(error))
         return
+    if _strays(one, resolved):
+        yield _outside(one, base)
+        return
     has_files = os.path.isdir(resolved)
     found = list(_below(one, Root(order, base, resolved), pattern) if has_files else _single(one, order, base))
     for each in found:
-        if _wanted(one, each):
+        if isinstance(each, FoundFile) and _strays(one, each.resolved):
+            yield _outside(one, each.path)
+        elif _wanted(one, each):
             yield each if isinstance(each, Finding) else _declared(one, each)
     if not found and not one.within:
         yield _missing(one, "no file fits it")
 
 
-def _check(one: DeclaredSource) -> None:
+def check_declaration(one: DeclaredSource) -> None:
+    """Raises InputError for a format or an option that there is not."""
     if one.format not in DECLARED:
         raise InputError(f"{one.origin}: there is no format {one.format!r}", f"one of: {', '.join(DECLARED)}")
     known = {option for source in of_declaration(one.format) for option in source.options}
@@ -96,6 +103,21 @@ def _entries(folder: Folder) -> list[os.DirEntry[str]]:
 def _wanted(one: DeclaredSource, found: FoundFile | Finding) -> bool:
     places = (found.path,) if isinstance(found, Finding) else (found.path, found.resolved)
     return not one.within or any(inside(place, one.within) for place in places)
+
+
+def _strays(one: DeclaredSource, resolved: str) -> bool:
+    """Whether a real path lies outside what the declaration is kept to."""
+    return bool(one.confined_to) and not inside(resolved, [one.confined_to])
+
+
+def _outside(one: DeclaredSource, path: str) -> Finding:
+    return Finding(
+        code="symlink",
+        severity=Severity.WARNING,
+        message=f"{printable(os.path.basename(path))} is a link that leads out of the workspace; not read",
+        hint="to read it: capdisc trust",
+        path=printable(path),
+    )
 
 
 def _declared(one: DeclaredSource, file: FoundFile) -> FoundFile:

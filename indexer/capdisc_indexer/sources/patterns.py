@@ -7,22 +7,8 @@ from collections.abc import Callable
 
 # What says the same thing twice makes matching slow.
 _REPEATED = re.compile(r"(?:\*\*/)+|\*{2,}(?!/)")
-_SIGNS = re.compile(r"[*?\[]")
 _PIECE = re.compile(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
 _MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def fixed_part(path: str) -> tuple[str, str]:
-    """The folder that a path with a pattern begins with, and the pattern below it; "" where there is none.
-
-    >>> fixed_part("/a/apis/*.json"), fixed_part("/a/b.json")
-    (('/a/apis', '*.json'), ('/a/b.json', ''))
-    """
-    found = _SIGNS.search(path)
-    if not found:
-        return path, ""
-    folder, _, _ = path[: found.start()].rpartition("/")
-    return folder or "/", path[len(folder) + 1 :]
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.frozen import frozen
@@ -17,7 +18,7 @@ from capdisc_indexer.sources.declared import declared_files
 from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
 from capdisc_indexer.sources.folder import files_of, is_companion
 from capdisc_indexer.sources.guidance import guidance_files
-from capdisc_indexer.sources.links import target
+from capdisc_indexer.sources.links import inside, target
 from capdisc_indexer.sources.memory import Mark, Memory
 from capdisc_indexer.sources.named import named_file
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root
@@ -35,23 +36,37 @@ class ScanResult:
     guidance: tuple[FileStat, ...] = ()
 
 
-def scan(roots: Sequence[Path], declared: Sequence[DeclaredSource] = (), memory: Memory | None = None) -> ScanResult:
+NOWHERE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+def scan(
+    roots: Sequence[Path],
+    declared: Sequence[DeclaredSource] = (),
+    memory: Memory | None = None,
+    confined: Mapping[str, tuple[str, ...]] = NOWHERE,
+) -> ScanResult:
     """Every capability file below `roots`, each once, under the first root that holds it, and those that are declared,
     which are what their declaration says wherever they lie. Folders that `memory` knows and that have not changed are
     not read again.
 
     Links are followed to anything inside any of the roots; a link that leads elsewhere is a finding. The real place
-    of a file wins over a link to it. Raises InputError for a root that is not there or is no capability file, and for
-    a declaration that makes no sense.
+    of a file wins over a link to it. A root that `confined` names is left out where it leads into none of its real
+    folders, since a link can have come in its place. Raises InputError for a root that is not there or is no
+    capability file, and for a declaration that makes no sense.
     """
-    walk = _Walk([_root(order, path) for order, path in enumerate(roots)], memory or Memory())
+    named = [_root(order, path) for order, path in enumerate(roots)]
+    strayed = [root for root in named if not inside(root.resolved, confined.get(root.path, (root.resolved,)))]
+    kept = [root for root in named if root not in strayed]
+    walk = _Walk([root._replace(order=order) for order, root in enumerate(kept)], memory or Memory())
+    walk.findings += map(_strayed, strayed)
     walk.declare(declared)
     for root in walk.roots:
         walk.enter(root)
     walk.follow_links()
     files = sorted(walk.files.values(), key=lambda file: (file.root_order, file.relative))
     findings = sorted(set(walk.findings), key=lambda finding: (finding.path, finding.code))
-    return ScanResult(files=tuple(files), findings=tuple(findings), guidance=guidance_files(roots))
+    guidance = guidance_files([Path(root.path) for root in walk.roots])
+    return ScanResult(files=tuple(files), findings=tuple(findings), guidance=guidance)
 
 
 def _root(order: int, path: Path) -> Root:
@@ -62,6 +77,16 @@ def _root(order: int, path: Path) -> Root:
         hint = "name a folder or a capability file that exists"
         raise InputError(f"cannot find {printable(str(path))}: {error.strerror}", hint) from error
     return Root(order, absolute, resolved)
+
+
+def _strayed(root: Root) -> Finding:
+    return Finding(
+        code="symlink",
+        severity=Severity.WARNING,
+        message=f"{printable(os.path.basename(root.path))} is a link that leads out of the workspace; not read",
+        hint="to read it: capdisc trust",
+        path=printable(root.path),
+    )
 
 
 class _Walk:

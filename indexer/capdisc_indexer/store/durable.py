@@ -27,7 +27,10 @@ def replace(path: Path, data: bytes) -> None:
     """Give the file this content in one step, synced before it gets its name; the name is not."""
     fresh = path.with_name(f".{path.name}.new")
     try:
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        # A name that is there was left by a killed writer, or came with a clone, as a link to anywhere.
+        with suppress(FileNotFoundError):
+            fresh.unlink()
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()

@@ -20,11 +20,12 @@ from typing import Any
 
 from capdisc_indexer.errors import IndexStateError, InputError
 from capdisc_indexer.store import integrity
+from capdisc_indexer.store.builders import check_builder
 from capdisc_indexer.store.integrity import REBUILD
 from capdisc_indexer.types import Generation
 
-SCHEMA_VERSION = 7
-_FACTS = {"schema_version", "made_by", "encoder", "fingerprint", "pieces", "background", "counts", "files", "built_at"}
+SCHEMA_VERSION = 8
+_FACTS = set("schema_version made_by builder_id encoder fingerprint pieces background counts files built_at".split())
 _COUNTS = {"capabilities", "rows", "stored", "dim", "deleted", "files"}
 
 
@@ -33,13 +34,15 @@ def folder(index_dir: Path, number: int) -> Path:
     return index_dir / "gens" / f"{number:08d}"
 
 
-def current(index_dir: Path) -> Generation | None:
+def current(index_dir: Path, builder_id: str | None = None) -> Generation | None:
     """The published generation, checked as `integrity.check` does; None when there is none.
 
-    Raises IndexStateError when what is there cannot be trusted or was written by another version.
+    Raises IndexStateError when what is there cannot be trusted or was written by another version, ForeignIndexError
+    before anything that its manifest names is looked at where another than `builder_id` built it (None: nobody asks).
     """
     found = described(index_dir)
     if found is not None:
+        check_builder(index_dir, found.builder_id, builder_id)
         integrity.check(folder(index_dir, found.number), found.files)
     return found
 
@@ -101,6 +104,7 @@ def _is_ours(manifest: dict[str, Any]) -> bool:
     counts, files = manifest["counts"], manifest["files"]
     return (
         set(manifest) == _FACTS
+        and isinstance(manifest["builder_id"], str)
         and set(counts) == _COUNTS
         and all(isinstance(value, int) for value in counts.values())
         and all(isinstance(entry["size"], int) and isinstance(entry["sha256"], str) for entry in files.values())

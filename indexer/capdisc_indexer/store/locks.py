@@ -42,7 +42,7 @@ def writer(index_dir: Path, timeout_s: float) -> Iterator[None]:
 
 def _opened(index_dir: Path) -> int:
     try:
-        return os.open(index_dir / "LOCK", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(index_dir / "LOCK", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise IndexStateError(
             f"the index folder cannot be written: {index_dir} ({error.strerror})",

@@ -32,6 +32,9 @@ def check_own(index_dir: Path) -> None:
 
     Not even root may write to another user's: what it made there would be beyond that user's reach.
     """
+    if (index_dir / "gens").is_symlink():
+        # It can have come with a clone, and what is published and collected there is whole folders.
+        raise IndexStateError(f"not writing to {index_dir / 'gens'}: it is a link", f"remove it; or {_ELSEWHERE}")
     if reason := flaw(index_dir, {os.geteuid()}):
         hint = f"run: chmod go-w {reason[0]}" if "others" in reason[1] else "run this as that user"
         raise IndexStateError(f"not writing to {reason[0]}: {reason[1]}", f"{hint}; or {_ELSEWHERE}")

@@ -84,6 +84,18 @@ def replace(path: Path, data: bytes) -> None:
         raise _refused("write", path, error.strerror or str(error)) from error
 
 
+def remove(path: Path) -> None:
+    """Take the file away, so that a power cut does not bring it back. Only inside `changing`.
+
+    Raises InputError where the disk refuses.
+    """
+    try:
+        path.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise _refused("remove", path, error.strerror or str(error)) from error
+
+
 def _write_new(path: Path, data: bytes) -> None:
     with suppress(FileNotFoundError):  # left by a process that was ended while it wrote
         path.unlink()

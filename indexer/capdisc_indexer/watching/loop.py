@@ -8,11 +8,12 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from capdisc_indexer.build import build
+from capdisc_indexer.declarations import fixed_part
 from capdisc_indexer.errors import BusyError, CapdiscError
 from capdisc_indexer.frozen import replace
+from capdisc_indexer.previous import is_built_by
 from capdisc_indexer.reading import UNFINISHED
 from capdisc_indexer.remembered import Look, look
-from capdisc_indexer.sources.patterns import fixed_part
 from capdisc_indexer.types import BuildOptions, BuildReport, DefinitionGuard, Finding, Severity
 from capdisc_indexer.watching import glance
 from capdisc_indexer.watching.hints import Hints
@@ -62,6 +63,7 @@ class _Watcher:
         self._told: Places | None = None
         self._seen: Look | None = None
         self._settled: glance.Settled | None = None
+        self._is_foreign = not is_built_by(index_dir, build_options.builder_id)
         self._trouble = ""
         self._errors: frozenset[Finding] = frozenset()
         self._notices: frozenset[str] = frozenset()
@@ -119,7 +121,10 @@ class _Watcher:
 
     def _build(self, roots: Sequence[Path]) -> BuildReport | None:
         started = time.monotonic()
-        seen = self._seen = look(roots, self._build_options.sources, self._index_dir, self._seen)
+        options = self._build_options
+        seen = self._seen = look(
+            roots, options.sources, self._index_dir, self._seen, forget=self._is_foreign, confined=options.confined
+        )
         self._looking_s = time.monotonic() - started
         if self._settled and self._settled.still(seen, self._index_dir) and not self._has_new_approvals():
             return None

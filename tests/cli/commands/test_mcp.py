@@ -17,6 +17,7 @@ import anyio
 from mcp import Client, StdioServerParameters, types
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
+from adopting import adopt
 from capdisc_indexer.engines import token_count
 
 pytestmark = pytest.mark.mcp
@@ -209,6 +210,7 @@ def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypat
     from capdisc import runtime
 
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
+    adopt(Path(os.environ["CAPDISC_INDEX_DIR"]))
     with monkeypatch.context() as patched:
         patched.setattr(runtime, "_terminal", lambda stream: True)
         assert capdisc("run", "say-hello", stdin="y\n").out == "hello\n"

@@ -129,8 +129,11 @@ def test_paths_are_meant_from_the_file_of_the_declaration(tmp_path: Path, name: 
 
 def test_the_user_s_sources_come_beside_the_workspace_s(tmp_path: Path) -> None:
     one = '[[source]]\nformat = "mcp"\npath = "~/lists/*.json"\n'
-    found = config(tmp_path, '[[source]]\nformat = "mcp"\npath = "/a.json"\n', user=one).sources
-    assert [(each.path, each.trusted) for each in found] == [("~/lists/*.json", True), ("/a.json", False)]
+    found = config(tmp_path, '[[source]]\nformat = "mcp"\npath = "a.json"\n', user=one).sources
+    inside = str(tmp_path / "work")
+    assert [(each.path, each.trusted, each.confined_to) for each in found] == [
+        ("~/lists/*.json", True, ""), (f"{inside}/a.json", False, inside),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from capdisc_indexer.text import UNSAFE
 
 # Longer passages are cut, so that no pattern runs over a whole body without a full stop; the pieces overlap.
 MAX_PASSAGE, OVERLAP = 400, 100
-_GAP = r"(?:[\w'’-]+\s+)"
+_GAP = r"(?:[\w'-]++\s++)"
 _NOT = r"\b(?:do not|don't|must not|should not|never|without|avoid)"
 _ADDRESS = r"(?:https?://|\b[\w.+-]+@[\w-]+\.\w)"
 # Places of secrets on disk: naming one is enough.
@@ -273,7 +273,7 @@ def piece_digest(piece: str) -> str:
 
 def passages(piece: str) -> Iterator[str]:
     """A piece in parts that patterns can be tried on, since their time grows with more than the length."""
-    for sentence in _SENTENCE_END.split(piece):
+    for sentence in map(" ".join, map(str.split, _SENTENCE_END.split(piece))):
         for start in range(0, max(len(sentence) - OVERLAP, 1), MAX_PASSAGE - OVERLAP):
             yield sentence[start : start + MAX_PASSAGE]
 

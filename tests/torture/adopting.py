@@ -1,0 +1,14 @@
+"""Trust as a test's user would give it."""
+
+from pathlib import Path
+
+from capdisc import runtime
+from capdisc_indexer.store import builders, generation
+
+
+def adopt(index_dir: Path) -> Path:
+    """The index folder, once the user of this test believes it: what the core built, no state remembers."""
+    found = generation.described(index_dir)
+    assert found is not None
+    builders.remember_id(runtime.current().trust_dir, index_dir, found.builder_id)
+    return index_dir
