@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from capdisc import output, runtime
+from capdisc.consenting import forget_typed
 from capdisc.exit_codes import ExitCode
 from capdisc_indexer.check.changes.comparison import difference
 from capdisc_indexer.errors import RefusedError, UsageError
@@ -61,6 +62,7 @@ def _ask(here: runtime.Runtime, pending: Pending) -> None:
         message = f"{pending.id} was not accepted: nobody is there to say yes"
         raise RefusedError(message, "look at the change, then run it at a terminal or add --yes")
     output.notice("Accept this definition? [y/N]")
+    forget_typed()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise RefusedError(f"{pending.id} was not accepted", "it stays held back")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.check.changes.comparison import changed_definition, definition_lines, suspicious_changes
-from capdisc_indexer.check.changes.definition import Definition, definition_digest, definition_of, from_text, to_text
+from capdisc_indexer.check.changes.definition import Definition, definition_of, digest_of, from_text, to_text, told_of
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.frozen import field, frozen
 from capdisc_indexer.sources.files import FoundFile, printable
@@ -126,11 +126,21 @@ def _reviewed(
 
 @frozen(kw_only=True)
 class _Version:
-    """One definition: its record, what is compared of it, and when it was first seen."""
+    """One definition: what is remembered of it, its record ({}: not known any more), and, where that is all that is
+    known, what is compared of it."""
 
-    definition: Definition
-    seen: str
+    accepted: Accepted
     values: Values = field(default_factory=dict)
+    definition: Definition | None = None
+
+    @property
+    def digest(self) -> str:
+        """Over all that is told of it."""
+        return self.accepted.digest
+
+
+def _version(values: Values, told: str, seen: str, is_prose: bool) -> _Version:
+    return _Version(accepted=Accepted(digest_of(told), to_text(values, told, is_prose), seen), values=values)
 
 
 class _Reviewer:
@@ -146,63 +156,58 @@ class _Reviewer:
 
     def review(self, file: FoundFile) -> None:
         """Looks at each definition of a file; of several with one id, at the first."""
-        stored = {place.id: place for place in reversed(self._parsed.stored[file.path])}
         accepted = self._memory.of_file(file.path) if self._memory else {}
         waiting = self._memory.held(file.path) if self._memory else {}
         old = self._parsed.old.get(file.path)
         last = _LastGeneration(old, self._published)
+        is_prose = file.format in _PROSE
         held_before = {claim.id for claim in old.claims if claim.status == HELD} if old else frozenset()
         reasons: dict[str, tuple[str, ...]] = {}
-        for identifier, place in stored.items():
-            now = self._current(place, file)
-            row = accepted.get(identifier)
-            before = self._before(identifier, row, file, last)
-            if before is None:
-                why: tuple[str, ...] = (_FORGOTTEN,) if identifier in held_before else ()
-            else:
-                is_prose = file.format in _PROSE
-                why = suspicious_changes(before.definition, now.definition, now.values, is_prose)
+        fresh: dict[str, Accepted] = {}
+        for place in self._parsed.stored[file.path]:
+            identifier = place.id
+            if identifier in fresh or identifier in reasons:
+                continue
+            values = _joined(json.loads(self._parsed.spool.get(place).decode()))
+            told, row = told_of(values), accepted.get(identifier)
+            if row and row.digest == digest_of(told):
+                continue  # as it was: all that most definitions ever are
+            now = _version(values, told, self._today, is_prose)
+            before = self._before(identifier, row, is_prose, last)
+            why = _reasons(before, now, is_prose, is_held=identifier in held_before)
             if why:
                 reasons[identifier] = why
-                self._hold(file, identifier, now, before, why, waiting.get(identifier), last)
+                self._hold(file, identifier, now, before, why, waiting.get(identifier))
                 if row is None and before:
-                    self._accept(file, identifier, before)
-            else:
-                self._take(file, identifier, now, before, row)
-        for identifier in waiting.keys() - reasons.keys():
-            if self._memory:
-                self._memory.release(file.path, identifier)
-                self.has_written = True
+                    fresh[identifier] = before.accepted
+                continue
+            is_same = before is not None and before.digest == now.digest
+            fresh[identifier] = before.accepted if before and is_same else now.accepted
+            if before and not is_same:
+                self.changed.append(identifier)
+        self._write(file, fresh, waiting.keys() - reasons.keys())
         if reasons:
             self.files[file.path] = _with_held(self._parsed.now[file.path], reasons)
 
-    def _current(self, place: Stored, file: FoundFile) -> _Version:
-        values = _joined(json.loads(self._parsed.spool.get(place)))
-        return _Version(definition=definition_of(values, file.format in _PROSE), seen=self._today, values=values)
-
-    def _before(self, identifier: str, row: Accepted | None, file: FoundFile, last: _LastGeneration) -> _Version | None:
+    def _before(self, identifier: str, row: Accepted | None, is_prose: bool, last: _LastGeneration) -> _Version | None:
         """The definition to compare with: of this file, of a file that is gone and had the id, or of the last build."""
         row = row or (self._memory.moved(identifier) if self._memory else None)
-        definition = from_text(row.definition) if row else None
-        if row and definition:
-            return _Version(definition=definition, seen=row.seen)
-        values = last.values(identifier)
-        if not values:
-            return None
-        return _Version(definition=definition_of(values, file.format in _PROSE), seen=self._today, values=values)
+        published = last.values(identifier)
+        if row and (recalled := from_text(row.definition, is_prose)):
+            definition, values = recalled
+            if not values and published and digest_of(told_of(published)) == row.digest:
+                values = published
+            return _Version(accepted=row, values=values, definition=definition)
+        return _version(published, told_of(published), self._today, is_prose) if published else None
 
-    def _take(
-        self, file: FoundFile, identifier: str, now: _Version, before: _Version | None, row: Accepted | None
-    ) -> None:
-        if before and before.definition.digest != now.definition.digest:
-            self.changed.append(identifier)
-        elif row and before:
-            return  # as it was, and remembered
-        self._accept(file, identifier, now)
-
-    def _accept(self, file: FoundFile, identifier: str, version: _Version) -> None:
-        if self._memory:
-            self._memory.accept(file.path, identifier, Accepted(to_text(version.definition), version.seen))
+    def _write(self, file: FoundFile, fresh: Mapping[str, Accepted], released: Iterable[str]) -> None:
+        if self._memory is None:
+            return
+        if fresh:
+            self._memory.accept(file.path, fresh)
+            self.has_written = True
+        for identifier in released:
+            self._memory.release(file.path, identifier)
             self.has_written = True
 
     def _hold(
@@ -211,27 +216,24 @@ class _Reviewer:
         identifier: str,
         now: _Version,
         before: _Version | None,
-        why: Sequence[str],
+        why: tuple[str, ...],
         waiting: Pending | None,
-        last: _LastGeneration,
     ) -> None:
-        accepted = before.seen if before else ""
-        self.held.append(
-            HeldDefinition(id=identifier, path=printable(file.path), reasons=tuple(why), accepted=accepted)
-        )
-        if self._memory is None or (waiting and waiting.digest == now.definition.digest):
+        accepted = before.accepted.seen if before else ""
+        self.held.append(HeldDefinition(id=identifier, path=printable(file.path), reasons=why, accepted=accepted))
+        if self._memory is None or (waiting and waiting.digest == now.digest):
             return
         pending = Pending(
             path=file.path,
             id=identifier,
-            digest=now.definition.digest,
-            seen=now.seen,
+            digest=now.digest,
+            seen=now.accepted.seen,
             accepted=accepted,
-            reasons=tuple(why),
-            before=waiting.before if waiting else last.lines(identifier, before),
+            reasons=why,
+            before=definition_lines(before.values) if before and before.values else (),
             now=definition_lines(now.values),
         )
-        self._memory.hold(pending, to_text(now.definition))
+        self._memory.hold(pending, now.accepted.definition)
         self.has_written = True
 
 
@@ -251,12 +253,12 @@ class _LastGeneration:
             self._records = self._published(list(self._finals.values()))
         return self._records.get(self._finals[identifier], {})
 
-    def lines(self, identifier: str, before: _Version | None) -> tuple[str, ...]:
-        """The accepted definition as lines, where the last generation still has that one."""
-        values = self.values(identifier)
-        if before is None or not values or definition_digest(values) != before.definition.digest:
-            return ()
-        return definition_lines(values)
+
+def _reasons(before: _Version | None, now: _Version, is_prose: bool, is_held: bool) -> tuple[str, ...]:
+    if before is None:
+        return (_FORGOTTEN,) if is_held else ()
+    known = before.definition or definition_of(before.values, is_prose)
+    return suspicious_changes(known, now.values, is_prose) if before.digest != now.digest else ()
 
 
 def _joined(record: Sequence[Values]) -> Values:

@@ -63,7 +63,8 @@ def _standing_in(here: runtime.Runtime, path: Path) -> runtime.Runtime:
 
 
 def _trust_definition(here: runtime.Runtime, identifier: str, yes: bool, json: bool) -> int:
-    """Accept the changed definition of the capability with this id. Raises UsageError where none is held back."""
+    """Accept the changed definition of the capability with this id, or of those whose ids fit this pattern. Raises
+    UsageError where none is held back."""
     if not _CAPABILITY_ID.fullmatch(identifier):
         raise UsageError(f"there is no {identifier}", _WHAT)
     from capdisc.definition_approval import approve_definitions

@@ -27,7 +27,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQL
 _TABLES = """
 create table if not exists places (number integer primary key, path blob not null unique);
 create table if not exists accepted (
-    place integer not null, id text not null, definition text not null, seen text not null,
+    place integer not null, id text not null, digest text not null, definition text not null, seen text not null,
     primary key (place, id)) without rowid;
 create index if not exists accepted_ids on accepted (id);
 create table if not exists pending (
@@ -38,8 +38,10 @@ create table if not exists pending (
 
 @frozen
 class Accepted:
-    """A definition that was accepted, in the words of `check.changes.definition`, and when it was first seen."""
+    """A definition that was accepted: its digest, itself in the words of `check.changes.definition`, and when it was
+    first seen."""
 
+    digest: str
     definition: str
     seen: str
 
@@ -71,30 +73,31 @@ class DefinitionMemory:
         """What was accepted of a file, by id."""
         if self._is_empty:
             return {}
-        wanted = "select id, definition, seen from accepted join places on number = place where path = ?"
-        return {name: Accepted(text, seen) for name, text, seen in self._rows(wanted, _bytes(path))}
+        wanted = "select id, digest, definition, seen from accepted join places on number = place where path = ?"
+        return {name: Accepted(*rest) for name, *rest in self._rows(wanted, _bytes(path))}
 
     def moved(self, identifier: str) -> Accepted | None:
         """What was accepted under the id in a file that is gone; the latest, where there are several."""
         if self._is_empty:
             return None
         wanted = (
-            "select path, definition, seen from accepted join places on number = place where id = ? "
+            "select path, digest, definition, seen from accepted join places on number = place where id = ? "
             "order by seen desc limit ?"
         )
-        for path, text, seen in self._rows(wanted, _text(identifier), _MAX_PLACES):
+        for path, *rest in self._rows(wanted, _text(identifier), _MAX_PLACES):
             if not os.path.lexists(path):
-                return Accepted(text, seen)
+                return Accepted(*rest)
         return None
 
     def held(self, path: str) -> dict[str, Pending]:
         """What waits of a file, by id."""
         return {one.id: one for one in self._pending("where path = ?", _bytes(path))}
 
-    def accept(self, path: str, identifier: str, accepted: Accepted) -> None:
-        """Remember a definition as the one that its changes are compared with."""
-        row = (self._number(path), _text(identifier), accepted.definition, accepted.seen)
-        self._connection.execute("insert or replace into accepted values (?, ?, ?, ?)", row)
+    def accept(self, path: str, definitions: Mapping[str, Accepted]) -> None:
+        """Remember definitions of a file, by id, as those that their changes are compared with."""
+        place = self._number(path)
+        rows = ((place, _text(name), one.digest, one.definition, one.seen) for name, one in definitions.items())
+        self._connection.executemany("insert or replace into accepted values (?, ?, ?, ?, ?)", rows)
 
     def hold(self, pending: Pending, definition: str) -> None:
         """Let a changed definition wait."""
@@ -115,13 +118,13 @@ class DefinitionMemory:
     def approve(self, pending: Pending) -> bool:
         """Accept what waits, if it still is what was shown."""
         wanted = (
-            "select definition, seen from pending join places on number = place "
+            "select digest, definition, seen from pending join places on number = place "
             "where path = ? and id = ? and digest = ?"
         )
         found = self._rows(wanted, _bytes(pending.path), _text(pending.id), pending.digest)
         if not found:
             return False
-        self.accept(pending.path, pending.id, Accepted(*found[0]))
+        self.accept(pending.path, {pending.id: Accepted(*found[0])})
         self.release(pending.path, pending.id)
         return True
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from capdisc_indexer.check.changes import CODE
-from capdisc_indexer.check.changes.definition import Definition, Values, orders_of
+from capdisc_indexer.check.changes.definition import Definition, Values, definition_of, new_orders
 from capdisc_indexer.check.changes.parameters import newly_carries, opened
 from capdisc_indexer.check.secret_keys import masked
 from capdisc_indexer.text import one_line
@@ -17,16 +17,15 @@ MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
 _RISKS = ("", "low", "medium", "high", "critical")
 
 
-def suspicious_changes(before: Definition, now: Definition, values: Values, is_prose: bool) -> tuple[str, ...]:
-    """What of the change somebody has to look at, a clause each; none for a harmless one. `values` is the record of
-    `now`."""
-    if before.digest == now.digest:
-        return ()
-    return (
+def suspicious_changes(before: Definition, values: Values, is_prose: bool) -> tuple[str, ...]:
+    """What of the change to the record `values` somebody has to look at, a clause each; none for a harmless one."""
+    now = definition_of(values, is_prose)
+    found = (
         *_text_changes(before, now, values, is_prose),
-        *_parameter_changes(before, now, values),
+        *_parameter_changes(before, now),
         *_nature_changes(before, now),
-    )[:MAX_REASONS]
+    )
+    return found[:MAX_REASONS]
 
 
 def changed_definition(identifier: str, path: str, reasons: Sequence[str], command: str) -> Finding:
@@ -55,18 +54,13 @@ def difference(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text_changes(before: Definition, now: Definition, values: Values, is_prose: bool) -> Iterator[str]:
-    known, told = set(before.passages), set[str]()
-    for order in orders_of(values, is_prose):
-        if order.digest not in known and not told & {order.says, order.digest}:
-            told |= {order.says, order.digest}
-            yield f"a new sentence {order.says}: {_quoted(order.passage)}"
-    if not told:
-        for rule in now.rules:
-            if rule not in before.rules:
-                yield f"its text newly breaks the rule {rule}"
+    found = {order.says: order for order in reversed(list(new_orders(before, values, is_prose)))}
+    yield from (f"a new sentence {says}: {_quoted(order.shown)}" for says, order in reversed(found.items()))
+    if not found:
+        yield from (f"its text newly breaks the rule {rule}" for rule in now.rules if rule not in before.rules)
 
 
-def _parameter_changes(before: Definition, now: Definition, values: Values) -> Iterator[str]:
+def _parameter_changes(before: Definition, now: Definition) -> Iterator[str]:
     for path, letters in now.parameters.items():
         if newly_carries(before.parameters.get(path), letters):
             is_new = path not in before.parameters

@@ -1,14 +1,15 @@
-"""What is remembered of a tool's definition: digests and traits, none of its words."""
+"""A tool's definition as it is compared, and as it is remembered: whole where it is short, else by its traits."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Set
+from itertools import islice
 from typing import Any
 
-from capdisc_indexer.check.changes.orders import Order, normalise, orders, passage_digest, passages
+from capdisc_indexer.check.changes.orders import Order, orders, piece_digest, pieces, words_of
 from capdisc_indexer.check.changes.parameters import parameters_of
 from capdisc_indexer.check.phrases import phrases
 from capdisc_indexer.check.secret_keys import masked
@@ -16,7 +17,13 @@ from capdisc_indexer.check.texts import Text
 from capdisc_indexer.errors import BROKEN
 from capdisc_indexer.frozen import field, fields, frozen
 
-MAX_PASSAGES = 64
+# More are not remembered, and count as new when they are met again.
+MAX_PIECES = 500
+_FLAGS = ("has_side_effects", "is_destructive", "is_open", "confirms", "is_coarse")
+# Of 10,000 tools of real servers, 99 in a hundred are shorter; the bodies of skills are mostly longer.
+MAX_WHOLE = 4_096
+_INJECTION = "injection-phrase"
+_as_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode
 # What an agent is told of a tool, or that decides how it is run. Not the category, which depends on the other tools of
 # a list, and not what capdisc itself found out.
 TOLD = (
@@ -44,109 +51,125 @@ Values = Mapping[str, Any]
 
 @frozen(kw_only=True)
 class Definition:
-    """One definition, as it is compared. `digest` is over all that is told of it, `start` over what is run (a program
-    with its arguments, or a host); `parameters` are letters by path, `passages` digests of what reads like an order."""
+    """One definition, as it is compared. `start` is a digest of what is run (a program with its arguments, or a host),
+    `parameters` are letters by path, `pieces` digests of the sentences of all texts, or where `is_coarse` of their
+    paragraphs."""
 
-    digest: str
     has_side_effects: bool = False
     is_destructive: bool = False
     is_open: bool = False
     confirms: bool = False
+    is_coarse: bool = False
     risk: str = ""
     start: str = ""
     secrets: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    passages: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def definition_of(values: Values, is_prose: bool) -> Definition:
-    """What is to be remembered of a capability's record; `is_prose`: its body is a text for the model, as a skill's."""
-    hints = _hints(values)
-    texts = list(dict.fromkeys(order.digest for order in orders_of(values, is_prose)))
+def definition_of(values: Values, is_prose: bool, is_coarse: bool = False) -> Definition:
+    """What is compared of a capability's record; `is_prose`: its body is a text for the model, as a skill's."""
+    hints, schema = _hints(values), values.get("schema")
+    texts = texts_of(values, is_prose)
+    every = (piece for text, _ in texts for piece in pieces(text, is_coarse))
     return Definition(
-        digest=definition_digest(values),
         has_side_effects=bool(values.get("has_side_effects")),
         is_destructive=hints.get("destructiveHint") is True or values.get("risk") in ("high", "critical"),
         is_open=hints.get("openWorldHint") is True,
         confirms=bool(values.get("confirm")),
+        is_coarse=is_coarse,
         risk=str(values.get("risk", "")),
         start=_start(values.get("run")),
         secrets=tuple(sorted({*values.get("secrets", ()), *_variables(values.get("run"))})),
-        rules=tuple(sorted(_fired(values, is_prose))),
-        passages=tuple(texts[:MAX_PASSAGES]),
-        parameters=parameters_of(values.get("schema") or {}),
+        rules=_fired(values, is_prose),
+        pieces=tuple(dict.fromkeys(map(piece_digest, islice(every, MAX_PIECES)))),
+        parameters=parameters_of(schema, words_of("\n".join(_strings(schema, [])))) if schema else {},
     )
 
 
-def definition_digest(values: Values) -> str:
-    """Thirty-two digits over all that is told of a capability."""
-    told = {key: values[key] for key in TOLD if key in values}
-    text = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+def told_of(values: Values) -> str:
+    """All that is told of a capability, as one line of JSON that depends on nothing else."""
+    return _as_json({key: values[key] for key in TOLD if key in values})
 
 
-def orders_of(values: Values, is_prose: bool) -> Iterator[Order]:
-    """Each passage of any of its texts that reads like an order; and where a content rule says that there are orders,
-    every passage in which that rule finds some."""
+def digest_of(told: str) -> str:
+    """Thirty-two digits over it."""
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def new_orders(before: Definition, values: Values, is_prose: bool) -> Iterator[Order]:
+    """What reads like an order in those pieces of the texts that `before` did not have; and where a content rule says
+    that there are orders, those pieces in which that rule finds some."""
+    known = frozenset(before.pieces)
     for text, is_body in texts_of(values, is_prose):
-        yield from orders(text, is_body)
-        if "injection-phrase" in values.get("warnings", ()):
-            yield from _injections(text, is_body)
+        yield from orders(text, known, is_body, before.is_coarse)
+        if _INJECTION in values.get("warnings", ()):
+            yield from _injections(text, known, is_body, before.is_coarse)
 
 
-def texts_of(values: Values, is_prose: bool) -> Iterator[tuple[str, bool]]:
-    """Every text that an agent may be shown, without keys of services, each with whether it is the body of a skill."""
-    yield from ((masked(text), is_body) for text, is_body in _texts(values, is_prose))
-
-
-def _texts(values: Values, is_prose: bool) -> Iterator[tuple[str, bool]]:
+def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
+    """Every text that an agent may be shown, each with whether it is the body of a skill. What schemas and hints say is
+    one text, a line each: patterns look at one line at a time."""
+    texts: list[tuple[str, bool]] = []
     for key in (*_TEXTS, *_BODIES):
-        value = values.get(key, "")
-        is_body = is_prose and key in _BODIES
-        yield from ((text, is_body) for text in ([value] if isinstance(value, str) else value) if isinstance(text, str))
+        value = values.get(key)
+        if value:
+            is_body = is_prose and key in _BODIES
+            texts += [(text, is_body) for text in ([value] if isinstance(value, str) else value)]
+    words: list[str] = []
     for key in _SCHEMAS:
-        yield from ((text, False) for text in _strings(values.get(key)))
-    yield from ((text, False) for text in _strings(_hints(values)))
+        _strings(values.get(key), words)
+    _strings(_hints(values), words)
+    if words:
+        texts.append(("\n".join(words), False))
+    return texts
 
 
-def to_text(definition: Definition) -> str:
-    """The definition as one line of JSON, of some 200 characters."""
-    return json.dumps([getattr(definition, name) for name in fields(Definition)], separators=(",", ":"))
+def to_text(values: Values, told: str, is_prose: bool) -> str:
+    """What is remembered of a capability's record: an object with all that is told of it and what its readers were
+    warned of, or where that has more than 4,096 characters a list of what is compared of it."""
+    if len(told) > MAX_WHOLE:
+        definition = definition_of(values, is_prose, is_coarse=True)
+        return _as_json([getattr(definition, name) for name in fields(Definition)])
+    return _as_json({**json.loads(told), "warnings": values["warnings"]}) if values.get("warnings") else told
 
 
-def from_text(text: str) -> Definition | None:
-    """The definition that such a line holds; None for any other text."""
+def from_text(text: str, is_prose: bool) -> tuple[Definition, Values] | None:
+    """The definition that such a text holds, with the record where that was short enough; None for any other text."""
     try:
-        values = dict(zip(fields(Definition), json.loads(text), strict=True))
-        for name in ("secrets", "rules", "passages"):
+        remembered = json.loads(text)
+        if isinstance(remembered, dict):
+            return definition_of(remembered, is_prose), remembered
+        values = dict(zip(fields(Definition), remembered, strict=True))
+        for name in ("secrets", "rules", "pieces"):
             values[name] = tuple(values[name])
         definition = Definition(**values)
+        return (definition, {}) if _is_whole(definition) else None
     except BROKEN:
         return None
-    return definition if _is_whole(definition) else None
 
 
 def _is_whole(definition: Definition) -> bool:
-    words = (definition.digest, definition.risk, definition.start, *definition.secrets, *definition.rules)
-    flags = (definition.has_side_effects, definition.is_destructive, definition.is_open, definition.confirms)
+    words = (definition.risk, definition.start, *definition.secrets, *definition.rules, *definition.pieces)
+    flags = [getattr(definition, name) for name in _FLAGS]
     if not isinstance(definition.parameters, dict):
         return False
-    texts = {*map(type, words), *map(type, definition.passages), *map(type, definition.parameters.values())}
-    return texts <= {str} and {*map(type, flags)} <= {bool}
+    return {*map(type, words), *map(type, definition.parameters.values())} <= {str} and {*map(type, flags)} <= {bool}
 
 
-def _injections(text: str, is_body: bool) -> Iterator[Order]:
-    for passage in passages(normalise(text)):
-        place = Text(value=passage, path="", line=1, field="" if is_body else "description")
-        if any(finding.code == "injection-phrase" for finding in phrases([place])):
-            yield Order("gives the model orders", " ".join(passage.split()), passage_digest(passage))
+def _injections(text: str, known: Set[str], is_body: bool, is_coarse: bool) -> Iterator[Order]:
+    for piece in pieces(text, is_coarse):
+        place = Text(value=piece, path="", line=1, field="" if is_body else "description")
+        is_new = piece_digest(piece) not in known
+        if is_new and any(finding.code == _INJECTION for finding in phrases([place])):
+            yield Order("gives the model orders", " ".join(masked(piece).split()))
 
 
-def _fired(values: Values, is_prose: bool) -> frozenset[str]:
+def _fired(values: Values, is_prose: bool) -> tuple[str, ...]:
     """The content rules that a reader of the capability is warned of, as far as they tell of more than vanity."""
-    rules = _RULES - (_SEEN_IN_PROSE if is_prose else frozenset())
-    return rules.intersection(values.get("warnings", ()))
+    rules = _RULES.intersection(values.get("warnings", ())) - (_SEEN_IN_PROSE if is_prose else frozenset())
+    return tuple(sorted(rules))
 
 
 def _hints(values: Values) -> Mapping[str, Any]:
@@ -174,21 +197,22 @@ def _variables(run: Any) -> Iterator[str]:
     """The variables that a server gets, and the secrets of an operation."""
     server, request = (run.get("mcp"), run.get("http")) if isinstance(run, Mapping) else (None, None)
     named = server.get("env") if isinstance(server, Mapping) else None
-    yield from (name for name in (named or ()) if isinstance(name, str))
+    yield from (name for name in (named if isinstance(named, list) else ()) if isinstance(name, str))
     schemes = request.get("security") if isinstance(request, Mapping) else None
-    for scheme in schemes if isinstance(schemes, Sequence) else ():
+    for scheme in schemes if isinstance(schemes, list) else ():
         if isinstance(scheme, Mapping) and isinstance(name := scheme.get("secret"), str):
             yield name
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """Every text of a JSON value, keys too; what was read is at most 32 levels deep."""
+def _strings(value: Any, found: list[str]) -> list[str]:
+    """Every text of a JSON value, keys too, added to what was found; what was read is at most 32 levels deep."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
+        found.append(value)
+    elif isinstance(value, dict):
         for key, inner in value.items():
-            yield str(key)
-            yield from _strings(inner)
+            found.append(str(key))
+            _strings(inner, found)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _strings(inner)
+            _strings(inner, found)
+    return found

@@ -8,12 +8,13 @@ words or a page token carry nothing. The first reader of a tool has seen its par
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from capdisc_indexer.check.changes.orders import normalise
+from capdisc_indexer.frozen import frozen
 from capdisc_indexer.text import spaced_identifiers
 
 MAX_PARAMETERS, MAX_DEPTH = 500, 12
@@ -22,16 +23,22 @@ FREE, NAMED, DESCRIBED, ADDRESSED, CLOSED = "f", "n", "d", "a", "c"
 # Stands for all arguments of an object that its schema does not name.
 OTHERS = "*"
 
+# Words that tell of it anywhere in a name, and those that do so at its end: a `message`, and no `message_kind`.
 _WORDS = frozenset(
     """
-    additional analytics apikey attachment attachments audit bcc body callback cc chat clipboard
-    comment comments content contents context contexts conversation cookie cookies credential
-    credentials data debug destination diagnostics dialogue dump email emails endpoint env environ
-    environment extra extras feedback forward history host hostname instructions log logs mail
-    memory message messages metadata misc note notes passphrase passwd password payload phone
-    profile prompt proxy rationale reasoning recipient recipients redirect remark remarks scratchpad
-    secret secrets sidenote sidenotes snapshot summary telemetry thinking thought thoughts token
-    tokens trace transcript upload uri url webhook workspace
+    additional analytics apikey attachment attachments bcc cc chat clipboard context contexts
+    conversation cookie cookies credential credentials diagnostics dialogue env environ environment
+    instructions metadata note notes passphrase passwd password prompt rationale reasoning recipient
+    recipients rsa scratchpad secret secrets sidenote sidenotes ssh summary telemetry thinking
+    thought thoughts transcript webhook
+    """.split()
+)
+_LAST_WORDS = frozenset(
+    """
+    audit body callback comment comments content contents data debug dump email emails endpoint
+    extra extras feedback forward history host hostname log logs mail memory message messages misc
+    payload phone profile proxy redirect remark remarks snapshot token tokens trace upload uri url
+    workspace
     """.split()
 )
 _PAIRS = frozenset(
@@ -48,6 +55,7 @@ _HARMLESS_ENDS = frozenset(
     """.split()
 )
 _PAGING = frozenset("continuation cursor next page paging pagination sync".split())
+_LISTING = frozenset({"enum", "const"})
 _PLAIN_TYPES = frozenset({"boolean", "integer", "null", "number"})
 _PLAIN_FORMATS = frozenset("date date-time time duration uuid".split())
 _ADDRESS_FORMATS = frozenset("email hostname idn-email iri uri uri-reference url".split())
@@ -64,15 +72,33 @@ _DESCRIPTION = re.compile(
 )
 _ADDRESS = re.compile(r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE)
 _COMBINING = ("anyOf", "oneOf", "allOf", "then", "else")
+_SELDOM = frozenset({"patternProperties", "$defs", "definitions", "additionalProperties", "items", *_COMBINING})
+_NESTING = _SELDOM | {"properties"}
+# Without one of these words in all that a schema says, none of its descriptions tells of anything, and none of its
+# defaults is an address: most schemas are done with then.
+_TELLING = frozenset(
+    b"""
+    analytics api audit auditing bcc call callback chat compliance content contents context conversation conversations
+    credential credentials debugging email everything logging mail message messages note password passwords private
+    prompt quality recipient recipients secret secrets sidenote system telemetry transcript transcripts url urls user
+    user's users variable variables verification webhook webhooks where whom your
+    """.split()
+)
+# The same for one description, where a word may have any ending.
+_STEMS = (
+    "conversation|chat |transcript|messages|message hist|system prompt|file content|contents of|content of|environment"
+    "|credential|api key|secret|password|private key|everything|context|the user|your |user's|users |call|webhook|mail"
+    "|bcc|recipient|note|url|where to|whom to|for audit|for ana|for tele|for log|for deb|for qua|for comp|for ver"
+).split("|")
+_ADDRESSES = frozenset({b"http", b"https", b"@", b"/.", b"id_rsa"})
 
 
-def parameters_of(schema: Mapping[str, Any]) -> dict[str, str]:
-    """What could leave by each parameter, as letters, by its path in the schema (`filter.tags[]`), at most 500."""
+def parameters_of(schema: Mapping[str, Any], words: Set[bytes]) -> dict[str, str]:
+    """What could leave by each parameter, as letters, by its path in the schema (`filter.tags[]`), at most 500. `words`
+    are those of the whole schema: where none of them matters, no description is looked at."""
+    is_telling, has_address = not words.isdisjoint(_TELLING), not words.isdisjoint(_ADDRESSES)
     traits: dict[str, str] = {}
-    for path, letters in _parameters(schema, "", 0):
-        if len(traits) >= MAX_PARAMETERS:
-            break
-        traits[path] = "".join(sorted({*traits.get(path, ""), *letters}))
+    _add_parameters(schema, "", 0, _Look(traits, is_telling, has_address))
     return traits
 
 
@@ -108,62 +134,103 @@ def _carries(letters: str) -> bool:
     return ADDRESSED in letters or (FREE in letters and (NAMED in letters or DESCRIBED in letters))
 
 
-def _parameters(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Every parameter at any depth, those of definitions that references lead to among them."""
-    if depth > MAX_DEPTH or not isinstance(schema, Mapping):
+@frozen
+class _Look:
+    """Where to put what is found, and what is worth looking for."""
+
+    traits: dict[str, str]
+    is_telling: bool
+    has_address: bool
+
+
+def _add_parameters(schema: Any, prefix: str, depth: int, look: _Look) -> None:
+    """Adds every parameter at any depth, those of definitions that references lead to among them."""
+    if depth > MAX_DEPTH or not isinstance(schema, dict) or _NESTING.isdisjoint(schema):
         return
-    for table, start in (("properties", prefix), ("$defs", "#"), ("definitions", "#"), ("patternProperties", prefix)):
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        _add(look, f"{prefix}{name}", _traits(str(name), inner, look))
+        _add_parameters(inner, f"{prefix}{name}.", depth + 1, look)
+    if not _SELDOM.isdisjoint(schema):
+        _add_others(schema, prefix, depth, look)
+
+
+def _add_others(schema: Mapping[str, Any], prefix: str, depth: int, look: _Look) -> None:
+    patterns = schema.get("patternProperties")
+    for name, inner in patterns.items() if isinstance(patterns, dict) else ():
+        # Which lets the caller choose the names.
+        _add(look, f"{prefix}{name}", NAMED + _traits("", inner, look))
+        _add_parameters(inner, f"{prefix}{name}.", depth + 1, look)
+    for table in ("$defs", "definitions"):
         members = schema.get(table)
-        for name, inner in members.items() if isinstance(members, Mapping) else ():
-            path = f"{start}{name}"
-            if table == "properties":
-                yield path, _traits(str(name), inner)
-            elif table == "patternProperties":  # which lets the caller choose the names
-                yield path, NAMED + _traits("", inner)
-            yield from _parameters(inner, f"{path}.", depth + 1)
+        for name, inner in members.items() if isinstance(members, dict) else ():
+            _add_parameters(inner, f"#{name}.", depth + 1, look)
     others = schema.get("additionalProperties")
     if others is False:
-        yield f"{prefix}{OTHERS}", CLOSED
-    elif isinstance(others, Mapping):
-        yield from _parameters(others, f"{prefix}{OTHERS}.", depth + 1)
-    items = schema.get("items")
-    yield from _parameters(items, f"{prefix.removesuffix('.')}[].", depth + 1)
+        _add(look, f"{prefix}{OTHERS}", CLOSED)
+    _add_parameters(others, f"{prefix}{OTHERS}.", depth + 1, look)
+    _add_parameters(schema.get("items"), f"{prefix.removesuffix('.')}[].", depth + 1, look)
     for key in _COMBINING:
         branches = schema.get(key)
         for branch in branches if isinstance(branches, list) else [branches]:
-            yield from _parameters(branch, prefix, depth + 1)
+            _add_parameters(branch, prefix, depth + 1, look)
 
 
-def _traits(name: str, schema: Any) -> str:
-    table: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
+def _add(look: _Look, path: str, letters: str) -> None:
+    known = look.traits.get(path)
+    if known is None and len(look.traits) < MAX_PARAMETERS:
+        look.traits[path] = letters
+    elif known is not None and known != letters:
+        look.traits[path] = "".join(sorted({*known, *letters}))
+
+
+def _traits(name: str, schema: Any, look: _Look) -> str:
     letters = FREE if _is_free(schema, 0) else ""
-    if _is_carrier_name(name) or table.get("format") in _ADDRESS_FORMATS:
+    if not isinstance(schema, dict):
+        return letters + (NAMED if _is_carrier_name(name) else "")
+    if _is_carrier_name(name) or _word(schema.get("format")) in _ADDRESS_FORMATS:
         letters += NAMED
-    said = table.get("description")
-    if isinstance(said, str) and _DESCRIPTION.search(normalise(said)):
+    elif letters and look.is_telling and _is_telling(schema.get("description")):
         letters += DESCRIBED
-    if any(_ADDRESS.search(str(table[key])) for key in ("default", "const") if key in table):
+    if look.has_address and any(_ADDRESS.search(str(schema[key])) for key in ("default", "const") if key in schema):
         letters += ADDRESSED
     return letters
 
 
 def _is_free(schema: Any, depth: int) -> bool:
     """Whether it takes text, or anything, that its schema does not list."""
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return schema is not False
-    if depth > MAX_DEPTH or "enum" in schema or "const" in schema or schema.get("format") in _PLAIN_FORMATS:
+    if not _LISTING.isdisjoint(schema) or _word(schema.get("format")) in _PLAIN_FORMATS:
         return False
-    for key in ("anyOf", "oneOf"):
-        if isinstance(branches := schema.get(key), list):
-            return any(_is_free(branch, depth + 1) for branch in branches)
+    branches = schema.get("anyOf", schema.get("oneOf"))
+    if isinstance(branches, list) and depth < MAX_DEPTH:
+        return any(_is_free(branch, depth + 1) for branch in branches)
     declared = schema.get("type")
-    types = set(declared) if isinstance(declared, list) else {declared} if isinstance(declared, str) else set()
+    if isinstance(declared, str):
+        return declared == "string" or _is_free_kind(schema, {declared}, depth)
+    types = {_word(kind) for kind in declared} if isinstance(declared, list) else set()
+    return not types or _is_free_kind(schema, types, depth)
+
+
+def _is_free_kind(schema: Mapping[str, Any], types: Set[str], depth: int) -> bool:
     others = types - _PLAIN_TYPES
-    if others == {"array"}:
+    if others == {"array"} and depth < MAX_DEPTH:
         return _is_free(schema.get("items", True), depth + 1)
     if others == {"object"}:
         return not schema.get("properties") or bool(schema.get("additionalProperties"))
-    return bool(others) or not types
+    return bool(others)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_telling(description: Any) -> bool:
+    if not isinstance(description, str):
+        return False
+    small = normalise(description)
+    return any(map(small.__contains__, _STEMS)) and bool(_DESCRIPTION.search(small))
 
 
 @lru_cache(maxsize=4_096)
@@ -174,4 +241,4 @@ def _is_carrier_name(name: str) -> bool:
     if words[-1] in ("token", "tokens") and _PAGING.intersection(words):
         return False
     pairs = {f"{first}-{second}" for first, second in pairwise(words)}
-    return bool(_WORDS.intersection(words) or _PAIRS & pairs)
+    return words[-1] in _LAST_WORDS or bool(_WORDS.intersection(words) or _PAIRS & pairs)
