@@ -58,14 +58,18 @@ def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str
     return {text: counter.exact(text) for text in made}
 
 
-def learn(counter: TokenCounter, form: Format, descriptor: Descriptor, stored: Mapping[str, Any]) -> None:
-    """Give the counter what the index kept about this capability, for this format."""
+def learn(
+    counter: TokenCounter, form: Format, descriptor: Descriptor, stored: Mapping[str, Any], with_detail: bool = True
+) -> None:
+    """Give the counter what the index kept about this capability, for this format; where only its lines are wanted,
+    nothing of its text in full."""
     if form.name not in COUNTED or not stored:
         return
     text = detail_text(descriptor)
     pieces = _pieces(form, descriptor, text, _lines(descriptor))
     counter.learn(dict(zip(pieces, stored["pieces"][form.name], strict=True)))
-    counter.learn(dict(zip(chunks(text), stored["detail"], strict=True)))
+    if with_detail:
+        counter.learn(dict(zip(chunks(text), stored["detail"], strict=True)))
 
 
 @frozen
