@@ -16,7 +16,10 @@ import json, os, subprocess, sys
 os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 child = subprocess.Popen(json.loads(sys.argv[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
-print(os.wait4(child.pid, 0)[2].ru_maxrss)
+_, status, usage = os.wait4(child.pid, 0)
+if os.waitstatus_to_exitcode(status) not in (0, 1):
+    sys.exit(f"the command ended with status {status}")
+print(usage.ru_maxrss)
 """
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from adopting import adopt
 
 from capdisc import output, spool
 from capdisc.findings import FORMATS, formatter
@@ -49,13 +50,20 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def indexes(libraries: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Their indexes."""
+def built_indexes(libraries: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Their indexes, which no state remembers yet."""
     folders = []
     for library in libraries:
         folders.append(tmp_path_factory.mktemp("index") / library.name)
         build([library], folders[-1], BuildOptions())
     return folders[0], folders[1]
+
+
+@pytest.fixture
+def indexes(built_indexes: tuple[Path, Path], hermetic: Path) -> tuple[Path, Path]:
+    """Their indexes, as this user's own."""
+    few, many = built_indexes
+    return adopt(few), adopt(many)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")

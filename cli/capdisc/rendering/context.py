@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,6 +14,7 @@ from capdisc_indexer.errors import UsageError
 from capdisc_indexer.frozen import replace
 from capdisc_indexer.text import plain
 from capdisc_indexer.tiers import Material, assemble
+from capdisc_indexer.tiers.material import Descriptors
 from capdisc_indexer.types import Budgets, Context, Descriptor, Piece, Printing
 
 # What a request that is said back word for word leaves for everything else.
@@ -38,11 +39,9 @@ def remember(desk: Desk, made: Context) -> None:
 def material(desk: Desk) -> Material:
     """What the context is made from."""
     shape, all_of_it = desk.typed.shape, desk.told.is_everything
-    everything = desk.found.everything
-    stored = learnt(desk.counter, desk.form, desk.found.stored)
-    descriptors = stored if everything is None else everything
     active = learnt(desk.counter, desk.form, desk.session.active)
     always = learnt(desk.counter, desk.form, desk.pinned)
+    descriptors = _descriptors(desk, {descriptor.id for descriptor in always})
     details = None if all_of_it else 0 if desk.found.is_everything else desk.room.details
     levels = _levels(desk)
     lines = overview_lines(desk.asked, desk.found.ranking.query, shape.by_kind) if 0 in levels else ()
@@ -63,6 +62,14 @@ def material(desk: Desk) -> Material:
         evenly=all_of_it,
         each=desk.typed.limits.each if all_of_it and desk.told.style else 0,
     )
+
+
+def _descriptors(desk: Desk, always: Collection[str]) -> Descriptors:
+    """What was found; of everything, what is not always shown anyway."""
+    if desk.found.everything is None:
+        return learnt(desk.counter, desk.form, desk.found.stored)
+    desk.found.everything.leave_out(always)
+    return desk.found.everything
 
 
 def _missing(

@@ -56,7 +56,6 @@ def prepared(asked: asking.Asked, typed: Typed) -> Desk:
     told = disclosing.disclosure(asked, typed.prompting, query, chosen)
     counter = counter_of(chosen)
     counter.learn(asked.index.meta("overview")["counts"])
-    always = pinned(asked, query)
     return Desk(
         asked=asked,
         typed=typed,
@@ -64,10 +63,10 @@ def prepared(asked: asking.Asked, typed: Typed) -> Desk:
         form=form,
         room=room,
         counter=counter,
-        found=_found(asked, typed, query, form, told, counter, always),
+        found=_found(asked, typed, query, form, told, counter),
         told=told,
         session=brought(asked, typed.prompting.session),
-        pinned=always,
+        pinned=pinned(asked, query),
     )
 
 
@@ -91,16 +90,10 @@ def _tokenizer(asked: asking.Asked, typed: Typed) -> Tokenizer:
 
 
 def _found(
-    asked: asking.Asked,
-    typed: Typed,
-    query: Query,
-    form: Format,
-    told: Disclosure,
-    counter: TokenCounter,
-    always: tuple[Stored, ...],
+    asked: asking.Asked, typed: Typed, query: Query, form: Format, told: Disclosure, counter: TokenCounter
 ) -> Found:
     def everything() -> Everything:
-        return Everything(asked, query, form, counter, without={descriptor.id for descriptor, _ in always})
+        return Everything(asked, query, form, counter)
 
     if told.is_everything:
         return Found(ranking=unasked(query), stored=all_in_full(asked, query), is_everything=True)

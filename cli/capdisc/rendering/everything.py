@@ -35,13 +35,11 @@ class Everything:
     read when it is reached, and the counts that the index keeps of it are given to the counter; `missing` says of those
     that were read what they lack here."""
 
-    def __init__(
-        self, asked: asking.Asked, query: Query, form: Format, counter: TokenCounter, without: Collection[str] = ()
-    ) -> None:
+    def __init__(self, asked: asking.Asked, query: Query, form: Format, counter: TokenCounter) -> None:
         self._asked, self._query, self._form, self._counter = asked, query, form, counter
         columns = asked.index.columns
-        places = [place for place in offered_places(asked, query) if form.suits(columns.kinds[place])]
-        self._ids = [columns.ids[place] for place in places if columns.ids[place] not in without]
+        places = offered_places(asked, query)
+        self._ids = [columns.ids[place] for place in places if form.suits(columns.kinds[place])]
         self._batches: dict[int, list[Descriptor]] = {}
         self.missing: dict[str, tuple[str, ...]] = {}
 
@@ -59,6 +57,11 @@ class Everything:
             return len(self._ids)
         return sum(1 for _ in offered_heads(self._asked, self._query, self._ids))
 
+    def leave_out(self, ids: Collection[str]) -> None:
+        """From now on without these, which are shown elsewhere."""
+        self._ids = [identifier for identifier in self._ids if identifier not in ids]
+        self._batches.clear()
+
     def get(self, identifier: str) -> Descriptor | None:
         """The one with this id, without its long parts."""
         head = self._asked.index.documents.passing([identifier], Query(texts=())).get(identifier)
@@ -73,5 +76,5 @@ class Everything:
         if self._form.name not in COUNTED:  # nothing of the body is printed, or was counted ahead
             return from_record(head)
         descriptor, counts = self._asked.index.with_counts(head)
-        learn(self._counter, self._form, descriptor, counts)
+        learn(self._counter, self._form, descriptor, counts, with_detail=False)
         return descriptor

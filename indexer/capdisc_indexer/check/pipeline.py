@@ -82,8 +82,8 @@ def check(
 
 
 class _Shared:
-    """Gives equal texts of findings and members one place in memory, as they come from other processes or from many
-    files with the same thing to say: of 250,000 findings that saves two thirds."""
+    """Gives equal texts of findings and members one place in memory: many files have the same thing to say, and what
+    another process sends is new each time."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

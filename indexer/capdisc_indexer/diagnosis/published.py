@@ -103,6 +103,8 @@ def _disagreement(index: Index, lack: Lack) -> str:
     ids = [head["id"] for head in index.documents.everything()]
     for identifier in ids:
         index.documents.body(identifier)
+    if index.columns.ids != sorted(ids):
+        return "the columns of lists name other capabilities than the text index"
     if index.matrix is None:
         return ""
     if index.matrix.names() != sorted(ids):

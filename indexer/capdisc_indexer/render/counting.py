@@ -73,14 +73,18 @@ def learn_guidance(counter: TokenCounter, form: Format, counts: Mapping[str, int
                 counter.learn({getattr(form, name)(label, text): counts[stored]})
 
 
-def learn(counter: TokenCounter, form: Format, descriptor: Descriptor, stored: Mapping[str, Any]) -> None:
-    """Give the counter what the index kept about this capability, for this format."""
+def learn(
+    counter: TokenCounter, form: Format, descriptor: Descriptor, stored: Mapping[str, Any], with_detail: bool = True
+) -> None:
+    """Give the counter what the index kept about this capability, for this format; where only its lines are wanted,
+    nothing of its text in full."""
     if form.name not in COUNTED or not stored:
         return
     text = detail_text(descriptor)
     pieces = _pieces(form, descriptor, text, _lines(descriptor))
     counter.learn(dict(zip(pieces, stored["pieces"][form.name], strict=True)))
-    counter.learn(dict(zip(chunks(text), stored["detail"], strict=True)))
+    if with_detail:
+        counter.learn(dict(zip(chunks(text), stored["detail"], strict=True)))
 
 
 @frozen
