@@ -457,15 +457,15 @@ def test_config_and_doctor_name_what_waits(capdisc, clone, outside) -> None:
 @pytest.fixture
 def shipped(clone: Path, outside: Path, write_skill) -> Path:
     """An index that came with the clone: it calls a folder outside its root."""
-    path = write_skill(outside, "lead", "Leads out. Use when asked.", "See [the notes](../notes.md).")
-    assert path.exists()
+    path = write_skill(outside, "lead", "Leads out. Use when asked.", "See [the notes](secret.md).")
+    (path.parent / "secret.md").write_text(f"The {CANARY} sings at noon.\n")
     build([outside], clone / "shipped", BuildOptions())
     configure(clone, 'index_dir = "shipped"\n')
     return clone / "shipped"
 
 
 READERS = [
-    ("show", "lead"), ("show", "lead", "--link", "../notes.md"), ("search", "lead out"), ("render", "lead out"),
+    ("show", "lead"), ("show", "lead", "--link", "secret.md"), ("search", "lead out"), ("render", "lead out"),
     ("list",), ("status",), ("tools", "lead"), ("graph",), ("call", "list_skills"), ("run", "lead", "--dry-run"),
 ]  # fmt: skip
 
