@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +67,13 @@ def adopt_index(here: Runtime, index_dir: Path, yes: bool, json: bool) -> int:
 
 
 def revoke(here: Runtime, path: Path, json: bool) -> int:
-    """Take back what was allowed for the workspace or index at the path, there or not."""
+    """Take back what was allowed for the index at the path or, where that is none, for its workspace, there or not."""
     place = os.path.realpath(path)
-    was_index = builders.forget_id(here.trust_dir, path)
     workspaces = dict.fromkeys((place, os.path.realpath(workspace_at(here, path))))
-    revoked = [workspace for workspace in workspaces if remove_grant(here.trust_dir, workspace)]
-    taken = [*([place] if was_index else []), *revoked]
+    if builders.forget_id(here.trust_dir, path):
+        taken = [place]
+    else:
+        taken = [workspace for workspace in workspaces if remove_grant(here.trust_dir, workspace)]
     if json:
         output.document({"revoked": taken})
     elif taken:
@@ -149,8 +150,10 @@ def _document(
 
 def _facts_of(index_dir: Path, found: Generation) -> dict[str, str]:
     """What somebody has to know of an index before believing it; whatever it says of itself is on one line."""
-    scan = json_object(generation.folder(index_dir, found.number) / "meta" / "scan.json")
-    roots = scan.get("roots")
+    built = generation.folder(index_dir, found.number) / "meta" / "scan.json"
+    # Readers go by the record of the build, the next build by that of a later look.
+    scans = (json_object(path) for path in (built, index_dir / "scan.json"))
+    roots = dict.fromkeys(str(root) for scan in scans for root in _listed_roots(scan))
     counts = output.count(found.counts["capabilities"], "capability", "capabilities")
     facts = {
         "index": os.path.realpath(index_dir),
@@ -158,11 +161,16 @@ def _facts_of(index_dir: Path, found: Generation) -> dict[str, str]:
         "built": f"{found.built_at}, by capdisc {found.made_by}",
         "holds": counts,
         "encoder": found.encoder or "none",
-        "roots": ", ".join(map(str, roots)) if isinstance(roots, list) else "unknown",
+        "roots": ", ".join(roots) or "none",
     }
     if flaw := permissions.distrust(index_dir):
         facts["doubt"] = flaw
     return facts
+
+
+def _listed_roots(scan: Mapping[str, Any]) -> list[Any]:
+    roots = scan.get("roots")
+    return roots if isinstance(roots, list) else []
 
 
 def _owner(path: Path) -> str:

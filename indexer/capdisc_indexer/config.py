@@ -91,23 +91,27 @@ def load_config(
     table, digest = _table(file)
     own_values, own_sources = _settings_of(file, table, False, unknown)
     bounds = Bounds(folder=real_path(workspace, str(file)), expand=expand, origin=str(file))
-    granted = _permit(own_values, own_sources, bounds, digest, load_grant)
-    values.update(granted.values)
-    origins.update(dict.fromkeys(granted.values, str(file)))
+    permitted_parts = _permit(own_values, own_sources, bounds, digest, load_grant)
+    values.update(permitted_parts.values)
+    origins.update(dict.fromkeys(permitted_parts.values, str(file)))
     _take_environment(values, origins, environ, path_separator)
     overridden = {name for name, origin in origins.items() if origin in _variables(name)}
-    waiting = (ask for ask in granted.refused if ask.setting not in overridden and not is_address(ask.value))
+    waiting = [
+        request
+        for request in permitted_parts.refused
+        if request.setting not in overridden and not is_address(request.value)
+    ]
     return Config(
         values=values,
         origins=origins,
         unknown=tuple(unknown),
-        sources=(*sources, *granted.sources),
+        sources=(*sources, *permitted_parts.sources),
         file=str(file),
         digest=digest,
-        requests=granted.requests,
-        refused=granted.refused,
+        requests=permitted_parts.requests,
+        refused=permitted_parts.refused,
         waiting=tuple(waiting),
-        left_out=granted.left_out,
+        left_out=permitted_parts.left_out,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-_MARKS = (".capdisc", "capdisc.toml", ".git")
+MARKS = (".capdisc", "capdisc.toml", ".git")
 
 
 def workspace_of(cwd: Path, home: Path) -> Path:
@@ -14,7 +14,7 @@ def workspace_of(cwd: Path, home: Path) -> Path:
     The home folder counts only when one stands in it: what lies there belongs to the user, not to every project.
     """
     upwards = [folder for folder in (cwd, *cwd.parents) if folder == cwd or folder != home]
-    return next((folder for folder in upwards if any((folder / mark).exists() for mark in _MARKS)), cwd)
+    return next((folder for folder in upwards if any((folder / mark).exists() for mark in MARKS)), cwd)
 
 
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:

@@ -457,15 +457,15 @@ def test_config_and_doctor_name_what_waits(capdisc, clone, outside) -> None:
 @pytest.fixture
 def shipped(clone: Path, outside: Path, write_skill) -> Path:
     """An index that came with the clone: it calls a folder outside its root."""
-    path = write_skill(outside, "lead", "Leads out. Use when asked.", "See [the notes](../notes.md).")
-    assert path.exists()
+    path = write_skill(outside, "lead", "Leads out. Use when asked.", "See [the notes](secret.md).")
+    (path.parent / "secret.md").write_text(f"The {CANARY} sings at noon.\n")
     build([outside], clone / "shipped", BuildOptions())
     configure(clone, 'index_dir = "shipped"\n')
     return clone / "shipped"
 
 
 READERS = [
-    ("show", "lead"), ("show", "lead", "--link", "../notes.md"), ("search", "lead out"), ("render", "lead out"),
+    ("show", "lead"), ("show", "lead", "--link", "secret.md"), ("search", "lead out"), ("render", "lead out"),
     ("list",), ("status",), ("tools", "lead"), ("graph",), ("call", "list_skills"), ("run", "lead", "--dry-run"),
 ]  # fmt: skip
 
@@ -517,6 +517,32 @@ def test_an_index_can_be_adopted(capdisc, shipped, outside) -> None:
     assert str(shipped) in capdisc("trust", "--list").out
     assert capdisc("trust", "--revoke", "shipped").out == f"no longer trusted: {shipped}\n"
     assert capdisc("list").code == 4
+
+
+def test_an_index_is_taken_back_without_its_workspace(capdisc, clone, outside) -> None:
+    configure(clone, 'index_dir = "idx"\nroots = ["../outside"]\n')
+    capdisc("trust", "--yes")
+    capdisc("index")
+    assert capdisc("trust", "--revoke", "idx", "--json").json["revoked"] == [str(clone / "idx")]
+    assert "trusted as it is now" in capdisc("trust").out
+    assert capdisc("list").code == 4
+
+
+def test_a_file_with_the_name_of_an_index_s_does_not_make_a_workspace_one(capdisc, clone, outside) -> None:
+    configure(clone, 'roots = ["../outside"]\n')
+    (clone / "CURRENT").write_text("1 x\n")
+    (clone / "gens").mkdir()
+    for argv in (("trust",), ("trust", ".")):
+        assert f"roots {clone}/../outside -> {outside}" in capdisc(*argv).out
+
+
+def test_what_an_index_would_bring_to_the_next_build_is_shown(capdisc, hermetic, outside, write_skill) -> None:
+    """A later look is recorded beside the generations, without a digest."""
+    write_skill(hermetic / "skills", "fold")
+    build([hermetic / "skills"], hermetic / "shipped", BuildOptions())
+    record = {"number": 1, "roots": [str(outside)], "scanned_at_ns": 1, "stats": {}}
+    (hermetic / "shipped" / "scan.json").write_text(json.dumps(record))
+    assert f"{hermetic}/skills, {outside}" in capdisc("trust", "shipped").out
 
 
 def test_an_index_is_believed_only_where_it_was_built(capdisc, clone) -> None:

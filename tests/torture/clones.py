@@ -78,7 +78,8 @@ def configuration(folder: Path, outside: Path, rng: random.Random) -> str:
     if rng.random() < 0.4:
         models = ("static", "", "./model", "~/model", "some/model", f"{outside}/model", "docs")
         lines.append(f"encoder = {json.dumps(rng.choice(models))}")
-    lines += [line for line in ("limit = 5", 'mode = "auto"', 'pin = ["fold"]') if rng.random() < 0.3]
+    free = ("limit = 5", 'mode = "auto"', 'pin = ["fold"]', 'folders = "claude"')
+    lines += [line for line in free if rng.random() < 0.25]
     lines += _rules(rng)
     for _ in range(rng.randint(0, 4)):
         name = rng.choice(list(FILES))

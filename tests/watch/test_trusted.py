@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from watched import Watched
+
 from capdisc_indexer.types import BuildOptions
 from capdisc_indexer.watching import WatchOptions, watch
 
@@ -26,3 +28,14 @@ def test_a_link_that_comes_later_is_not_followed_out(root, hermetic: Path, index
         while "skill:knit" not in described():
             next(turns)
         assert sorted(described()) == ["skill:alpha", "skill:beta", "skill:knit"]
+
+
+def test_what_waits_is_told_once_in_json_too(root, hermetic: Path, index_dir, write_skill) -> None:
+    (hermetic / "capdisc.toml").write_text('roots = ["../outside"]\n')
+    watched = Watched(root, "--index-dir", index_dir, "--debounce", "0.1").ready()
+    try:
+        (notice,) = watched.turns[0]["notices"]
+        assert notice == "left out until the user trusts this workspace: roots; run: capdisc trust"
+        assert watched.err.count("left out until you trust it: roots") == 1
+    finally:
+        watched.close()

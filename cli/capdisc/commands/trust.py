@@ -12,6 +12,7 @@ from capdisc.declaring import argument, option
 from capdisc_indexer.config import WORKSPACE_FILES
 from capdisc_indexer.errors import UsageError
 from capdisc_indexer.frozen import replace
+from capdisc_indexer.paths import MARKS
 
 # `skill:merge-pdfs`, `table:chinook.tracks`; a path that exists is taken for a path.
 _CAPABILITY_ID = re.compile(r"[a-z][a-z0-9_-]*:\S+")
@@ -49,11 +50,17 @@ def trust(
         return granting.revoke(here, path, json)
     if target is not None and not os.path.lexists(path):
         return _trust_definition(here, target, yes, json)
-    if (path / "CURRENT").is_file():
+    if target is not None and _is_index(path):
         return granting.adopt_index(here, path, yes, json)
     if not path.is_dir() and path.name not in {Path(name).name for name in WORKSPACE_FILES}:
         raise UsageError(f"{target} is nothing that is trusted", _WHAT)
     return granting.trust_workspace(_standing_in(here, path), yes, json)
+
+
+def _is_index(path: Path) -> bool:
+    """Whether the folder is an index and no workspace: a clone can have a file of any name."""
+    is_workspace = any((path / mark).exists() for mark in MARKS)
+    return (path / "CURRENT").is_file() and (path / "gens").is_dir() and not is_workspace
 
 
 def _standing_in(here: runtime.Runtime, path: Path) -> runtime.Runtime:

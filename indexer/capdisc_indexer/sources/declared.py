@@ -14,7 +14,7 @@ from capdisc_indexer.frozen import replace
 from capdisc_indexer.sources import DECLARED, SOURCES, Source, declared_source, of_declaration
 from capdisc_indexer.sources.files import FileStat, FoundFile, printable
 from capdisc_indexer.sources.folder import found_file, stat_of
-from capdisc_indexer.sources.links import inside, target
+from capdisc_indexer.sources.links import inside, stray_finding, target
 from capdisc_indexer.sources.patterns import matcher
 from capdisc_indexer.sources.tables.sampling import MAX_SAMPLES
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root, is_folder
@@ -35,13 +35,13 @@ def declared_files(one: DeclaredSource, order: int) -> Iterator[FoundFile | Find
             yield _unasked(one) if "url_secret" in one.options else _missing(one, error.strerror or str(error))
         return
     if _strays(one, resolved):
-        yield _outside(one, base)
+        yield stray_finding(base)
         return
     has_files = os.path.isdir(resolved)
     found = list(_below(one, Root(order, base, resolved), pattern) if has_files else _single(one, order, base))
     for each in found:
         if isinstance(each, FoundFile) and _strays(one, each.resolved):
-            yield _outside(one, each.path)
+            yield stray_finding(each.path)
         elif _wanted(one, each):
             yield each if isinstance(each, Finding) else _declared(one, each)
     if not found and not one.within:
@@ -105,19 +105,9 @@ def _wanted(one: DeclaredSource, found: FoundFile | Finding) -> bool:
     return not one.within or any(inside(place, one.within) for place in places)
 
 
-def _strays(one: DeclaredSource, resolved: str) -> bool:
+def _strays(source: DeclaredSource, resolved: str) -> bool:
     """Whether a real path lies outside what the declaration is kept to."""
-    return bool(one.confined_to) and not inside(resolved, [one.confined_to])
-
-
-def _outside(one: DeclaredSource, path: str) -> Finding:
-    return Finding(
-        code="symlink",
-        severity=Severity.WARNING,
-        message=f"{printable(os.path.basename(path))} is a link that leads out of the workspace; not read",
-        hint="to read it: capdisc trust",
-        path=printable(path),
-    )
+    return bool(source.confined_to) and not inside(resolved, [source.confined_to])
 
 
 def _declared(one: DeclaredSource, file: FoundFile) -> FoundFile:

@@ -31,6 +31,12 @@ def target(path: str, roots: Iterable[str], severity: Severity = Severity.ERROR)
     return _refused(severity, path, "is a link that leads out of the scanned folders; not read", hint)
 
 
+def stray_finding(path: str) -> Finding:
+    """What is to be said of something that the workspace chose, and that a link leads out of it since."""
+    message = "is a link that leads out of the workspace; not read"
+    return _refused(Severity.WARNING, path, message, "to read it: capdisc trust")
+
+
 def _refused(severity: Severity, path: str, message: str, hint: str) -> Finding:
     text = f"{printable(os.path.basename(path))} {message}"
     return Finding(code="symlink", severity=severity, message=text, hint=hint, path=printable(path))

@@ -18,7 +18,7 @@ from capdisc_indexer.sources.declared import declared_files
 from capdisc_indexer.sources.files import FileStat, FoundFile, not_a_file, printable, unreadable
 from capdisc_indexer.sources.folder import files_of, is_companion
 from capdisc_indexer.sources.guidance import guidance_files
-from capdisc_indexer.sources.links import inside, target
+from capdisc_indexer.sources.links import inside, stray_finding, target
 from capdisc_indexer.sources.memory import Mark, Memory
 from capdisc_indexer.sources.named import named_file
 from capdisc_indexer.sources.tree import MAX_DEPTH, SKIPPED, Folder, Root
@@ -58,7 +58,7 @@ def scan(
     strayed = [root for root in named if not inside(root.resolved, confined.get(root.path, (root.resolved,)))]
     kept = [root for root in named if root not in strayed]
     walk = _Walk([root._replace(order=order) for order, root in enumerate(kept)], memory or Memory())
-    walk.findings += map(_strayed, strayed)
+    walk.findings += [stray_finding(root.path) for root in strayed]
     walk.declare(declared)
     for root in walk.roots:
         walk.enter(root)
@@ -77,16 +77,6 @@ def _root(order: int, path: Path) -> Root:
         hint = "name a folder or a capability file that exists"
         raise InputError(f"cannot find {printable(str(path))}: {error.strerror}", hint) from error
     return Root(order, absolute, resolved)
-
-
-def _strayed(root: Root) -> Finding:
-    return Finding(
-        code="symlink",
-        severity=Severity.WARNING,
-        message=f"{printable(os.path.basename(root.path))} is a link that leads out of the workspace; not read",
-        hint="to read it: capdisc trust",
-        path=printable(root.path),
-    )
 
 
 class _Walk:
