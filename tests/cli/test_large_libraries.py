@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
@@ -134,7 +135,10 @@ def test_costs_are_those_that_the_build_counted(indexes) -> None:
         "sys.exit(3 if {'rs_bpe', 'toktok'} & set(sys.modules) else 0)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], env={"CAPDISC_INDEX_DIR": str(indexes[0])}, capture_output=True, check=False
+        [sys.executable, "-c", script],
+        env={**os.environ, "CAPDISC_INDEX_DIR": str(indexes[0])},
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0 and b"all 20 in full" in done.stdout
 

@@ -9,13 +9,13 @@ Snapshot = dict[str, tuple[int, ...]]
 
 
 def snapshot(base: Path) -> Snapshot:
-    """Everything below the folder but its index and what its user trusts: type, size and time of the last change."""
+    """Everything below the folder but its index and the user's own state: type, size and time of the last change."""
     seen = {}
     for folder, folders, names in os.walk(base):
         if folder == str(base) and "index" in folders:
             folders.remove("index")
-        if folder.endswith("/home/.local/state/capdisc") and "trust" in folders:
-            folders.remove("trust")
+        if folder.endswith("/home/.local/state/capdisc"):
+            folders.clear()
         for name in (*folders, *names):
             path = os.path.join(folder, name)
             status = os.lstat(path)

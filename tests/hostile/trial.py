@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,7 +59,10 @@ def attempt(case: Case, base: Path) -> Trial:
     run = Run(case, root, index)
     forget_peak()
     idle, started = mebibytes("VmRSS"), time.process_time()
-    GUARD.start((str(index), str(base / "tmp"), str(runtime.current().trust_dir)))
+    here = runtime.current()
+    # What the last case's tools were is nothing that this one changes.
+    shutil.rmtree(here.state_dir() / "definitions", ignore_errors=True)
+    GUARD.start((str(index), str(base / "tmp"), str(here.trust_dir), str(here.state_dir())))
     run.in_small_stack()
     touched = GUARD.stop()
     return Trial(
