@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.check.changes.comparison import changed_definition, definition_lines, suspicious_changes
+from capdisc_indexer.check.changes.comparison import definition_lines, held_back_finding, suspicious_changes
 from capdisc_indexer.check.changes.definition import Definition, definition_of, digest_of, from_text, to_text, told_of
 from capdisc_indexer.errors import InputError
 from capdisc_indexer.frozen import field, frozen
@@ -269,7 +269,7 @@ def _joined(record: Sequence[Values]) -> Values:
 def _with_held(state: FileState, reasons: Mapping[str, tuple[str, ...]]) -> FileState:
     path = printable(state.path)
     findings: list[Finding] = [
-        changed_definition(identifier, path, why, f"capdisc trust {shlex.quote(identifier)}")
+        held_back_finding(identifier, path, why, f"capdisc trust {shlex.quote(identifier)}")
         for identifier, why in reasons.items()
     ]
     claims: list[Claim] = [claim._replace(status=HELD) if claim.id in reasons else claim for claim in state.claims]

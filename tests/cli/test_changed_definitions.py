@@ -469,11 +469,10 @@ def test_rows_that_nobody_wrote_so_are_compared_with_the_last_index(capdisc, lis
     assert held(capdisc("index", "tools", "--json")) == {"tool:calc.add"}
 
 
-def test_a_state_folder_that_cannot_be_written_is_said_and_the_index_goes_on(
-    capdisc, listed, tmp_path, monkeypatch
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("CAPDISC_STATE_DIR", str(tmp_path / "file" / "state"))
+def test_a_memory_that_cannot_be_kept_is_said_and_the_index_goes_on(capdisc, listed, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "state").mkdir(mode=0o700)
+    (tmp_path / "state" / "definitions").write_text("")
     listed(tool())
     done = capdisc("index", "tools", "--json")
     assert done.code == 0
@@ -508,8 +507,8 @@ def test_a_link_in_the_place_of_the_memory_is_not_followed(capdisc, listed, memo
     assert (tmp_path / "away.sqlite").read_bytes() == before
 
 
-def test_what_was_held_back_stays_so_when_the_state_is_lost(capdisc, hermetic, poisoned) -> None:
-    shutil.rmtree(hermetic.parent / "home" / ".local")
+def test_what_was_held_back_stays_so_when_the_memory_is_lost(capdisc, memory, poisoned) -> None:
+    memory().unlink()
     assert held(capdisc("index", "tools", "--json")) == {"tool:calc.add"}
     assert "is not kept" in capdisc("trust", "tool:calc.add", "--yes").out
     assert held(capdisc("index", "tools", "--json")) == set()

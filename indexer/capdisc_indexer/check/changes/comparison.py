@@ -28,7 +28,7 @@ def suspicious_changes(before: Definition, values: Values, is_prose: bool) -> tu
     return found[:MAX_REASONS]
 
 
-def changed_definition(identifier: str, path: str, reasons: Sequence[str], command: str) -> Finding:
+def held_back_finding(identifier: str, path: str, reasons: Sequence[str], command: str) -> Finding:
     """The finding for a capability that is left out until somebody has looked at it."""
     why = "; ".join(reasons)
     return Finding(
@@ -100,7 +100,8 @@ def _quoted(passage: str) -> str:
 def _lines(values: Values) -> Iterator[str]:
     yield f"title: {values.get('title', '')}" if values.get("title") else ""
     for key in ("description", "usage_hint", "content", "guidance", "instructions"):
-        for line in str(values.get(key, "")).split("\n"):
+        # Keys of several lines are found before the lines are told apart.
+        for line in masked(str(values.get(key, ""))).split("\n"):
             yield from line.replace(". ", ".\n").split("\n")
     yield from (f"phrase: {phrase}" for phrase in values.get("phrases", ()))
     schema = values.get("schema") or {}

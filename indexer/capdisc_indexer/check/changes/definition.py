@@ -110,7 +110,7 @@ def new_orders(before: Definition, values: Values, is_prose: bool) -> Iterator[O
 
 def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
     """Every text that an agent may be shown, each with whether it is the body of a skill. What schemas and hints say is
-    one text, a line each: patterns look at one line at a time."""
+    one text, a paragraph each."""
     texts: list[tuple[str, bool]] = []
     for key in (*_TEXTS, *_BODIES):
         value = values.get(key)
@@ -122,7 +122,7 @@ def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
         _strings(values.get(key), words)
     _strings(_hints(values), words)
     if words:
-        texts.append(("\n".join(words), False))
+        texts.append(("\n\n".join(words), False))
     return texts
 
 

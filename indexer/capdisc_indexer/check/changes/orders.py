@@ -217,7 +217,8 @@ _PATTERNS = (
 _SIGNS = (("<", b"<"), ("[", b"["), ("@", b"@"), ("/.", b"/."))
 _KEPT = b"'_0123456789abcdefghijklmnopqrstuvwxyz"
 _SMALL = bytes(code if code > 127 or code in _KEPT else 32 for code in bytes(range(256)).lower())
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+# A line may end anywhere in a sentence; a blank line, a list item or a heading begins another one.
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*#>|]|\d+[.)]))")
 _DIGEST_BYTES = 9  # of 72 bits nobody finds a second text for
 
 
@@ -260,14 +261,14 @@ def normalise(text: str) -> str:
 
 
 def pieces(text: str, is_coarse: bool) -> Iterator[str]:
-    """The paragraphs, or the sentences and lines, of a text."""
+    """The paragraphs, or the sentences, of a text."""
     parts = text.split("\n\n") if is_coarse else _SENTENCE_END.split(text)
     return filter(None, map(str.strip, parts))
 
 
 def piece_digest(piece: str) -> str:
-    """Twelve characters over a piece."""
-    digest = hashlib.sha256(piece.encode("utf-8", "replace")).digest()
+    """Twelve characters over the words of a piece, however they are spaced."""
+    digest = hashlib.sha256(" ".join(piece.split()).encode("utf-8", "replace")).digest()
     return base64.b64encode(digest[:_DIGEST_BYTES]).decode()
 
 
