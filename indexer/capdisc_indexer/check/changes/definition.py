@@ -103,9 +103,10 @@ def new_orders(before: Definition, values: Values, is_prose: bool) -> Iterator[O
     that there are orders, those pieces in which that rule finds some."""
     known = frozenset(before.pieces)
     for text, is_body in texts_of(values, is_prose):
-        yield from orders(text, known, is_body, before.is_coarse)
-        if _INJECTION in values.get("warnings", ()):
-            yield from _injections(text, known, is_body, before.is_coarse)
+        found = list(orders(text, known, is_body, before.is_coarse))
+        if not found and _INJECTION in values.get("warnings", ()):
+            found = list(_injections(text, known, is_body, before.is_coarse))
+        yield from found
 
 
 def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
