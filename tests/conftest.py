@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from adopting import adopt
 
-from capdisc import app
+from capdisc.args import command_table
 
 # Under `nohup`, and behind a shell's `&`, they are ignored, and children inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -60,14 +60,16 @@ def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def capdisc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def capdisc(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
     """Run a command line in this process: `capdisc("search", "merge PDFs")`."""
     import io
 
     def run(*argv: str, stdin: str = "") -> Result:
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         capsys.readouterr()
-        code = app.run(list(argv))
+        code = command_table.run_command(list(argv))
         captured = capsys.readouterr()
         return Result(code, captured.out, captured.err)
 
@@ -91,13 +93,13 @@ def process() -> Callable[..., Result]:
 @pytest.fixture(scope="session")
 def indexed_catalogs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Index folders of the shipped catalogues, built once; tests read them and never write."""
-    from capdisc_indexer.build import build
-    from capdisc_indexer.types import BuildOptions
+    from capdisc_indexer.indexing.pipeline import build_index
+    from capdisc_indexer.model.types import BuildOptions
 
     built = {}
     for name in ("small", "office"):
         built[name] = tmp_path_factory.mktemp("index") / name
-        build([CATALOGS / name], built[name], BuildOptions())
+        build_index([CATALOGS / name], built[name], BuildOptions())
     return built
 
 
@@ -119,11 +121,11 @@ def office(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -
 def indexed_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The index folder of a catalogue with tables, APIs, documents and more, built once."""
     import data_catalogue
-    from capdisc_indexer.build import build
-    from capdisc_indexer.types import BuildOptions
+    from capdisc_indexer.indexing.pipeline import build_index
+    from capdisc_indexer.model.types import BuildOptions
 
     folder = tmp_path_factory.mktemp("data")
-    build([data_catalogue.write(folder)], folder / "index", BuildOptions())
+    build_index([data_catalogue.write(folder)], folder / "index", BuildOptions())
     return folder / "index"
 
 
@@ -139,7 +141,10 @@ def write_skill() -> Callable[..., Path]:
     """Write a SKILL.md in a folder of its own: `write_skill(folder, "merge-pdfs", "Merges PDFs.")`."""
 
     def write(
-        folder: Path, name: str, description: str = "Does a thing. Use when asked.", body: str = "Do it."
+        folder: Path,
+        name: str,
+        description: str = "Does a thing. Use when asked.",
+        body: str = "Do it.",
     ) -> Path:
         path = folder / name / "SKILL.md"
         path.parent.mkdir(parents=True, exist_ok=True)

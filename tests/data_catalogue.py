@@ -29,13 +29,24 @@ ALBUMS = {
     "rows": [[1, "Blue", 1], [2, "Red", 2]],
     "complete": False,
 }
-PARTS = {"database": "workshop", "columns": [{"name": "Bolt", "type": "TEXT"}, {"name": "Nut", "type": "TEXT"}]}
+PARTS = {
+    "database": "workshop",
+    "columns": [{"name": "Bolt", "type": "TEXT"}, {"name": "Nut", "type": "TEXT"}],
+}
 GET_PET = {
     "api": "petstore",
     "type": "query",
     "method": "GET",
     "path": "/pets/{petId}",
-    "parameters": [{"name": "petId", "in": "path", "type": "integer", "required": True, "description": "Which pet."}],
+    "parameters": [
+        {
+            "name": "petId",
+            "in": "path",
+            "type": "integer",
+            "required": True,
+            "description": "Which pet.",
+        }
+    ],
     "response_schema": {"type": "object", "properties": {"name": {"type": "string"}}},
 }
 HANDBOOK = "document:handbook"
@@ -86,23 +97,56 @@ See [the codes](references/codes.md), [the site](https://example.com/track), [be
 """
 
 
-def _data(kind: str, identifier: str, description: str, category: str, **metadata: Any) -> dict[str, Any]:
+def _data(
+    kind: str, identifier: str, description: str, category: str, **metadata: Any
+) -> dict[str, Any]:
     name = identifier.rpartition(".")[2]
-    line = {"id": f"{kind}:{identifier}", "kind": kind, "name": name, "description": description, "category": category}
+    line = {
+        "id": f"{kind}:{identifier}",
+        "kind": kind,
+        "name": name,
+        "description": description,
+        "category": category,
+    }
     return {**line, "metadata": metadata}
 
 
 def _lines() -> list[dict[str, Any]]:
     data = [
-        _data("database", "music", "Artists and their albums.", "music", dbType="sqlite", tables=["artists", "albums"]),
+        _data(
+            "database",
+            "music",
+            "Artists and their albums.",
+            "music",
+            dbType="sqlite",
+            tables=["artists", "albums"],
+        ),
         _data("table", "music.artists", "People who make music.", "music", **ARTISTS),
         _data("table", "music.albums", "Long playing records of artists.", "music", **ALBUMS),
-        _data("table", "workshop.parts", "Compatibility of bolts and nuts.", "compatibility", **PARTS),
-        _data("table", "workshop.albums", "Photo albums of machines.", "workshop", database="workshop"),
         _data(
-            "api", "petstore", "Pets in a shop.", "petstore", type="openapi", url="https://pets.example", operations=2
+            "table", "workshop.parts", "Compatibility of bolts and nuts.", "compatibility", **PARTS
         ),
-        _data("api", "zoo", "Animals in a zoo.", "zoo", type="openapi", url="https://zoo.example", operations=1),
+        _data(
+            "table", "workshop.albums", "Photo albums of machines.", "workshop", database="workshop"
+        ),
+        _data(
+            "api",
+            "petstore",
+            "Pets in a shop.",
+            "petstore",
+            type="openapi",
+            url="https://pets.example",
+            operations=2,
+        ),
+        _data(
+            "api",
+            "zoo",
+            "Animals in a zoo.",
+            "zoo",
+            type="openapi",
+            url="https://zoo.example",
+            operations=1,
+        ),
         _data("operation", "petstore.getPet", "Get one pet by its number.", "petstore", **GET_PET),
         _data(
             "operation",
@@ -113,7 +157,15 @@ def _lines() -> list[dict[str, Any]]:
             method="POST",
             path="/pets",
         ),
-        _data("operation", "zoo.getPet", "Get a tame animal.", "zoo", api="zoo", method="GET", path="/tame"),
+        _data(
+            "operation",
+            "zoo.getPet",
+            "Get a tame animal.",
+            "zoo",
+            api="zoo",
+            method="GET",
+            path="/tame",
+        ),
         _data("term", "churn", "Share of customers who left.", "finance"),
         _data(
             "document",
@@ -126,13 +178,28 @@ def _lines() -> list[dict[str, Any]]:
     ]
     sections = [
         {
-            **_data("section", f"handbook.s{chunk}", f"{title} in the handbook.", "office", document=HANDBOOK),
+            **_data(
+                "section",
+                f"handbook.s{chunk}",
+                f"{title} in the handbook.",
+                "office",
+                document=HANDBOOK,
+            ),
             "skillContent": text,
-            "metadata": {"document": HANDBOOK, "title": title, "level": level, "chunk": chunk, "path": path},
+            "metadata": {
+                "document": HANDBOOK,
+                "title": title,
+                "level": level,
+                "chunk": chunk,
+                "path": path,
+            },
         }
         for title, level, chunk, path, text in SECTIONS
     ]
-    notes = {**_data("document", "notes", "Notes in one piece.", "office", format="text"), "skillContent": NOTES}
+    notes = {
+        **_data("document", "notes", "Notes in one piece.", "office", format="text"),
+        "skillContent": NOTES,
+    }
     return [*data, *sections, notes, *_tools()]
 
 
@@ -154,7 +221,12 @@ def _tools() -> list[dict[str, Any]]:
             "description": "Overview:\n\nLists the tables of a database. Fast.",
             "inputSchema": rows,
         },
-        {**tool, "name": "base_readQuery", "description": "Runs a query against the warehouse.", "tags": ["sql"]},
+        {
+            **tool,
+            "name": "base_readQuery",
+            "description": "Runs a query against the warehouse.",
+            "tags": ["sql"],
+        },
         {
             **tool,
             "id": "tool:left.search",

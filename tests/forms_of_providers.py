@@ -6,7 +6,11 @@ _PARAMETERS = {
     "required": ["type", "properties"],
     "properties": {"type": {"const": "object"}, "properties": {"type": "object"}},
     # None of them takes a choice at the root.
-    "not": {"anyOf": [{"required": [word]} for word in ("anyOf", "oneOf", "allOf", "not", "enum", "$ref")]},
+    "not": {
+        "anyOf": [
+            {"required": [word]} for word in ("anyOf", "oneOf", "allOf", "not", "enum", "$ref")
+        ]
+    },
 }
 _FUNCTION = {
     "name": _NAME,

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.sources.files import FoundFile
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
 
 def found(path: Path, format: str = "", **changes: Any) -> FoundFile:

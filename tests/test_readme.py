@@ -36,7 +36,11 @@ def shell(small, tmp_path, monkeypatch):
     here = programs / "capdisc"
     here.write_text(f'#!/bin/sh\nexec {sys.executable} -m capdisc "$@"\n')
     here.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CAPDISC_INDEX_DIR": str(tmp_path / "ix")}
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "CAPDISC_INDEX_DIR": str(tmp_path / "ix"),
+    }
     adopt(shutil.copytree(small, tmp_path / "ix"))
 
     def run(script: str, ends: int = 0) -> str:
@@ -84,7 +88,9 @@ def test_the_hook_adds_the_context_of_a_prompt(shell, tmp_path) -> None:
         stand_in = f"#!{sys.executable}\nimport json, sys\nprint(json.load(sys.stdin)['prompt'])\n"
         (tmp_path / "bin" / "jq").write_text(stand_in)
         (tmp_path / "bin" / "jq").chmod(0o755)
-    assert "skill:merge-pdfs" in shell(f"""echo '{{"prompt": "merge these PDF files"}}' | {command}""")
+    assert "skill:merge-pdfs" in shell(
+        f"""echo '{{"prompt": "merge these PDF files"}}' | {command}"""
+    )
 
 
 def test_the_manifest_is_valid_and_found(capdisc, hermetic, monkeypatch) -> None:
@@ -103,7 +109,9 @@ def test_the_sources_of_the_configuration_are_read(capdisc, hermetic, monkeypatc
     (settings,) = [body for language, body in BLOCKS if language == "toml"]
     (hermetic / "capdisc.toml").write_text(settings)
     (hermetic / "handbook").mkdir()
-    (hermetic / "handbook" / "leave.md").write_text("# Leave\n\n## Sick days\n\nCall before nine o'clock.\n")
+    (hermetic / "handbook" / "leave.md").write_text(
+        "# Leave\n\n## Sick days\n\nCall before nine o'clock.\n"
+    )
     (hermetic / "exports").mkdir()
     (hermetic / "exports" / "orders.csv").write_text("order,customer\n1,Ann\n2,Bo\n")
     (hermetic / ".mcp.json").write_text('{"mcpServers": {}}')
@@ -126,7 +134,7 @@ def test_every_block_is_of_a_kind_that_is_tested() -> None:
 
 
 def test_every_command_is_in_the_table() -> None:
-    from capdisc.app import COMMANDS
+    from capdisc.args.command_table import COMMANDS
 
     table = README.split("## Commands", 1)[1].split("\n## ", 1)[0]
     for command in COMMANDS:

@@ -19,6 +19,8 @@ def test_every_test_that_is_named_is_there() -> None:
     defined = {
         name
         for path in TESTS.rglob("test_*.py")
-        for name in re.findall(r"^ *def (test_\w+)\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for name in re.findall(
+            r"^ *def (test_\w+)\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
     }
     assert sorted(names - defined) == []

@@ -9,19 +9,21 @@ from capdisc.serve import client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from capdisc.signals import Stop
+    from capdisc.context.signals import StopSignal
 
 
 def main() -> None:
     """Answer the command line and leave with its exit code."""
     _wait_for_streams()
-    code = client.answered()
-    os._exit(_cold() if code is None else code)
+    code = client.run_on_server()
+    os._exit(_run_in_process() if code is None else code)
 
 
 def _wait_for_streams() -> None:
-    """Let the standard streams block, as everything here expects: a parent that does not wait for its own may have
-    handed them on like that, and then a full pipe would cut an answer short, and an empty one be no stdin."""
+    """Let the standard streams block, as everything here expects: a parent that does not wait for
+    its own may have handed them on like that, and then a full pipe would cut an answer short, and
+    an empty one be no stdin.
+    """
     for number in range(3):
         try:
             if not os.get_blocking(number):
@@ -30,31 +32,33 @@ def _wait_for_streams() -> None:
             continue
 
 
-def _cold() -> int:
+def _run_in_process() -> int:
     """The exit code, once the command has run in this process."""
-    from capdisc import signals, streams
+    from capdisc.context import signals
+    from capdisc.output import standard_streams
 
-    streams.occupy()
-    stop = signals.Stop()
+    standard_streams.reopen_closed()
+    stop = signals.StopSignal()
     try:
-        code = _run(stop)
+        code = _run_command(stop)
     finally:
         if stop.signal:
             stop.leave()
-    # Nothing here waits for the interpreter to take itself apart, which takes 20 of a cold query's 125 ms.
-    streams.flush()
+    # Nothing here waits for the interpreter to take itself apart, which takes 20 of a cold query's
+    # 125 ms.
+    standard_streams.flush_outputs()
     return code
 
 
-def _run(stop: Stop) -> int:
+def _run_command(stop: StopSignal) -> int:
     if sys.argv[1:] == ["--version"]:
-        return _version()
-    from capdisc.app import run
+        return _print_version()
+    from capdisc.args.command_table import run_command
 
-    return run(sys.argv[1:], stop)
+    return run_command(sys.argv[1:], stop)
 
 
-def _version() -> int:
+def _print_version() -> int:
     from capdisc_indexer import __version__
 
     try:

@@ -1,4 +1,5 @@
-"""The core of capdisc: turns folders of capability descriptions into an index, and a line of text into a context.
+"""The core of capdisc: turns folders of capability descriptions into an index, and a line of text
+into a context.
 
 Words used throughout
     capability   something an agent can use: a skill, a tool, a table, an operation

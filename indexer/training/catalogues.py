@@ -21,7 +21,9 @@ ENGLISH_PACK = "en-GB"
 def from_gettext(folder: Path) -> Iterator[Found]:
     """The pairs of all `LANGUAGE/LC_MESSAGES/*.mo` below the folder."""
     for file in sorted(folder.rglob("*.mo")):
-        language = language_of(file.parent.parent.name if file.parent.name == "LC_MESSAGES" else file.parent.name)
+        language = language_of(
+            file.parent.parent.name if file.parent.name == "LC_MESSAGES" else file.parent.name
+        )
         if language is None:
             continue
         for english, translation in _messages(file.read_bytes()):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-LANGUAGES = (
-    "de fr es it pt nl pl cs ru uk zh ja sv da nb fi hu tr ro ko el bg sk hr sr sl ca ar he fa hi id vi zh-tw".split()
-)
+LANGUAGES = "de fr es it pt nl pl cs ru uk zh ja sv da nb fi hu tr ro ko el bg sk hr sr sl ca ar he fa hi id vi zh-tw".split()
 SAME_LANGUAGE = dict(
     pair.split(":")
     for pair in (
@@ -31,7 +29,9 @@ MAX_HOLES = 3
 HOLE = re.compile(
     r"%\([^)]*\)[a-z]|%L?[0-9]+|%[-+#0-9.$*]*(?:l|ll|z)?[a-zA-Z]\b|\$?\{[^}]*\}|\$[A-Za-z_(]+\)?|@[A-Z]+@"
 )
-MARKUP = re.compile(r"<[^<>]{1,200}>|&(?:amp|lt|gt|quot|nbsp|apos);|https?://\S+|\\[ntr]|[\x00-\x1f]+")
+MARKUP = re.compile(
+    r"<[^<>]{1,200}>|&(?:amp|lt|gt|quot|nbsp|apos);|https?://\S+|\\[ntr]|[\x00-\x1f]+"
+)
 EASTERN_MNEMONIC = re.compile(r"\s*[(（][_&~][A-Za-z0-9][)）]")
 MNEMONIC = re.compile(r"(?<![\w])[_&~](?=\w)|(?<=\w)[_&](?=[^\W_])(?=\w*(?:\W|$))")
 NOT_TEXT = re.compile(
@@ -71,7 +71,9 @@ def is_pair(language: str, english: str, translation: str) -> bool:
     """True if both are texts of a useful length and the translation is one."""
     if not (2 <= len(english) <= MAX_CHARS and 1 <= len(translation) <= MAX_CHARS + 50):
         return False
-    if english.casefold() == translation.casefold() or (not english.isascii() and not WORD.search(english)):
+    if english.casefold() == translation.casefold() or (
+        not english.isascii() and not WORD.search(english)
+    ):
         return False
     letters = sum(map(len, WORD.findall(english)))
     if letters < 0.6 * len(english) or NOT_TEXT.search(english):

@@ -28,16 +28,22 @@ Nouns = Mapping[str, Mapping[str, list[str]]]
 def read_verbs(file: Path = VERBS) -> dict[str, dict[str, str]]:
     """Rows of the verb list by the English verb: `opposite` and each language's forms with slashes between."""
     with file.open(encoding="utf-8", newline="") as lines:
-        return {row["en"]: row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)}
+        return {
+            row["en"]: row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        }
 
 
-def everyday_pairs(pairs: Iterable[Pair], common: set[str], count: int, rng: random.Random) -> list[Pair]:
+def everyday_pairs(
+    pairs: Iterable[Pair], common: set[str], count: int, rng: random.Random
+) -> list[Pair]:
     """About `count` commands in each language of the verb list, more where twins come."""
     verbs = read_verbs()
     languages = [name for name in next(iter(verbs.values())) if name not in NOT_VERBS]
     nouns = nouns_of(pairs, languages, common)
     known = Counter(english for found in nouns.values() for english in found)
-    usual = {name: [noun for noun in found if known[noun] >= KNOWN_IN] for name, found in nouns.items()}
+    usual = {
+        name: [noun for noun in found if known[noun] >= KNOWN_IN] for name, found in nouns.items()
+    }
     return [
         pair
         for language in languages
@@ -56,7 +62,9 @@ def nouns_of(pairs: Iterable[Pair], languages: list[str], common: set[str]) -> N
     return found
 
 
-def _twins(language: str, verbs: Forms, words: list[str], nouns: Nouns, rng: random.Random) -> Iterator[Pair]:
+def _twins(
+    language: str, verbs: Forms, words: list[str], nouns: Nouns, rng: random.Random
+) -> Iterator[Pair]:
     verb = rng.choice(list(verbs))
     used = words if rng.random() < SECOND_NOUN else words[:1]
     rest = " ".join(rng.choice(nouns[language][word]) for word in used)

@@ -59,7 +59,10 @@ def read_packages(paths: Iterable[Path]) -> list[Package]:
 
 def join_random(texts: list[str], count: int, rng: random.Random) -> list[str]:
     """`count` longer texts, each two to four of the given ones: what a long description or a long-winded wish is."""
-    return [". ".join(t.rstrip(".") for t in rng.sample(texts, rng.randint(2, 4))) + "." for _ in range(count)]
+    return [
+        ". ".join(t.rstrip(".") for t in rng.sample(texts, rng.randint(2, 4))) + "."
+        for _ in range(count)
+    ]
 
 
 def _rows(path: Path) -> Iterator[Package]:

@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
-from capdisc_indexer.encoders.pieces import Cutter, in_memory, packed
+from capdisc_indexer.encoders.wordpiece import (
+    WordPieceTokenizer,
+    pack_vocabulary,
+    unpack_vocabulary,
+)
 
 NAME, FORMAT, LICENSE = "capdisc-static-2", 2, "Apache-2.0"
 GOLDEN_TEXT, GOLDEN_COMPONENTS = "convert a PDF to text", 8
@@ -23,8 +27,8 @@ class Table:
 
     def __init__(self, tensors: Tensors) -> None:
         self.vectors = tensors["table"].astype(np.float32) * tensors["weight"][:, None]
-        self.lookup = in_memory(tensors["pieces"].tobytes())
-        self._cutter = Cutter(self.lookup.get)
+        self.lookup = unpack_vocabulary(tensors["pieces"].tobytes())
+        self._cutter = WordPieceTokenizer(self.lookup.get)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """`(n, dim)` unit vectors; zeros for a text without known pieces."""
@@ -37,7 +41,9 @@ def read_model(folder: Path) -> Table:
     return Table(load_file(folder / "table.safetensors"))
 
 
-def write_model(folder: Path, pieces: Sequence[str], rows: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
+def write_model(
+    folder: Path, pieces: Sequence[str], rows: NDArray[np.float32], weights: NDArray[np.float32]
+) -> None:
     """`table.safetensors` and, last, `model.json`, each replaced whole. `pieces` are sorted by their bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = tensors_of(pieces, rows, weights)
@@ -57,10 +63,12 @@ def write_model(folder: Path, pieces: Sequence[str], rows: NDArray[np.float32], 
         _replace(folder / name, content)
 
 
-def tensors_of(pieces: Sequence[str], rows: NDArray[np.float32], weights: NDArray[np.float32]) -> Tensors:
+def tensors_of(
+    pieces: Sequence[str], rows: NDArray[np.float32], weights: NDArray[np.float32]
+) -> Tensors:
     """Rows as -127..127, weights that carry each row's scale, and the packed vocabulary with its line starts."""
     scale = np.maximum(np.abs(rows).max(axis=1), 1e-12) / 127
-    text, starts = packed(pieces)
+    text, starts = pack_vocabulary(pieces)
     return {
         "table": np.rint(rows / scale[:, None]).astype(np.int8),
         "weight": (weights * scale).astype(np.float32),

@@ -42,7 +42,9 @@ class Sizes:
     twins: int = 128
 
 
-def fit(student: Student, lesson: Lesson, steps: int, rate: float, seed: int, sizes: Sizes | None = None) -> None:
+def fit(
+    student: Student, lesson: Lesson, steps: int, rate: float, seed: int, sizes: Sizes | None = None
+) -> None:
     """Train in place: Adam, after a short start a straight line from `rate` down to a fiftieth of it."""
     parameters = [{"params": [student.rows]}, {"params": [student.log_weight], "lr": rate * 5}]
     optimiser = torch.optim.Adam(parameters, lr=rate, fused=True)
@@ -50,7 +52,9 @@ def fit(student: Student, lesson: Lesson, steps: int, rate: float, seed: int, si
         optimiser, lambda step: min((step + 1) / WARM_UP, max(LOWEST, 1 - step / steps))
     )
     start, sums = time.monotonic(), torch.zeros(4)
-    for step, batch in enumerate(batches(lesson, steps, sizes or Sizes(), np.random.default_rng(seed)), 1):
+    for step, batch in enumerate(
+        batches(lesson, steps, sizes or Sizes(), np.random.default_rng(seed)), 1
+    ):
         parts = losses(student, lesson.texts, lesson.targets, lesson.meanings, batch)
         optimiser.zero_grad()
         total(parts).backward()
@@ -59,7 +63,9 @@ def fit(student: Student, lesson: Lesson, steps: int, rate: float, seed: int, si
         sums += parts.detach()
         if step % 100 == 0:
             means = ", ".join(f"{x:.4f}" for x in (sums / 100).tolist())
-            print(f"step {step:,} of {steps:,}, {time.monotonic() - start:.0f} s: {means}", flush=True)
+            print(
+                f"step {step:,} of {steps:,}, {time.monotonic() - start:.0f} s: {means}", flush=True
+            )
             sums.zero_()
 
 
@@ -67,7 +73,11 @@ def batches(lesson: Lesson, steps: int, sizes: Sizes, rng: np.random.Generator) 
     """`steps` batches; the texts in other languages come in turn, the rest by chance."""
     foreign = _in_turn(lesson.foreign, sizes.foreign, rng)
     for _ in range(steps):
-        first = rng.integers(0, len(lesson.twins) // 2, sizes.twins // 2) * 2 if len(lesson.twins) else np.zeros(0, int)
+        first = (
+            rng.integers(0, len(lesson.twins) // 2, sizes.twins // 2) * 2
+            if len(lesson.twins)
+            else np.zeros(0, int)
+        )
         twins = lesson.twins[np.concatenate([first, first + 1])]
         yield Batch(
             lesson.pairs[rng.integers(0, len(lesson.pairs), sizes.pairs)],
@@ -76,7 +86,9 @@ def batches(lesson: Lesson, steps: int, sizes: Sizes, rng: np.random.Generator) 
         )
 
 
-def _in_turn(rows: NDArray[np.int64], count: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+def _in_turn(
+    rows: NDArray[np.int64], count: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
     while True:
         shuffled = rng.permutation(rows)
         if len(rows) < count:

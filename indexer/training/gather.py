@@ -36,9 +36,15 @@ def main() -> None:
     """Read all sources in parallel, drop what was seen before, write."""
     arguments = _arguments()
     jobs = [("package", folder) for folder in sorted(arguments.packages.iterdir())]
-    jobs += [("mozilla", arguments.packages), ("descriptions", arguments.descriptions), ("cldr", arguments.cldr)]
+    jobs += [
+        ("mozilla", arguments.packages),
+        ("descriptions", arguments.descriptions),
+        ("cldr", arguments.cldr),
+    ]
     with ProcessPoolExecutor(arguments.threads) as pool:
-        rows = [row for part in pool.map(read, *zip(*jobs, strict=True), chunksize=4) for row in part]
+        rows = [
+            row for part in pool.map(read, *zip(*jobs, strict=True), chunksize=4) for row in part
+        ]
     kept = list(distinct(rows))
     with arguments.out.open("w", encoding="utf-8") as out:
         out.writelines("\t".join(row) + "\n" for row in kept)
@@ -48,7 +54,11 @@ def main() -> None:
 def read(kind: str, folder: Path) -> list[Row]:
     """The clean pairs of one source, at most so many of a language."""
     source = folder.name.partition("_")[0] if kind == "package" else kind
-    most = MOST_OF_DICTIONARY if kind != "package" or source.startswith(("dict", "trans", "edict")) else MOST_OF_ONE
+    most = (
+        MOST_OF_DICTIONARY
+        if kind != "package" or source.startswith(("dict", "trans", "edict"))
+        else MOST_OF_ONE
+    )
     by_language: dict[str, dict[tuple[str, str], None]] = {}
     for language, english, translation in _found(kind, folder):
         pair = clean(english), clean(translation)
@@ -68,7 +78,9 @@ def distinct(rows: Iterable[Row]) -> Iterator[Row]:
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         language, english, translation = row[0], row[1].casefold(), row[2].casefold()
-        if (language, english, translation) not in seen and counts[language, english] < MOST_TRANSLATIONS:
+        if (language, english, translation) not in seen and counts[
+            language, english
+        ] < MOST_TRANSLATIONS:
             seen.add((language, english, translation))
             counts[language, english] += 1
             yield row
@@ -77,7 +89,11 @@ def distinct(rows: Iterable[Row]) -> Iterator[Row]:
 def _found(kind: str, folder: Path) -> Iterator[Found]:
     if kind == "package":
         yield from from_gettext(folder)
-        for reader, pattern in ((from_dict, "*.index"), (from_ding, "trans/de-en"), (from_edict, "edict/edict")):
+        for reader, pattern in (
+            (from_dict, "*.index"),
+            (from_ding, "trans/de-en"),
+            (from_edict, "edict/edict"),
+        ):
             for file in folder.rglob(pattern):
                 yield from reader(file)
     elif kind == "mozilla":
@@ -88,9 +104,15 @@ def _found(kind: str, folder: Path) -> Iterator[Found]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--packages", type=Path, required=True, help="a folder for each unpacked package")
-    parser.add_argument("--descriptions", type=Path, required=True, help="Debian's unpacked Translation-* files")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--packages", type=Path, required=True, help="a folder for each unpacked package"
+    )
+    parser.add_argument(
+        "--descriptions", type=Path, required=True, help="Debian's unpacked Translation-* files"
+    )
     parser.add_argument("--cldr", type=Path, required=True, help="unpacked CLDR packages")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)

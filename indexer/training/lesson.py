@@ -56,7 +56,9 @@ class Aims:
 
     def of_teacher(self, vectors: Tensor) -> Tensor:
         """Unit vectors `(n, dim)` float16 for the teacher's."""
-        return torch.cat([self.of_reader(part.float() @ self._directions) for part in vectors.split(50_000)])
+        return torch.cat(
+            [self.of_reader(part.float() @ self._directions) for part in vectors.split(50_000)]
+        )
 
     def of_reader(self, vectors: Tensor) -> Tensor:
         """The same for vectors along the directions: less what all texts have in common, cut to `dim`."""
@@ -74,17 +76,23 @@ def common_of(reader: Table, directions: int = 2) -> Tensor:
 def make_lesson(pieces: Sequence[str], material: Material, targets: Tensor) -> Lesson:
     """Cut all texts; a text in another language has its partner's target. Texts without pieces are left out."""
     english, partners = material.english, material.partners
-    texts = Texts(*encode(pieces, [*english, *partners, *(pair.text for pair in material.parallel)]))
+    texts = Texts(
+        *encode(pieces, [*english, *partners, *(pair.text for pair in material.parallel)])
+    )
     at = {text: number for number, text in enumerate(partners, len(english))}
     own = np.arange(len(english) + len(partners))
-    meanings = np.concatenate([own, np.array([at[pair.english] for pair in material.parallel], np.int64)])
+    meanings = np.concatenate(
+        [own, np.array([at[pair.english] for pair in material.parallel], np.int64)]
+    )
     count, first = len(material.descriptions), len(own)
     foreign = np.arange(first, len(meanings))
     filled = np.diff(texts.starts) > 0
     pairs = np.stack([np.arange(count), np.arange(count) + count], axis=1)
     singles = np.arange(2 * count, len(english))
     foreign = foreign[filled[foreign] & filled[meanings[foreign]]]
-    return Lesson(texts, targets, meanings, pairs, singles, foreign, first + twins_of(material.parallel))
+    return Lesson(
+        texts, targets, meanings, pairs, singles, foreign, first + twins_of(material.parallel)
+    )
 
 
 def twins_of(parallel: Sequence[Pair]) -> NDArray[np.int64]:
@@ -92,7 +100,10 @@ def twins_of(parallel: Sequence[Pair]) -> NDArray[np.int64]:
     verbs = read_verbs()
     found: list[int] = []
     for place, (one, other) in enumerate(pairwise(parallel)):
-        follows = one.source == other.source == "everyday" and _opposite(one.english, verbs) == other.english
+        follows = (
+            one.source == other.source == "everyday"
+            and _opposite(one.english, verbs) == other.english
+        )
         if follows and (not found or found[-1] != place):
             found += [place, place + 1]
     return np.array(found, np.int64)
@@ -109,7 +120,9 @@ def move_opposites_apart(targets: Tensor, partners: Sequence[str], first: int) -
         targets[rows[:, 0]] = functional.normalize(own + APART * (own - others), dim=1).half()
 
 
-def make_student(lesson: Lesson, pieces: Sequence[str], known: Mapping[str, Tensor], english: int) -> Student:
+def make_student(
+    lesson: Lesson, pieces: Sequence[str], known: Mapping[str, Tensor], english: int
+) -> Student:
     """The table before training: what is known of a piece, else the mean of its texts' targets."""
     counts = counts_of(lesson, len(pieces), english)
     vectors = mean_of_targets(lesson.texts, lesson.targets, lesson.meanings, len(pieces))
@@ -153,4 +166,6 @@ def counts_of(lesson: Lesson, pieces: int, english: int) -> NDArray[np.float64]:
     border = lesson.texts.starts[english]
     of_english = np.bincount(lesson.texts.ids[:border], minlength=pieces).astype(np.float64)
     of_others = np.bincount(lesson.texts.ids[border:], minlength=pieces).astype(np.float64)
-    return of_english / max(of_english.sum(), 1) + FOREIGN_SHARE * of_others / max(of_others.sum(), 1)
+    return of_english / max(of_english.sum(), 1) + FOREIGN_SHARE * of_others / max(
+        of_others.sum(), 1
+    )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capdisc_indexer.encoders.pieces import words_of
+from capdisc_indexer.encoders.wordpiece import split_words
 
 FIRST = frozenset("de fr es it pt nl pl cs ru uk zh ja".split())
 """The languages that get twice the room and the attention."""
@@ -20,7 +20,9 @@ TECHNICAL = re.compile(
     r"^(?:vim|coreutils|util-linux|weechat|network-manager|git|systemd|libc|gdb|dpkg|apt|wget|gawk|bison|parted|freeciv"
     r"|e2fsprogs|lvm2|rsync|cryptsetup|kstars|gramps|iso-codes|xkb|wireshark|subversion|mercurial|poedit|emacs)"
 )
-SPECIAL = re.compile(r"^(?:inkscape|gimp|krita|digikam|darktable|dia-common|kmymoney|gnumeric|ardour)")
+SPECIAL = re.compile(
+    r"^(?:inkscape|gimp|krita|digikam|darktable|dia-common|kmymoney|gnumeric|ardour)"
+)
 SHARES = ((re.compile("|".join(DICTIONARIES)), 1.7), (TECHNICAL, 0.2), (SPECIAL, 0.35))
 """How often a source's pairs are drawn where another's are drawn once: talk of programs about themselves seldom."""
 ROOM, ROOM_OF_FIRST = 150_000, 400_000
@@ -46,7 +48,11 @@ def read_pairs(paths: Iterable[Path]) -> list[Pair]:
 
 def is_held_out(english: str) -> bool:
     """True for about one English sentence in a hundred, the same in every language and every run."""
-    return len(english) > 15 and english.count(" ") >= 2 and zlib.crc32(english.casefold().encode()) % 100 == 0
+    return (
+        len(english) > 15
+        and english.count(" ") >= 2
+        and zlib.crc32(english.casefold().encode()) % 100 == 0
+    )
 
 
 def draw(pairs: Sequence[Pair], count: int, rng: np.random.Generator) -> list[Pair]:
@@ -70,17 +76,24 @@ def balanced_words(pairs: Iterable[Pair], common: set[str]) -> Mapping[str, Coun
     counts: dict[str, Counter[str]] = {}
     votes: dict[str, Counter[str]] = {}
     for pair in pairs:
-        words = [word.lower() for word in words_of(pair.text)]
+        words = [word.lower() for word in split_words(pair.text)]
         for word in words:
-            counts.setdefault(pair.language, Counter())[word] += 1 if TECHNICAL.match(pair.source) else 4
+            counts.setdefault(pair.language, Counter())[word] += (
+                1 if TECHNICAL.match(pair.source) else 4
+            )
         _vote(votes.setdefault(pair.language, Counter()), pair, words, common)
-    return {name: _scaled(found, _first(name, ROOM_OF_FIRST, ROOM)) | votes[name] for name, found in counts.items()}
+    return {
+        name: _scaled(found, _first(name, ROOM_OF_FIRST, ROOM)) | votes[name]
+        for name, found in counts.items()
+    }
 
 
 def _vote(votes: Counter[str], pair: Pair, words: list[str], common: set[str]) -> None:
     if pair.source == "everyday":
         votes.update(dict.fromkeys(words, VOTES_OF_EVERYDAY))
-    elif len(words) == 1 and pair.source.startswith(DICTIONARIES) and pair.english.lower() in common:
+    elif (
+        len(words) == 1 and pair.source.startswith(DICTIONARIES) and pair.english.lower() in common
+    ):
         votes[words[0]] = _first(pair.language, EXTRA_VOTES_OF_FIRST, EXTRA_VOTES)
 
 

@@ -82,8 +82,23 @@ EVERYDAY = (
     "make {} {} {}",
     "i lost my {}, what about {}?",
 )
-OPENINGS = ("Hi, ", "Hey! ", "Hello there. ", "Quick question: ", "I'm new to this. ", "For my project, ", "ok so ")
-CLOSINGS = (" Thanks!", " Can you assist me?", " right now", " as soon as possible", " thank you", " It's urgent.")
+OPENINGS = (
+    "Hi, ",
+    "Hey! ",
+    "Hello there. ",
+    "Quick question: ",
+    "I'm new to this. ",
+    "For my project, ",
+    "ok so ",
+)
+CLOSINGS = (
+    " Thanks!",
+    " Can you assist me?",
+    " right now",
+    " as soon as possible",
+    " thank you",
+    " It's urgent.",
+)
 
 KINDS = (
     "library package tool tools toolkit module framework wrapper client cli plugin utility utilities script scripts "
@@ -96,9 +111,12 @@ LEAD = re.compile(
     re.IGNORECASE,
 )
 ARTICLE = re.compile(
-    r"^(?:an?|the|this is an?|this|my|yet another|simple|easy|fast|lightweight|python)\s+", re.IGNORECASE
+    r"^(?:an?|the|this is an?|this|my|yet another|simple|easy|fast|lightweight|python)\s+",
+    re.IGNORECASE,
 )
-CUT = re.compile(r"[.;:!?]\s|[.;:!?]$|\(|\s[-–|]\s|,\s(?:and\s)?(?:with|including|using|built|which|written|based)")
+CUT = re.compile(
+    r"[.;:!?]\s|[.;:!?]$|\(|\s[-–|]\s|,\s(?:and\s)?(?:with|including|using|built|which|written|based)"
+)
 STOP_WORDS = (
     "a an and are as at be by can for from has have in into is it its of on or that the this to use used using via "
     "with you your which all any based simple easy fast python library package module node javascript"
@@ -118,7 +136,12 @@ class Verbs:
             after_to.update(word for before, word in pairwise(tokens) if before == "to")
         self._base: dict[str, str] = {}
         for verb, count in sorted(after_to.items(), key=lambda item: item[1]):
-            if count >= 10 and len(verb) > 2 and verb not in STOP and max(words[g] for g in _gerunds(verb)) >= 6:
+            if (
+                count >= 10
+                and len(verb) > 2
+                and verb not in STOP
+                and max(words[g] for g in _gerunds(verb)) >= 6
+            ):
                 self._base |= dict.fromkeys([verb, *_gerunds(verb), *_third_persons(verb)], verb)
 
     def base(self, word: str) -> str | None:
@@ -141,7 +164,11 @@ def request(summary: str, verbs: Verbs, rng: random.Random) -> str:
 
 def keywords(text: str, rng: random.Random) -> str:
     """Two to six content words of the text, in their order."""
-    words = [word for word in re.findall(r"[A-Za-z0-9+#.-]*[A-Za-z0-9+#]", text) if word.lower() not in STOP]
+    words = [
+        word
+        for word in re.findall(r"[A-Za-z0-9+#.-]*[A-Za-z0-9+#]", text)
+        if word.lower() not in STOP
+    ]
     wanted = rng.randint(2, 6)
     chosen = sorted(rng.sample(range(len(words)), min(wanted, len(words))))
     return " ".join(words[i] for i in chosen) or text
@@ -167,7 +194,9 @@ def _core(summary: str, verbs: Verbs) -> tuple[str, bool]:
 
 
 def _gerunds(verb: str) -> list[str]:
-    return [verb + "ing", verb + verb[-1] + "ing"] + ([verb[:-1] + "ing"] if verb.endswith("e") else [])
+    return [verb + "ing", verb + verb[-1] + "ing"] + (
+        [verb[:-1] + "ing"] if verb.endswith("e") else []
+    )
 
 
 def _third_persons(verb: str) -> list[str]:

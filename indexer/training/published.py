@@ -43,7 +43,9 @@ def from_cldr(folder: Path) -> Iterator[Found]:
         for tag, found in texts.items():
             language = language_of(tag)
             if language is not None:
-                yield from ((language, english[key], text) for key, text in found.items() if key in english)
+                yield from (
+                    (language, english[key], text) for key, text in found.items() if key in english
+                )
 
 
 def _descriptions(file: Path) -> Iterator[tuple[str, list[str]]]:

@@ -62,12 +62,17 @@ class Student(nn.Module):
         """`(texts, dim)` unit vectors."""
         weights = self.log_weight.exp()[ids]
         return functional.normalize(
-            functional.embedding_bag(ids, self.rows, offsets, mode="sum", per_sample_weights=weights), dim=1
+            functional.embedding_bag(
+                ids, self.rows, offsets, mode="sum", per_sample_weights=weights
+            ),
+            dim=1,
         )
 
 
 @torch.no_grad()
-def mean_of_targets(texts: Texts, targets: Tensor, meanings: NDArray[np.int64], pieces: int) -> Tensor:
+def mean_of_targets(
+    texts: Texts, targets: Tensor, meanings: NDArray[np.int64], pieces: int
+) -> Tensor:
     """For each piece the mean teacher vector of the texts that have it, less what all have in common, at unit length.
 
     Where a piece can start: short texts say more about it than long ones, so a text's vector is shared out.
@@ -77,8 +82,12 @@ def mean_of_targets(texts: Texts, targets: Tensor, meanings: NDArray[np.int64], 
     for first in range(0, len(meanings), 50_000):
         rows = np.arange(first, min(first + 50_000, len(meanings)))
         lengths = torch.from_numpy(texts.starts[rows + 1] - texts.starts[rows])
-        vectors = (targets[torch.from_numpy(meanings[rows])].float() - common) / lengths.clamp(min=1)[:, None]
-        ids = torch.from_numpy(texts.ids[texts.starts[rows[0]] : texts.starts[rows[-1] + 1]].astype(np.int64))
+        vectors = (targets[torch.from_numpy(meanings[rows])].float() - common) / lengths.clamp(
+            min=1
+        )[:, None]
+        ids = torch.from_numpy(
+            texts.ids[texts.starts[rows[0]] : texts.starts[rows[-1] + 1]].astype(np.int64)
+        )
         sums.index_add_(0, ids, vectors.repeat_interleave(lengths, dim=0))
     return functional.normalize(sums, dim=1)
 
@@ -94,7 +103,9 @@ def remove_common(student: Student, counts: NDArray[np.float64], directions: int
 
 
 @torch.no_grad()
-def blend(student: Student, places: Mapping[str, int], anchors: Mapping[str, Tensor], share: float) -> Tensor:
+def blend(
+    student: Student, places: Mapping[str, int], anchors: Mapping[str, Tensor], share: float
+) -> Tensor:
     """The table's vectors, those of the anchored pieces brought back towards their anchors: half-way forgets least."""
     vectors = student.vectors()
     known = [piece for piece in anchors if piece in places]
@@ -103,7 +114,9 @@ def blend(student: Student, places: Mapping[str, int], anchors: Mapping[str, Ten
     return vectors
 
 
-def losses(student: Student, texts: Texts, targets: Tensor, meanings: NDArray[np.int64], batch: Batch) -> Tensor:
+def losses(
+    student: Student, texts: Texts, targets: Tensor, meanings: NDArray[np.int64], batch: Batch
+) -> Tensor:
     """Distance to the teacher, disagreement about neighbours, mistaken partners, mistaken translations: four means."""
     pairs = len(batch.pairs)
     rows = np.concatenate([batch.pairs[:, 0], batch.pairs[:, 1], batch.singles, batch.foreign])
@@ -116,7 +129,9 @@ def losses(student: Student, texts: Texts, targets: Tensor, meanings: NDArray[np
     mistaken = _mistaken(vectors[:pairs], vectors[pairs : 2 * pairs], np.arange(pairs))
     if not len(origins):
         return torch.stack([distance, disagreement, mistaken, torch.zeros(())])
-    translated = _mistaken(vectors[len(rows) - len(origins) : len(rows)], vectors[len(rows) :], origins)
+    translated = _mistaken(
+        vectors[len(rows) - len(origins) : len(rows)], vectors[len(rows) :], origins
+    )
     return torch.stack([distance, disagreement, mistaken, translated])
 
 
@@ -136,6 +151,8 @@ def _disagreement(vectors: Tensor, targets: Tensor) -> Tensor:
 def _mistaken(left: Tensor, right: Tensor, meanings: NDArray[np.int64]) -> Tensor:
     """Symmetric in-batch contrast: each text should be nearer to its partner than to texts of other meanings."""
     own = torch.arange(len(left))
-    same = torch.from_numpy(meanings[:, None] == meanings[None, :]) & ~torch.eye(len(left), dtype=torch.bool)
+    same = torch.from_numpy(meanings[:, None] == meanings[None, :]) & ~torch.eye(
+        len(left), dtype=torch.bool
+    )
     scores = (left @ right.T / TEMPERATURE).masked_fill(same, -1e4)
     return (functional.cross_entropy(scores, own) + functional.cross_entropy(scores.T, own)) / 2

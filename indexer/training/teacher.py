@@ -28,21 +28,33 @@ class Teacher:
         for first in range(0, len(texts), CHUNK):
             parts.append(self._encode_chunk(texts[first : first + CHUNK]))
             done = min(first + CHUNK, len(texts))
-            print(f"{label}: {done:,} of {len(texts):,} texts, {done / (time.monotonic() - start):.0f}/s", flush=True)
+            print(
+                f"{label}: {done:,} of {len(texts):,} texts, {done / (time.monotonic() - start):.0f}/s",
+                flush=True,
+            )
         return torch.cat(parts)
 
     def _encode_chunk(self, texts: Sequence[str]) -> Tensor:
         with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
             vectors = self._model.encode(
-                list(texts), batch_size=64, convert_to_tensor=True, normalize_embeddings=True, show_progress_bar=False
+                list(texts),
+                batch_size=64,
+                convert_to_tensor=True,
+                normalize_embeddings=True,
+                show_progress_bar=False,
             )
         return vectors.to(torch.float16)
 
 
 def principal_directions(vectors: Tensor, dim: int) -> Tensor:
     """`(teacher dim, dim)`: the directions that keep most of the vectors' cosines (SVD, not centred)."""
-    sample = vectors[torch.randperm(len(vectors), generator=torch.Generator().manual_seed(0))[:100_000]].float()
+    sample = vectors[
+        torch.randperm(len(vectors), generator=torch.Generator().manual_seed(0))[:100_000]
+    ].float()
     eigenvalues, directions = torch.linalg.eigh(sample.T @ sample)
     kept = eigenvalues[-dim:].sum() / eigenvalues.sum()
-    print(f"{dim} of {vectors.shape[1]} dimensions hold {kept:.1%} of the teacher's energy", flush=True)
+    print(
+        f"{dim} of {vectors.shape[1]} dimensions hold {kept:.1%} of the teacher's energy",
+        flush=True,
+    )
     return directions.flip(1)[:, :dim].contiguous()

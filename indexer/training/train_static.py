@@ -47,7 +47,13 @@ from teacher import Teacher, principal_directions
 from torch import Tensor
 from vocabulary import build_vocabulary, lookup_of, spelling, whole_words
 
-LAYOUTS = ("{name}: {summary}", "{name}: {summary}", "{words}. {summary}", "{summary}", "{summary} {words}")
+LAYOUTS = (
+    "{name}: {summary}",
+    "{name}: {summary}",
+    "{words}. {summary}",
+    "{summary}",
+    "{summary} {words}",
+)
 COMMON = 12_000
 """The teacher's vocabulary is sorted by frequency: its first words are the common English ones."""
 
@@ -65,17 +71,25 @@ def main() -> None:
     parallel = prepare_parallel(arguments, common)
     material = prepare(packages, whole_words(known), parallel, arguments)
     texts = [package.summary for package in packages] + material.partners
-    pieces = build_vocabulary(teacher.tokenizer_file, texts, balanced_words(parallel, common), arguments.vocabulary)
+    pieces = build_vocabulary(
+        teacher.tokenizer_file, texts, balanced_words(parallel, common), arguments.vocabulary
+    )
     reader = read_model(arguments.reader) if arguments.reader else None
     write_model(arguments.out, pieces, *train(pieces, material, teacher, reader, arguments))
 
 
 def train(
-    pieces: list[str], material: Material, teacher: Teacher, reader: Table | None, arguments: argparse.Namespace
+    pieces: list[str],
+    material: Material,
+    teacher: Teacher,
+    reader: Table | None,
+    arguments: argparse.Namespace,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The trained rows and weights."""
     of_teacher = teacher_vectors(teacher, material.english, arguments.cache)
-    directions = principal_directions(of_teacher, reader.vectors.shape[1] if reader else arguments.dim)
+    directions = principal_directions(
+        of_teacher, reader.vectors.shape[1] if reader else arguments.dim
+    )
     aims = Aims(directions, common_of(reader) if reader else None, arguments.dim)
     targets = aims.of_teacher(of_teacher)
     if reader:
@@ -103,7 +117,9 @@ def partner_targets(
     often = [text for text, _ in uses.most_common(arguments.partners)]
     if often:
         places = {text: place for place, text in enumerate(partners)}
-        targets[[places[text] for text in often]] = aims.of_teacher(teacher_vectors(teacher, often, arguments.cache))
+        targets[[places[text] for text in often]] = aims.of_teacher(
+            teacher_vectors(teacher, often, arguments.cache)
+        )
     return targets
 
 
@@ -116,7 +132,9 @@ def prepare_parallel(arguments: argparse.Namespace, common: set[str]) -> list[Pa
     return drawn + everyday_pairs(pairs, common, arguments.commands, random.Random(arguments.seed))
 
 
-def prepare(packages: list[Package], words: list[str], parallel: list[Pair], arguments: argparse.Namespace) -> Material:
+def prepare(
+    packages: list[Package], words: list[str], parallel: list[Pair], arguments: argparse.Namespace
+) -> Material:
     """A description and a request for a random sample of the packages, longer texts, and everyday sentences."""
     rng = random.Random(20)
     verbs = Verbs(package.summary for package in packages)
@@ -125,12 +143,16 @@ def prepare(packages: list[Package], words: list[str], parallel: list[Pair], arg
     longer = join_random([package.summary for package in packages], arguments.longer // 2, rng)
     longer += join_random(requests, arguments.longer // 2, rng)
     descriptions = [_description(package, rng) for package in chosen]
-    return Material(descriptions, requests, longer + everyday(words, arguments.everyday, rng), parallel)
+    return Material(
+        descriptions, requests, longer + everyday(words, arguments.everyday, rng), parallel
+    )
 
 
 def _description(package: Package, rng: random.Random) -> str:
     """The summary with the name before it, after it, or without it."""
-    return rng.choice(LAYOUTS).format(name=package.name, words=package.words, summary=package.summary)
+    return rng.choice(LAYOUTS).format(
+        name=package.name, words=package.words, summary=package.summary
+    )
 
 
 def _of_model(table: Table) -> dict[str, Tensor]:
@@ -143,30 +165,70 @@ def _of_reader(reader: Table, dim: int) -> dict[str, Tensor]:
 
 
 def _of_teacher(teacher: Teacher, pieces: list[str], aims: Aims) -> dict[str, Tensor]:
-    vectors = aims.of_teacher(teacher.encode([spelling(piece) for piece in pieces], "vocabulary")).float()
+    vectors = aims.of_teacher(
+        teacher.encode([spelling(piece) for piece in pieces], "vocabulary")
+    ).float()
     return dict(zip(pieces, vectors, strict=True))
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--packages", type=Path, nargs="+", required=True, help="lists with name and summary columns")
-    parser.add_argument("--teacher", type=Path, required=True, help="folder of a sentence-transformers model")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--packages",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="lists with name and summary columns",
+    )
+    parser.add_argument(
+        "--teacher", type=Path, required=True, help="folder of a sentence-transformers model"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the model files")
-    parser.add_argument("--pairs", type=Path, nargs="*", help="parallel text, as gather.py writes it")
-    parser.add_argument("--reader", type=Path, help="English model that reads the English side of the pairs")
+    parser.add_argument(
+        "--pairs", type=Path, nargs="*", help="parallel text, as gather.py writes it"
+    )
+    parser.add_argument(
+        "--reader", type=Path, help="English model that reads the English side of the pairs"
+    )
     parser.add_argument("--start", type=Path, help="model of an earlier run to go on from")
-    parser.add_argument("--cache", type=Path, help="folder that keeps the teacher's vectors for another run")
+    parser.add_argument(
+        "--cache", type=Path, help="folder that keeps the teacher's vectors for another run"
+    )
     parser.add_argument("--dim", type=int, default=192, help="columns of the table")
-    parser.add_argument("--vocabulary", type=int, default=94_000, help="most pieces of the vocabulary")
-    parser.add_argument("--requests", type=int, default=230_000, help="packages whose description and request are read")
-    parser.add_argument("--longer", type=int, default=30_000, help="texts of two to four summaries or requests")
-    parser.add_argument("--everyday", type=int, default=100_000, help="sentences of random vocabulary words")
-    parser.add_argument("--translations", type=int, default=2_600_000, help="pairs that are learned")
-    parser.add_argument("--partners", type=int, default=60_000, help="English sides of pairs that the teacher reads")
-    parser.add_argument("--commands", type=int, default=3_500, help="everyday commands made in each language")
+    parser.add_argument(
+        "--vocabulary", type=int, default=94_000, help="most pieces of the vocabulary"
+    )
+    parser.add_argument(
+        "--requests",
+        type=int,
+        default=230_000,
+        help="packages whose description and request are read",
+    )
+    parser.add_argument(
+        "--longer", type=int, default=30_000, help="texts of two to four summaries or requests"
+    )
+    parser.add_argument(
+        "--everyday", type=int, default=100_000, help="sentences of random vocabulary words"
+    )
+    parser.add_argument(
+        "--translations", type=int, default=2_600_000, help="pairs that are learned"
+    )
+    parser.add_argument(
+        "--partners", type=int, default=60_000, help="English sides of pairs that the teacher reads"
+    )
+    parser.add_argument(
+        "--commands", type=int, default=3_500, help="everyday commands made in each language"
+    )
     parser.add_argument("--steps", type=int, default=5_000, help="batches")
     parser.add_argument("--rate", type=float, default=2e-3, help="learning rate at the start")
-    parser.add_argument("--blend", type=float, default=0.5, help="share of the reader in the English pieces at the end")
+    parser.add_argument(
+        "--blend",
+        type=float,
+        default=0.5,
+        help="share of the reader in the English pieces at the end",
+    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=20)
     return parser.parse_args()

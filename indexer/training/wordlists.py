@@ -14,7 +14,9 @@ CODES = {
     "hrv": "hr", "hun": "hu", "ind": "id", "ita": "it", "jpn": "ja", "nld": "nl", "nor": "nb", "pol": "pl", "por": "pt",
     "rus": "ru", "slk": "sk", "slv": "sl", "spa": "es", "srp": "sr", "swe": "sv", "tur": "tr",
 }  # fmt: skip
-DIGITS = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
+DIGITS = {
+    c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+}
 NOTE = re.compile(r"/+[^/]*/+|<[^>]*>|\[[^\]]*\]|\{[^}]*\}|\([^)]*\)")
 SENSE = re.compile(r"^\s*\d+\.\s+")
 EXAMPLE = re.compile(r'^\s+"(.+?)"\s+-\s+(.+)$')
@@ -32,7 +34,9 @@ def from_dict(index: Path) -> Iterator[Found]:
     for line in index.read_text(encoding="utf-8").splitlines():
         headword, start, length = line.split("\t")[:3]
         if not headword.startswith("00"):
-            entry = text[_number(start) : _number(start) + _number(length)].decode("utf-8", "replace")
+            entry = text[_number(start) : _number(start) + _number(length)].decode(
+                "utf-8", "replace"
+            )
             for one, other in _entry(entry):
                 yield (language, other, one) if right == "eng" else (language, one, other)
 

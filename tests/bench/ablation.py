@@ -17,15 +17,15 @@ from unittest.mock import patch
 
 import scores
 
-from capdisc_indexer import encoders, engines
-from capdisc_indexer.build import build
-from capdisc_indexer.evaluation import forms
-from capdisc_indexer.evaluation.asking import answers
-from capdisc_indexer.evaluation.gold import resolved
-from capdisc_indexer.evaluation.metrics import means, measures
-from capdisc_indexer.index import Index
-from capdisc_indexer.spelling import Wording
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer import encoders, lazy_imports
+from capdisc_indexer.evaluation import query_files
+from capdisc_indexer.evaluation.query_files import resolve_judgements
+from capdisc_indexer.evaluation.query_runs import run_queries
+from capdisc_indexer.evaluation.summary import column_means, compute_metrics
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
+from capdisc_indexer.store.snapshot import Index
 
 CORE = "capdisc_indexer."
 
@@ -41,7 +41,7 @@ class Part:
 
 
 def _unstemmed() -> Any:
-    t = engines.tantivy()
+    t = lazy_imports.tantivy()
     filters = (t.Filter.remove_long(60), t.Filter.lowercase(), t.Filter.ascii_fold())
     builder = t.TextAnalyzerBuilder(t.Tokenizer.simple())
     for each in filters:
@@ -49,8 +49,10 @@ def _unstemmed() -> Any:
     return builder.build()
 
 
-def _as_typed(documents: Any, text: str) -> Wording:
-    return Wording(tuple(dict.fromkeys(documents.analyse(" ".join(documents.words(text))))), text)
+def _as_typed(documents: Any, text: str) -> CorrectedQuery:
+    return CorrectedQuery(
+        tuple(dict.fromkeys(documents.analyse(" ".join(documents.words(text))))), text
+    )
 
 
 PARTS = (
@@ -58,29 +60,29 @@ PARTS = (
     Part("vectors", {}, mode="lexical"),
     Part("words", {}, mode="vector"),
     Part("graph", {}, mode="no-graph"),
-    Part("late interaction", {"discover._reader": lambda *_: None}),
-    Part("  of the query", {"ranking.MEETS_QUERY": 0.0}),
-    Part("  of the name", {"ranking.MEETS_NAME": 0.0}),
-    Part("  of the description", {"ranking.MEETS_DESCRIPTION": 0.0}),
-    Part("clauses", {"wishes.clauses": lambda text: ()}),
-    Part("spelling", {"candidates.worded": _as_typed}),
-    Part("words' share by what is known", {"ranking.LEXICAL_SHARE": 0.5, "candidates.coverage": lambda *_: 1.0}),
-    Part("query stop words", {"text.STOP_WORDS": frozenset()}),
-    Part("name field", {"store.matching.NAME_WEIGHT": 1e-6}),
-    Part("collapse of near copies", {"discover.collapse": lambda hits, heads: hits}),
-    Part("refusal", {"judgement.LEAST_RELEVANCE": -2.0}),
+    Part("late interaction", {"retrieval.pipeline._rerank_encoder": lambda *_: None}),
+    Part("  of the query", {"retrieval.fusion.QUERY_MATCH_WEIGHT": 0.0}),
+    Part("  of the name", {"retrieval.fusion.NAME_MATCH_WEIGHT": 0.0}),
+    Part("  of the description", {"retrieval.fusion.DESCRIPTION_MATCH_WEIGHT": 0.0}),
+    Part("clauses", {"retrieval.query_scoring.content_clauses": lambda text: ()}),
+    Part("spelling", {"retrieval.candidates.correct_spelling": _as_typed}),
+    Part("words' share by what is known", {"retrieval.fusion.LEXICAL_SHARE": 0.5, "retrieval.candidates.coverage": lambda *_: 1.0}),
+    Part("query stop words", {"text.normalization.STOP_WORDS": frozenset()}),
+    Part("name field", {"store.text_queries.NAME_WEIGHT": 1e-6}),
+    Part("collapse of near copies", {"retrieval.pipeline.merge_near_duplicates": lambda hits, heads: hits}),
+    Part("refusal", {"retrieval.calibration.MIN_RELEVANCE": -2.0}),
     Part("a vector for each phrase", {
-        "encoding.embedding_texts": lambda d: (_described(d),), "publishing.embedding_texts": lambda d: (_described(d),)
+        "indexing.document_builder.embedding_texts": lambda d: (_described(d),), "indexing.commit.embedding_texts": lambda d: (_described(d),)
     }, built_in=True),
-    Part("identifier splitting", {"text.split_identifiers": lambda text: ""}, built_in=True),
-    Part("stemming", {"store.schema.analyser": _unstemmed, "store.lexical.analyser": _unstemmed,
-                      "store.writer.analyser": _unstemmed}, built_in=True),
-    Part("pairs of unspaced scripts", {"text.bigrams": lambda text: text}, built_in=True),
+    Part("identifier splitting", {"text.normalization.split_identifiers": lambda text: ""}, built_in=True),
+    Part("stemming", {"store.text_schema.build_analyser": _unstemmed, "store.documents.build_analyser": _unstemmed,
+                      "store.text_writer.build_analyser": _unstemmed}, built_in=True),
+    Part("pairs of unspaced scripts", {"text.normalization.bigrams": lambda text: text}, built_in=True),
 )  # fmt: skip
 
 
 def _described(descriptor: Any) -> str:
-    from capdisc_indexer.embedding_text import description_text
+    from capdisc_indexer.text.embedding_text import description_text
 
     return description_text(descriptor)
 
@@ -99,9 +101,11 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path, help="the folder of the sets")
-    parser.add_argument("--encoder", default=encoders.SHIPPED)
+    parser.add_argument("--encoder", default=encoders.SHIPPED_ENCODER)
     return parser.parse_args(argv)
 
 
@@ -109,23 +113,30 @@ def _figures(name: str, folder: Path, encoder: str) -> Iterator[tuple[Part, floa
     with tempfile.TemporaryDirectory() as scratch:
         root = scores._typed(folder, Path(scratch) / "set") if name == scores.REQUIRED else folder
         whole = Path(scratch) / "whole"
-        build([root], whole, BuildOptions(encoder=encoder, encoder_required=True))
+        build_index([root], whole, BuildOptions(encoder=encoder, encoder_required=True))
         for number, part in enumerate(PARTS):
             with _off(part):
                 index_dir = Path(scratch) / f"{number}" if part.built_in else whole
                 if part.built_in:
-                    build([root], index_dir, BuildOptions(encoder=encoder, encoder_required=True))
+                    build_index(
+                        [root], index_dir, BuildOptions(encoder=encoder, encoder_required=True)
+                    )
                 yield part, _figure(folder, index_dir, encoder, part.mode)
 
 
 def _figure(folder: Path, index_dir: Path, encoder: str, mode: str) -> float:
-    queries = forms.queries((folder / "queries.jsonl").read_bytes(), "queries.jsonl")
-    judged = forms.judgements((folder / "qrels.tsv").read_bytes(), "qrels.tsv")
+    queries = query_files.parse_queries((folder / "queries.jsonl").read_bytes(), "queries.jsonl")
+    judged = query_files.parse_judgements((folder / "qrels.tsv").read_bytes(), "qrels.tsv")
     with Index(index_dir) as index:
-        gold = resolved(index, judged)
-        found = answers(index, queries, encoders.load(encoder), mode, scores.DEPTH, lambda *_: None)
-    rows = [measures([key for key, _ in found.hits[each.qid]], gold.grades[each.qid]) for each in queries]
-    return 100 * means(rows)[0]
+        gold = resolve_judgements(index, judged)
+        found = run_queries(
+            index, queries, encoders.load_encoder(encoder), mode, scores.DEPTH, lambda *_: None
+        )
+    rows = [
+        compute_metrics([key for key, _ in found.hits[each.qid]], gold.grades[each.qid])
+        for each in queries
+    ]
+    return 100 * column_means(rows)[0]
 
 
 @contextmanager
@@ -143,11 +154,17 @@ def mean(row: Sequence[float]) -> float:
 
 def _print(names: Sequence[str], found: dict[str, list[float]]) -> None:
     whole = mean(found[PARTS[0].name])
-    print(f"{'without':31s}" + "".join(f"{name[:7]:>9s}" for name in names) + f"{'mean':>8s}{'loss':>7s}")
+    print(
+        f"{'without':31s}"
+        + "".join(f"{name[:7]:>9s}" for name in names)
+        + f"{'mean':>8s}{'loss':>7s}"
+    )
     for part in PARTS:
         row = found[part.name]
         print(
-            f"{part.name:31s}" + "".join(f"{value:9.1f}" for value in row) + f"{mean(row):8.2f}{whole - mean(row):7.2f}"
+            f"{part.name:31s}"
+            + "".join(f"{value:9.1f}" for value in row)
+            + f"{mean(row):8.2f}{whole - mean(row):7.2f}"
         )
 
 

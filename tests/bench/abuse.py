@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 
 HONEST, ATTACKERS, QUERIES, WORDS = 2_000, 20, 200, 6
 _TELLING = re.compile(r"[A-Za-z]{4,}")
@@ -59,16 +59,16 @@ ATTACKS: dict[str, Callable[[int, Wishes], tuple[str, str]]] = {
 
 def main(argv: Sequence[str]) -> int:
     """Print how many honest answers are among the first five, before and under each attack."""
-    encoder = encoders.load()
+    encoder = encoders.load_encoder()
     with tempfile.TemporaryDirectory() as scratch:
         honest = _honest(Path(argv[0]), Path(scratch) / "honest")
-        build([honest], Path(scratch) / "index", BuildOptions())
+        build_index([honest], Path(scratch) / "index", BuildOptions())
         wishes, right = _wishes(Path(scratch) / "index")
         print(f"{'attack':14s}{'honest hits in 5':>18s}{'attackers in 5':>16s}{'more than 3':>13s}")
         _print("none", Path(scratch) / "index", wishes, right, encoder)
         for name, attack in ATTACKS.items():
             folder = _attackers(Path(scratch) / name, attack, wishes)
-            build([honest, folder], Path(scratch) / f"{name} index", BuildOptions())
+            build_index([honest, folder], Path(scratch) / f"{name} index", BuildOptions())
             _print(name, Path(scratch) / f"{name} index", wishes, right, encoder)
     return 0
 
@@ -84,13 +84,22 @@ def _wishes(index_dir: Path) -> tuple[Wishes, list[str]]:
     """A few words out of the middle of a skill's own description, and the description; and which skill it was."""
     rng = random.Random(3)
     with Index(index_dir) as index:
-        heads = [h for h in index.documents.everything() if len(_TELLING.findall(h["description"])) > 2 * WORDS]
+        heads = [
+            h
+            for h in index.documents.all_headers()
+            if len(_TELLING.findall(h["description"])) > 2 * WORDS
+        ]
     chosen = rng.sample(heads, QUERIES)
-    wishes = [(" ".join(rng.sample(_TELLING.findall(h["description"]), WORDS)), h["description"]) for h in chosen]
+    wishes = [
+        (" ".join(rng.sample(_TELLING.findall(h["description"]), WORDS)), h["description"])
+        for h in chosen
+    ]
     return wishes, [str(head["id"]) for head in chosen]
 
 
-def _attackers(folder: Path, attack: Callable[[int, Wishes], tuple[str, str]], wishes: Wishes) -> Path:
+def _attackers(
+    folder: Path, attack: Callable[[int, Wishes], tuple[str, str]], wishes: Wishes
+) -> Path:
     for number in range(ATTACKERS):
         description, body = attack(number, wishes)
         name = f"zz-attacker-{number}"
@@ -100,11 +109,13 @@ def _attackers(folder: Path, attack: Callable[[int, Wishes], tuple[str, str]], w
     return folder
 
 
-def _print(name: str, index_dir: Path, wishes: Wishes, right: Sequence[str], encoder: encoders.Encoder) -> None:
+def _print(
+    name: str, index_dir: Path, wishes: Wishes, right: Sequence[str], encoder: encoders.Encoder
+) -> None:
     found = taken = over = 0
     with Index(index_dir) as index:
         for (wish, _), answer in zip(wishes, right, strict=True):
-            hits = discover(index, Query(texts=(wish,), limit=5), encoder).hits
+            hits = search_index(index, Query(texts=(wish,), limit=5), encoder).hits
             found += answer in {each for hit in hits for each in (hit.id, *hit.copies)}
             attackers = sum("zz-attacker" in hit.id for hit in hits)
             taken, over = taken + attackers, over + (attackers > 3)

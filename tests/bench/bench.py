@@ -40,16 +40,24 @@ def main(argv: Sequence[str]) -> int:
     if asked.json:
         when = datetime.now(UTC).strftime("%Y-%m-%d")
         document = {"date": when, "machine": before, "figures": [asdict(one) for one in found]}
-        asked.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        asked.json.write_text(
+            json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, default=_FIXTURES, help="SKILL.md files that catalogues are made of")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--corpus", type=Path, default=_FIXTURES, help="SKILL.md files that catalogues are made of"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000])
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long 64 clients ask at once")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="how long 64 clients ask at once"
+    )
     parser.add_argument("--peers", type=Path, help="a bin folder with other tools")
     parser.add_argument("--json", type=Path)
     return parser

@@ -16,7 +16,7 @@ from figure import Figure
 from timing import PASS, in_turn, surroundings
 
 from capdisc_indexer import encoders
-from capdisc_indexer.index import Index
+from capdisc_indexer.store.snapshot import Index
 
 # Seconds by catalogue size, and gibibytes.
 _WHOLE_S = {10_000: 10.0, 100_000: 90.0}
@@ -39,25 +39,42 @@ class Place:
 def figures(place: Place) -> Iterator[Figure]:
     """Index the catalogue; the first figure is of the index that all others ask."""
     # The median of three where it does not take long.
-    whole, memory = _median(place, 3 if place.size <= _SHORT else 1, lambda: shutil.rmtree(place.index, True))
+    whole, memory = _median(
+        place, 3 if place.size <= _SHORT else 1, lambda: shutil.rmtree(place.index, True)
+    )
     yield _figure(place, "from nothing", whole, _WHOLE_S)
     yield Figure(
-        group="build", name="memory", size=place.size, value=memory / 2**20, unit="MiB", most=_mebibytes(place.size)
+        group="build",
+        name="memory",
+        size=place.size,
+        value=memory / 2**20,
+        unit="MiB",
+        most=_mebibytes(place.size),
     )
     size = sum(each.stat().st_size for each in place.index.rglob("*") if each.is_file())
     yield Figure(group="build", name="disk", size=place.size, value=size / 2**20, unit="MiB")
     with Index(place.index) as index:
-        near = large.recall(index, encoders.load(), large.queries(index))
-    yield Figure(group="build", name="recall@10 against float vectors", size=place.size, value=near, unit="")
+        near = large.recall(index, encoders.load_encoder(), large.queries(index))
+    yield Figure(
+        group="build", name="recall@10 against float vectors", size=place.size, value=near, unit=""
+    )
     yield _figure(place, "nothing changed", _median(place, 3, lambda: None)[0], _NOTHING_S)
     one = next(place.catalogue.rglob("SKILL.md"))
-    yield _figure(place, "one file changed", _median(place, _CHANGES, lambda: _change(one))[0], _ONE_S)
+    yield _figure(
+        place, "one file changed", _median(place, _CHANGES, lambda: _change(one))[0], _ONE_S
+    )
 
 
 def _figure(place: Place, name: str, seconds: float, most: dict[int, float]) -> Figure:
     ratio = round(seconds / _pass(), 1)
     return Figure(
-        group="build", name=name, size=place.size, value=seconds, unit="s", ratio=ratio, most=most.get(place.size)
+        group="build",
+        name=name,
+        size=place.size,
+        value=seconds,
+        unit="s",
+        ratio=ratio,
+        most=most.get(place.size),
     )
 
 
@@ -85,9 +102,20 @@ def _median(place: Place, count: int, prepare: Callable[[], object]) -> tuple[fl
 
 def _indexed(place: Place) -> tuple[float, int]:
     """Wall seconds and the most bytes of memory of one `capdisc index`."""
-    command = [sys.executable, "-m", "capdisc", "index", str(place.catalogue), "--index-dir", str(place.index), "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "capdisc",
+        "index",
+        str(place.catalogue),
+        "--index-dir",
+        str(place.index),
+        "-q",
+    ]
     started = time.perf_counter()
-    with subprocess.Popen(command, env=surroundings({}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+    with subprocess.Popen(
+        command, env=surroundings({}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as child:
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode not in (0, 1):

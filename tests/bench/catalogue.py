@@ -92,7 +92,12 @@ def write_lines(target: Path, catalogue: Iterator[Made]) -> None:
     lines: list[str] = []
     size = written = 0
     for each in catalogue:
-        value = {"kind": "tool", "name": each.name, "description": each.description, "trigger_phrases": each.phrases}
+        value = {
+            "kind": "tool",
+            "name": each.name,
+            "description": each.description,
+            "trigger_phrases": each.phrases,
+        }
         line = json.dumps(value, ensure_ascii=False)
         if size + len(line.encode()) > _BYTES_A_FILE:
             _write(target, written, lines)
@@ -110,7 +115,9 @@ def _write(target: Path, number: int, lines: Sequence[str]) -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Write the catalogue."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", type=Path)
     parser.add_argument("count", type=int)
     parser.add_argument("target", type=Path)

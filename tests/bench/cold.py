@@ -33,4 +33,6 @@ def figures(place: Place, rounds: int) -> Iterator[Figure]:
     for name, (_, most) in aims.items():
         median = taken[name].median
         ratio = round(median / base, 2)
-        yield Figure(group="cold", name=name, size=place.size, value=1000 * median, ratio=ratio, most=most)
+        yield Figure(
+            group="cold", name=name, size=place.size, value=1000 * median, ratio=ratio, most=most
+        )

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from capdisc_indexer import encoders, engines
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.store import pending, vectors
-from capdisc_indexer.types import Query
+from capdisc_indexer import encoders, lazy_imports
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store import vector_table
+from capdisc_indexer.store.snapshot import Index
 
 QUERIES, FIRST = 100, 10
 
@@ -29,25 +29,29 @@ def main(argv: Sequence[str]) -> int:
     began = time.process_time()
     with Index(Path(argv[0])) as index:
         print(f"open            {1000 * (time.process_time() - began):8.1f} ms")
-        encoder, asked = encoders.load(), queries(index)
-        discover(index, Query(texts=("warm up",)), encoder)
+        encoder, asked = encoders.load_encoder(), queries(index)
+        search_index(index, Query(texts=("warm up",)), encoder)
         wanted = [Query(texts=(text,)) for text in asked]
         for mode in ("auto", "lexical"):
-            taken = [_taken(partial(discover, index, query, encoder, mode)) for query in wanted]
+            taken = [_taken(partial(search_index, index, query, encoder, mode)) for query in wanted]
             print(f"query, {mode:8s} {_spread(taken)}")
         if index.matrix is not None:
             ready = [encoder.encode_query(text) for text in asked]
             taken = [_taken(partial(index.matrix.nearest, query, 100)) for query in ready]
             print(f"nearest 100     {_spread(taken)}")
-            print(f"recall@{FIRST}       {recall(index, encoder, asked):8.3f} of {len(index.matrix):,} rows")
+            print(
+                f"recall@{FIRST}       {recall(index, encoder, asked):8.3f} of {len(index.matrix):,} rows"
+            )
     return 0
 
 
 def queries(index: Index) -> list[str]:
     """Three to nine words of a description each."""
     rng = random.Random(5)
-    names = rng.sample(index.matrix.names() if index.matrix else [], min(QUERIES, index.generation.counts["rows"]))
-    heads = index.documents.passing(names, Query(texts=()))
+    names = rng.sample(
+        index.matrix.names() if index.matrix else [], min(QUERIES, index.generation.counts["rows"])
+    )
+    heads = index.documents.headers_for(names, Query(texts=()))
     found = []
     for name in names:
         words = heads[name]["description"].split()
@@ -58,10 +62,15 @@ def queries(index: Index) -> list[str]:
 
 def recall(index: Index, encoder: encoders.Encoder, asked: Sequence[str]) -> float:
     """The share of the first ten by float vectors, equal ones all counting, that the matrix gives."""
-    if index.matrix is None or pending.read(index.folder / "pending")[0]:
+    if index.matrix is None or vector_table.read_pending(index.folder / "pending")[0]:
         raise SystemExit("some vectors lie beside the store: build with --rebuild first")
-    np = engines.numpy()
-    table = engines.lancedb().connect(str(index.folder / "vectors")).open_table(vectors.TABLE).to_arrow()
+    np = lazy_imports.numpy()
+    table = (
+        lazy_imports.lancedb()
+        .connect(str(index.folder / "vectors"))
+        .open_table(vector_table.TABLE_NAME)
+        .to_arrow()
+    )
     rows = table.column("vector").combine_chunks().flatten().to_numpy().reshape(-1, encoder.dim)
     names: list[str] = table.column("id").to_pylist()
     shares = []

@@ -12,9 +12,13 @@ from pathlib import Path
 def facts() -> dict[str, object]:
     """Processor, memory, versions and load, as far as this system tells."""
     return {
-        "processor": _field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "processor": _field("/proc/cpuinfo", "model name")
+        or platform.processor()
+        or platform.machine(),
         "cores": os.cpu_count(),
-        "memory_gib": round(int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) / 2**20, 1),
+        "memory_gib": round(
+            int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) / 2**20, 1
+        ),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "packages": _versions(),
@@ -23,7 +27,10 @@ def facts() -> dict[str, object]:
 
 
 def _versions() -> Mapping[str, str]:
-    return {name: metadata.version(name) for name in ("capdisc", "tantivy", "lancedb", "simsimd", "numpy")}
+    return {
+        name: metadata.version(name)
+        for name in ("capdisc", "tantivy", "lancedb", "simsimd", "numpy")
+    }
 
 
 def _field(path: str, name: str) -> str:

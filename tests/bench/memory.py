@@ -55,7 +55,9 @@ def measure(command: Sequence[str], env: Mapping[str, str]) -> Run:
     """Run it, its output into a file. Raises RuntimeError for a status that means more than "something was found"."""
     with tempfile.TemporaryFile() as output:
         started = time.perf_counter()
-        child = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL
+        )
         samples = [0.0]
         done = threading.Event()
         sampler = threading.Thread(target=_sample, args=(child.pid, samples, done))
@@ -79,14 +81,20 @@ def _sample(pid: int, samples: list[float], done: threading.Event) -> None:
 def _children(pid: int) -> list[int]:
     try:
         own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [int(child) for child in own] + [inner for child in own for inner in _children(int(child))]
+        return [int(child) for child in own] + [
+            inner for child in own for inner in _children(int(child))
+        ]
     except OSError:
         return []
 
 
 def _resident_mib(pid: int) -> float:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        return (
+            int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            * os.sysconf("SC_PAGE_SIZE")
+            / 2**20
+        )
     except (OSError, IndexError):
         return 0.0
 
@@ -97,14 +105,18 @@ def main(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="capdisc-memory-") as folder:
         library = options.library or _library(options.corpus, options.size, Path(folder))
         index = options.index or Path(folder) / "index"
-        env = surroundings({"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off", "HOME": folder})
+        env = surroundings(
+            {"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off", "HOME": folder}
+        )
         print(f"{'':36} {'seconds':>8} {'searches':>8} {'peak':>8} {'together':>8} {'printed':>12}")
         good = True
         if not options.skip_validate:
             command = [options.capdisc, "validate", str(library), "--format", "json-lines"]
             good = _print_row("validate", [measure(command, env)], None)
         if not options.index:
-            _print_row("index", [measure([options.capdisc, "index", str(library), "-q"], env)], None)
+            _print_row(
+                "index", [measure([options.capdisc, "index", str(library), "-q"], env)], None
+            )
         runs: dict[str, list[Run]] = {name: [] for name in _COMMANDS}
         for _ in range(options.rounds):
             for name, words in _COMMANDS.items():
@@ -120,7 +132,10 @@ def _print_row(name: str, runs: Sequence[Run], search_seconds: float | None) -> 
     peak, together = max(run.peak_mib for run in runs), max(run.together_mib for run in runs)
     ratio = seconds / search_seconds if search_seconds else 0.0
     shown = f"{ratio:8.1f}" if search_seconds else " " * 8
-    print(f"{name:36} {seconds:8.2f} {shown} {peak:8.0f} {together:8.0f} {runs[-1].printed:12,}", flush=True)
+    print(
+        f"{name:36} {seconds:8.2f} {shown} {peak:8.0f} {together:8.0f} {runs[-1].format_context:12,}",
+        flush=True,
+    )
     is_slow = bool(ratio > _MOST_SEARCHES and name not in _PRINTS_ALL)
     return (peak <= _MOST_MIB or name == "index") and not is_slow
 
@@ -133,12 +148,18 @@ def _library(corpus: Path, size: int, folder: Path) -> Path:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, default=skill_library.FIXTURES, help="SKILL.md files to recombine")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--corpus", type=Path, default=skill_library.FIXTURES, help="SKILL.md files to recombine"
+    )
     parser.add_argument("--size", type=int, default=2_000)
     parser.add_argument("--library", type=Path, help="a folder of skills that is there already")
     parser.add_argument("--index", type=Path, help="an index of it that is there already")
-    parser.add_argument("--capdisc", default=str(Path(sys.executable).with_name("capdisc")), help="the program")
+    parser.add_argument(
+        "--capdisc", default=str(Path(sys.executable).with_name("capdisc")), help="the program"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip-validate", action="store_true")
     return parser

@@ -38,4 +38,6 @@ def _compared(place: Place, commands: dict[str, list[str]], rounds: int) -> Iter
     taken = in_turn(commands, rounds, surroundings({}))
     for name in list(commands)[1:]:
         ratio = round(taken[name].median / taken["pass"].median, 2)
-        yield Figure(group="peers", name=name, size=place.size, value=1000 * taken[name].median, ratio=ratio)
+        yield Figure(
+            group="peers", name=name, size=place.size, value=1000 * taken[name].median, ratio=ratio
+        )

@@ -13,15 +13,16 @@ import time
 from pathlib import Path
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.engines import token_count
-from capdisc_indexer.index import Index
-from capdisc_indexer.render import FORMATS
-from capdisc_indexer.render.counting import learn
-from capdisc_indexer.tiers import Material, assemble
-from capdisc_indexer.tokens import TokenCounter
-from capdisc_indexer.types import Budgets, BuildOptions, Query, Severity
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.types import Budgets, BuildOptions, Query, Severity
+from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.token_accounting import learn_counts
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.token_counts import TokenCounter
 
 BUDGET = 1_850
 QUERIES = 200
@@ -53,8 +54,8 @@ def main(shared: Path) -> int:
 
 
 def _taken_in(root: Path, index_dir: Path) -> bool:
-    first = build([root], index_dir, BuildOptions())
-    second = build([root], index_dir, BuildOptions())
+    first = build_index([root], index_dir, BuildOptions())
+    second = build_index([root], index_dir, BuildOptions())
     c = first.counts
     share = 100 * (c["files"] - c["failed"]) / c["files"]
     print(
@@ -64,14 +65,16 @@ def _taken_in(root: Path, index_dir: Path) -> bool:
     for finding in first.findings:
         if finding.severity is Severity.ERROR:
             print(f"          {finding.path}:{finding.line}: {finding.message}")
-    print(f"again:    parsed {second.counts['parsed']}, embedded {second.counts['embedded']}, {second.seconds:.2f} s")
+    print(
+        f"again:    parsed {second.counts['parsed']}, embedded {second.counts['embedded']}, {second.seconds:.2f} s"
+    )
     return share >= 97 and second.counts["parsed"] == second.counts["embedded"] == 0
 
 
 def _found(index: Index) -> bool:
-    encoder, hits = encoders.load(), 0
+    encoder, hits = encoders.load_encoder(), 0
     for text, name in SENTENCES.items():
-        ids = [hit.id for hit in discover(index, Query(texts=(text,), limit=3), encoder).hits]
+        ids = [hit.id for hit in search_index(index, Query(texts=(text,), limit=3), encoder).hits]
         right = any(identifier.partition(":")[2].partition("@")[0] == name for identifier in ids)
         hits += right
         print(f"          {'+' if right else '-'} {text}: {', '.join(ids)}")
@@ -80,26 +83,36 @@ def _found(index: Index) -> bool:
 
 
 def _fits(index: Index, evaluation: Path) -> bool:
-    encoder, count, over, tokens = encoders.load(), token_count(), 0, []
+    encoder, count, over, tokens = encoders.load_encoder(), load_token_counter(), 0, []
     overview = index.meta("overview")
     started = time.monotonic()
     for text in _queries(evaluation):
-        ranking = discover(index, Query(texts=(text,), limit=5), encoder)
+        ranking = search_index(index, Query(texts=(text,), limit=5), encoder)
         found = [index.with_counts(index.resolve(hit.id)) for hit in ranking.hits]
         for form in FORMATS.values():
-            counter = TokenCounter(token_count)
+            counter = TokenCounter(load_token_counter)
             counter.learn(overview["counts"])
             for descriptor, stored in found:
-                learn(counter, form, descriptor, stored)
+                learn_counts(counter, form, descriptor, stored)
             descriptors = [descriptor for descriptor, _ in found]
-            material = Material(overview=overview["categories"], descriptors=descriptors)
-            budgets = Budgets(total=BUDGET) if form.levels != (1,) else Budgets(tier1=BUDGET, total=BUDGET)
+            material = RenderInputs(overview=overview["categories"], descriptors=descriptors)
+            budgets = (
+                Budgets(total=BUDGET)
+                if form.levels != (1,)
+                else Budgets(tier1=BUDGET, total=BUDGET)
+            )
             context = assemble(material, ranking, form, budgets, counter)
-            tokens.append(count(form.printed(form, context)))
+            tokens.append(count(form.format_context(form, context)))
             over += tokens[-1] > BUDGET or tokens[-1] != context.tokens
-    whole = sum(count(index.dump(head)) for head in index.documents.everything())
-    print(f"fits:     {len(tokens):,} contexts of at most {BUDGET:,} tokens, {over} over or miscounted")
-    print(f"          {whole:,} tokens for the whole catalogue: {100 * (1 - max(tokens) / whole):.2f} % fewer")
+    whole = sum(
+        count(detail_text(index.full_descriptor(head))) for head in index.documents.all_headers()
+    )
+    print(
+        f"fits:     {len(tokens):,} contexts of at most {BUDGET:,} tokens, {over} over or miscounted"
+    )
+    print(
+        f"          {whole:,} tokens for the whole catalogue: {100 * (1 - max(tokens) / whole):.2f} % fewer"
+    )
     print(f"          {time.monotonic() - started:.1f} s")
     return over == 0
 

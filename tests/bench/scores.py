@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.evaluation import forms
-from capdisc_indexer.evaluation.asking import answers
-from capdisc_indexer.evaluation.gold import resolved
-from capdisc_indexer.evaluation.summary import Group, Summary, summarise
-from capdisc_indexer.frozen import asdict
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.evaluation import query_files
+from capdisc_indexer.evaluation.query_files import resolve_judgements
+from capdisc_indexer.evaluation.query_runs import run_queries
+from capdisc_indexer.evaluation.summary import EvalGroup, EvalSummary, summarise_run
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.frozen import asdict
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
 
 # nDCG@10 in the notes: of the best fusion there, set by set, and the means of three recipes over all eight.
 NOTED = {
@@ -40,7 +40,7 @@ class Scored:
     """One set's figures with one encoder; `build_s` in seconds, `lost` counts judged ids that the index lacks."""
 
     name: str
-    summary: Summary
+    summary: EvalSummary
     build_s: float
     lost: int
 
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     """Print a table for every encoder; 0 when each set could be read."""
     options = _options(argv)
     record = {}
-    for encoder in options.encoder or [encoders.SHIPPED]:
+    for encoder in options.encoder or [encoders.SHIPPED_ENCODER]:
         print(f"\n{encoder}\n{_HEADING}")
         scored = []
         for name, folder in _sets(options.path, options.only):
@@ -64,24 +64,34 @@ def main(argv: Sequence[str]) -> int:
 
 def score(name: str, folder: Path, encoder: str, mode: str = "auto") -> Scored:
     """Index the set's corpus.jsonl and ask all of its queries. `name` may ask for the set with typed edges."""
-    queries = forms.queries((folder / "queries.jsonl").read_bytes(), "queries.jsonl")
-    judged = forms.judgements((folder / "qrels.tsv").read_bytes(), "qrels.tsv")
+    queries = query_files.parse_queries((folder / "queries.jsonl").read_bytes(), "queries.jsonl")
+    judged = query_files.parse_judgements((folder / "qrels.tsv").read_bytes(), "qrels.tsv")
     with tempfile.TemporaryDirectory() as scratch:
         root = _typed(folder, Path(scratch) / "set") if name == REQUIRED else folder
         started = time.monotonic()
-        build([root], Path(scratch) / "index", BuildOptions(encoder=encoder, encoder_required=True))
+        build_index(
+            [root], Path(scratch) / "index", BuildOptions(encoder=encoder, encoder_required=True)
+        )
         taken = time.monotonic() - started
         with Index(Path(scratch) / "index") as index:
-            gold = resolved(index, judged)
-            found = answers(index, queries, encoders.load(encoder), mode, DEPTH, lambda *_: None)
-    summary = summarise(queries, gold.grades, found)
-    return Scored(name=name, summary=summary, build_s=taken, lost=len(gold.unknown) + len(gold.ambiguous))
+            gold = resolve_judgements(index, judged)
+            found = run_queries(
+                index, queries, encoders.load_encoder(encoder), mode, DEPTH, lambda *_: None
+            )
+    summary = summarise_run(queries, gold.grades, found)
+    return Scored(
+        name=name, summary=summary, build_s=taken, lost=len(gold.unknown) + len(gold.ambiguous)
+    )
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path, help="the folder of the sets")
-    parser.add_argument("--encoder", action="append", metavar="NAME", help="static, or a model; repeatable")
+    parser.add_argument(
+        "--encoder", action="append", metavar="NAME", help="static, or a model; repeatable"
+    )
     parser.add_argument("--mode", default="auto")
     parser.add_argument("--only", action="append", metavar="SET", help="this set alone; repeatable")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
@@ -101,8 +111,13 @@ def _typed(folder: Path, target: Path) -> Path:
     target.mkdir()
     with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    changed = [{("requires" if key == "related" else key): value for key, value in row.items()} for row in rows]
-    (target / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in changed), encoding="utf-8")
+    changed = [
+        {("requires" if key == "related" else key): value for key, value in row.items()}
+        for row in rows
+    ]
+    (target / "corpus.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in changed), encoding="utf-8"
+    )
     return target
 
 
@@ -126,9 +141,11 @@ def _lines(scored: Scored) -> Iterator[str]:
     yield from (f"  {text}" for text in scored.summary.degraded)
 
 
-def _row(name: str, group: Group, noted: str) -> str:
+def _row(name: str, group: EvalGroup, noted: str) -> str:
     ndcg = f"{group.means['nDCG@10']:9.1f}{group.half_widths['nDCG@10']:6.1f}"
-    rest = "".join(f"{group.means[metric]:{width}.1f}" for metric, width in zip(SHOWN, WIDTHS, strict=True))
+    rest = "".join(
+        f"{group.means[metric]:{width}.1f}" for metric, width in zip(SHOWN, WIDTHS, strict=True)
+    )
     return f"{name:16s}{group.n:5d}{ndcg}{noted}{rest}"
 
 
@@ -140,9 +157,14 @@ def _print_means(scored: Sequence[Scored]) -> None:
     for label, names in kinds.items():
         if all(name in found for name in names):
             noted = f"{_mean(NOTED, names):7.1f}" if REQUIRED not in names else " " * 7
-            shown = (_mean({name: found[name][metric] for name in names}, names) for metric in ("nDCG@10", *SHOWN))
+            shown = (
+                _mean({name: found[name][metric] for name in names}, names)
+                for metric in ("nDCG@10", *SHOWN)
+            )
             ndcg, *others = shown
-            cells = "".join(f"{value:{width}.1f}" for value, width in zip(others, WIDTHS, strict=True))
+            cells = "".join(
+                f"{value:{width}.1f}" for value, width in zip(others, WIDTHS, strict=True)
+            )
             print(f"{label:16s}{'':5s}{ndcg:9.1f}{'':6s}{noted}{cells}")
     print("noted means of 8:", ", ".join(f"{name} {value}" for name, value in MEANS.items()))
 
@@ -152,7 +174,12 @@ def _mean(values: Mapping[str, float], names: Sequence[str]) -> float:
 
 
 def _record(scored: Scored) -> dict[str, object]:
-    return {"set": scored.name, "build_s": scored.build_s, "lost": scored.lost, **asdict(scored.summary)}
+    return {
+        "set": scored.name,
+        "build_s": scored.build_s,
+        "lost": scored.lost,
+        **asdict(scored.summary),
+    }
 
 
 if __name__ == "__main__":

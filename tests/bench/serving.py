@@ -29,7 +29,9 @@ _WORDS = "merge split pdf invoice chart image audio deploy docker review branch 
 def figures(place: Place, rounds: int, seconds: float) -> Iterator[Figure]:
     """With a server for the catalogue's workspace."""
     (place.catalogue.parent / "capdisc.toml").touch()
-    env = surroundings({"CAPDISC_INDEX_DIR": str(place.index), "XDG_RUNTIME_DIR": str(place.catalogue.parent)})
+    env = surroundings(
+        {"CAPDISC_INDEX_DIR": str(place.index), "XDG_RUNTIME_DIR": str(place.catalogue.parent)}
+    )
     large = place.size > 10_000
     with _served(place, env) as (address, server):
         yield from _whole(place, rounds, env, 4 if large else 2.5)
@@ -37,14 +39,24 @@ def figures(place: Place, rounds: int, seconds: float) -> Iterator[Figure]:
         inside = 1000 * statistics.median(alone[10:])
         ratio = round(inside / 1000 / in_turn({"pass": PASS}, rounds, env)["pass"].median, 2)
         most = 10 if large else 2
-        yield Figure(group="inside", name="inside the server", size=place.size, value=inside, ratio=ratio, most=most)
+        yield Figure(
+            group="inside",
+            name="inside the server",
+            size=place.size,
+            value=inside,
+            ratio=ratio,
+            most=most,
+        )
         yield from _many(place, address, server, seconds, statistics.median(alone[10:]))
 
 
 def _whole(place: Place, rounds: int, env: Mapping[str, str], most: float) -> Iterator[Figure]:
     script = Path(sys.executable).with_name("capdisc")
     program = [str(script)] if script.exists() else [sys.executable, "-m", "capdisc"]
-    asked = {"search": ["search", QUERY], "render --budget 1850": ["render", QUERY, "--budget", "1850"]}
+    asked = {
+        "search": ["search", QUERY],
+        "render --budget 1850": ["render", QUERY, "--budget", "1850"],
+    }
     commands = {name: [*program, *words, "--server", "require"] for name, words in asked.items()}
     folder = Path.cwd()
     os.chdir(place.catalogue.parent)  # the workspace whose server is meant
@@ -55,31 +67,52 @@ def _whole(place: Place, rounds: int, env: Mapping[str, str], most: float) -> It
     for name in commands:
         median = taken[name].median
         ratio = round(median / taken["pass"].median, 2)
-        yield Figure(group="warm", name=name, size=place.size, value=1000 * median, ratio=ratio, most=most)
+        yield Figure(
+            group="warm", name=name, size=place.size, value=1000 * median, ratio=ratio, most=most
+        )
 
 
-def _many(place: Place, address: str, server: int, seconds: float, alone: float) -> Iterator[Figure]:
+def _many(
+    place: Place, address: str, server: int, seconds: float, alone: float
+) -> Iterator[Figure]:
     """Clients that each ask, wait, and ask again; then the same for a while without waiting."""
     before = _memory(server)
     taken, errors = _crowd(place, address, seconds, PAUSE_S)
     size, late = place.size, sorted(taken)[int(len(taken) * 0.99)]
     most = round(20_000 * alone, 1)
     yield Figure(
-        group="many", name="64 clients, a question a second: errors", size=size, value=len(errors), unit="", most=0
+        group="many",
+        name="64 clients, a question a second: errors",
+        size=size,
+        value=len(errors),
+        unit="",
+        most=0,
     )
     yield Figure(group="many", name="  answers", size=size, value=len(taken), unit="")
     yield Figure(group="many", name="  median", size=size, value=1000 * statistics.median(taken))
     yield Figure(group="many", name="  p99", size=size, value=1000 * late, most=most)
     taken, errors = _crowd(place, address, seconds / 4, 0.0)
     late = sorted(taken)[int(len(taken) * 0.99)]
-    yield Figure(group="many", name="64 clients without pause: errors", size=size, value=len(errors), unit="")
-    yield Figure(group="many", name="  answers a second", size=size, value=4 * len(taken) / seconds, unit="/s")
+    yield Figure(
+        group="many", name="64 clients without pause: errors", size=size, value=len(errors), unit=""
+    )
+    yield Figure(
+        group="many",
+        name="  answers a second",
+        size=size,
+        value=4 * len(taken) / seconds,
+        unit="/s",
+    )
     yield Figure(group="many", name="  p99", size=size, value=1000 * late, most=most)
     grown = (_memory(server) - before) / 2**20
-    yield Figure(group="many", name="memory of the server grown by", size=size, value=grown, unit="MiB")
+    yield Figure(
+        group="many", name="memory of the server grown by", size=size, value=grown, unit="MiB"
+    )
 
 
-def _crowd(place: Place, address: str, seconds: float, pause_s: float) -> tuple[list[float], list[str]]:
+def _crowd(
+    place: Place, address: str, seconds: float, pause_s: float
+) -> tuple[list[float], list[str]]:
     """How long each answer took, and what went wrong."""
     taken: list[float] = []
     errors: list[str] = []
@@ -94,7 +127,13 @@ def _crowd(place: Place, address: str, seconds: float, pause_s: float) -> tuple[
 
 
 def _client(
-    number: int, place: Place, address: str, end: float, pause_s: float, taken: list[float], errors: list[str]
+    number: int,
+    place: Place,
+    address: str,
+    end: float,
+    pause_s: float,
+    taken: list[float],
+    errors: list[str],
 ) -> None:
     chance = random.Random(number)
     time.sleep(chance.random() * pause_s)
@@ -113,7 +152,7 @@ def _query(number: int) -> str:
 def _ask(address: str, place: Place, query: str) -> float:
     """Seconds until the answer is there. Raises ValueError where it is none."""
     words = ["search", query, "--json", "--index-dir", str(place.index)]
-    message = frames.packed([*request.parts(words), request.READ])
+    message = frames.encode_parts([*request.encode_request(words), request.READ])
     started, data = time.perf_counter(), b""
     with socket.socket(socket.AF_UNIX) as one:
         one.settimeout(30)
@@ -122,7 +161,7 @@ def _ask(address: str, place: Place, query: str) -> float:
         while more := one.recv(1 << 16):
             data += more
     taken = time.perf_counter() - started
-    if (kind := frames.unpacked(data.removeprefix(frames.QUEUED))[0]) != frames.ANSWERED:
+    if (kind := frames.decode_parts(data.removeprefix(frames.QUEUED))[0]) != frames.ANSWERED:
         raise ValueError(f"{kind!r}")
     return taken
 
@@ -130,8 +169,17 @@ def _ask(address: str, place: Place, query: str) -> float:
 @contextmanager
 def _served(place: Place, env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """The address of a server that runs meanwhile, and its worker's process."""
-    command: Sequence[str] = [sys.executable, "-m", "capdisc", "serve", "--workers", str(os.cpu_count() or 1)]
-    child = subprocess.Popen(command, env=env, cwd=place.catalogue.parent, stdout=subprocess.PIPE, text=True)
+    command: Sequence[str] = [
+        sys.executable,
+        "-m",
+        "capdisc",
+        "serve",
+        "--workers",
+        str(os.cpu_count() or 1),
+    ]
+    child = subprocess.Popen(
+        command, env=env, cwd=place.catalogue.parent, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert child.stdout is not None
         address = child.stdout.readline().rpartition("answering at ")[2].strip()

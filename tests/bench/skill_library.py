@@ -39,7 +39,10 @@ _SHARE_OF_COMMENTS = 0.73
 # How often a field beside name and description stands in 2,040 skills, with a value of its usual kind.
 _FIELDS: Mapping[str, tuple[float, Sequence[str]]] = {
     "license": (0.21, ("MIT", "Apache-2.0", "Complete terms in LICENSE.txt")),
-    "metadata": (0.21, ("\n  version: 1.0\n  author: a team", '\n  short-description: "Does one thing well"')),
+    "metadata": (
+        0.21,
+        ("\n  version: 1.0\n  author: a team", '\n  short-description: "Does one thing well"'),
+    ),
     "source": (0.11, ("community", "self")),
     "author": (0.08, ("someone", "a team")),
     "allowed-tools": (0.08, ("Read, Grep, Glob", "Bash(git:*) Read", "\n  - Read\n  - Write")),
@@ -81,7 +84,9 @@ def read_material(corpus: Path) -> Material:
     """Names, sentences and sections of all SKILL.md files below the folder, each once, in the order of their paths."""
     names, sentences, openings, sections, lengths = [], [], [], [], []
     for path in sorted(corpus.rglob("SKILL.md")):
-        match = _FRONTMATTER.match(path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n"))
+        match = _FRONTMATTER.match(
+            path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+        )
         if match is None:
             continue
         frontmatter, body = match.groups()
@@ -123,7 +128,10 @@ def generate_skills(material: Material, seed: int = 1) -> Iterator[GeneratedSkil
             data = choices.choice(_BREAKS)(_skill(material, choices, name).encode())
         else:
             data = _skill(material, choices, name).encode()
-            earlier = [*earlier[-99:], data]  # a copy is of one of the last hundred, so that memory stays small
+            earlier = [
+                *earlier[-99:],
+                data,
+            ]  # a copy is of one of the last hundred, so that memory stays small
         yield GeneratedSkill(folder, data)
         number += 1
 
@@ -137,11 +145,20 @@ def _name(material: Material, choices: random.Random, number: int) -> str:
 
 def _skill(material: Material, choices: random.Random, name: str) -> str:
     sentences = choices.choices(material.sentences, k=choices.randint(1, 4))
-    lines = [f"name: {name}", f"description: {_description(choices, ' '.join(sentences)[:_MAX_DESCRIPTION])}"]
-    lines += [
-        f"{field}: {choices.choice(values)}" for field, (share, values) in _FIELDS.items() if choices.random() < share
+    lines = [
+        f"name: {name}",
+        f"description: {_description(choices, ' '.join(sentences)[:_MAX_DESCRIPTION])}",
     ]
-    comment = ["<!-- Collected from a public repository. -->"] if choices.random() < _SHARE_OF_COMMENTS else []
+    lines += [
+        f"{field}: {choices.choice(values)}"
+        for field, (share, values) in _FIELDS.items()
+        if choices.random() < share
+    ]
+    comment = (
+        ["<!-- Collected from a public repository. -->"]
+        if choices.random() < _SHARE_OF_COMMENTS
+        else []
+    )
     text = "\n".join(["---", *lines, "---", *comment, _body(material, choices)])
     for share, right, wrong in _SLIPS:
         text = text.replace(right, wrong) if choices.random() < share else text
@@ -191,14 +208,22 @@ def write_library(target: Path, skills: Iterator[GeneratedSkill]) -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Write the library."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="a folder of SKILL.md files; fixtures are used where there is none")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "corpus",
+        type=Path,
+        help="a folder of SKILL.md files; fixtures are used where there is none",
+    )
     parser.add_argument("count", type=int)
     parser.add_argument("target", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(argv)
     corpus = options.corpus if options.corpus.is_dir() else FIXTURES
-    write_library(options.target, islice(generate_skills(read_material(corpus), options.seed), options.count))
+    write_library(
+        options.target, islice(generate_skills(read_material(corpus), options.seed), options.count)
+    )
     return 0
 
 

@@ -28,11 +28,17 @@ class Timed:
 
 def surroundings(extra: Mapping[str, str]) -> dict[str, str]:
     """The environment of measured processes: Python keeps its compiled modules, whatever the shell says."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CAPDISC_", "PYTHONDONT"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CAPDISC_", "PYTHONDONT"))
+    }
     return kept | dict(extra)
 
 
-def in_turn(commands: Mapping[str, Sequence[str]], rounds: int, env: Mapping[str, str]) -> dict[str, Timed]:
+def in_turn(
+    commands: Mapping[str, Sequence[str]], rounds: int, env: Mapping[str, str]
+) -> dict[str, Timed]:
     """Each command `rounds` times, one after the other; a first round, which fills caches, does not count.
 
     Raises RuntimeError for a command that fails.
@@ -49,7 +55,9 @@ def in_turn(commands: Mapping[str, Sequence[str]], rounds: int, env: Mapping[str
 
 def _once(name: str, command: Sequence[str], env: Mapping[str, str]) -> tuple[float, str]:
     started = time.perf_counter()
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     taken = time.perf_counter() - started
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{name}: status {done.returncode}: {done.stderr[-500:]}")

@@ -38,7 +38,11 @@ def copy(indexed_catalogs, hermetic, monkeypatch) -> Path:
 def _files(copy: Path) -> list[Path]:
     """All that an answer rests on; the memory of folders is a build's, which does without."""
     aside = ("LOCK", "folders.json")
-    found = (path for path in copy.rglob("*") if path.is_file() and path.stat().st_size and path.name not in aside)
+    found = (
+        path
+        for path in copy.rglob("*")
+        if path.is_file() and path.stat().st_size and path.name not in aside
+    )
     return sorted(path for path in found if path.parent.name != "text" or path.suffix != ".lock")
 
 
@@ -47,45 +51,71 @@ def _files(copy: Path) -> list[Path]:
 def test_every_file_may_be_damaged(capdisc, copy, monkeypatch, harm, large) -> None:
     """As `large`, files are compared by size alone at open, so that the harm is met where it is read."""
     if large:
-        monkeypatch.setattr(integrity, "CHECKED_BYTES", -1)
+        monkeypatch.setattr(integrity, "MAX_CHECKED_BYTES", -1)
     rng = random.Random(SEED)
     for path in _files(copy):
         data = path.read_bytes()
         path.write_bytes(HARMS[harm](data, rng))
-        for argv in (("search", "merge pdf files"), ("render", "merge pdf files"), ("show", "merge-pdfs"), ("list",)):
+        for argv in (
+            ("search", "merge pdf files"),
+            ("render", "merge pdf files"),
+            ("show", "merge-pdfs"),
+            ("list",),
+        ):
             done = capdisc(*argv)
             assert done.code in ((0, 1, 2, 4) if large else (4,)), (path, argv, done)
-            assert done.code != 4 or (done.out == "" and "hint: run: capdisc index" in done.err), (path, argv, done)
+            assert done.code != 4 or (done.out == "" and "hint: run: capdisc index" in done.err), (
+                path,
+                argv,
+                done,
+            )
         path.write_bytes(data)
 
 
 def test_a_deleted_file_is_missed_by_every_command(capdisc, copy) -> None:
     for path in _files(copy):
         kept = path.rename(copy.parent / "kept")
-        codes = {capdisc(*argv).code for argv in (("search", "pdf"), ("render", "pdf"), ("status",), ("doctor",))}
+        codes = {
+            capdisc(*argv).code
+            for argv in (("search", "pdf"), ("render", "pdf"), ("status",), ("doctor",))
+        }
         assert codes == {4}, path
         kept.rename(path)
 
 
-def _limited(*argv: str, limit: int = 0, value: int = 0, **streams) -> subprocess.CompletedProcess[bytes]:
+def _limited(
+    *argv: str, limit: int = 0, value: int = 0, **streams
+) -> subprocess.CompletedProcess[bytes]:
     def narrow() -> None:
         if limit:
             resource.setrlimit(limit, (value, value))
 
-    return subprocess.run([sys.executable, "-m", "capdisc", *argv], check=False, preexec_fn=narrow, **streams)
+    return subprocess.run(
+        [sys.executable, "-m", "capdisc", *argv], check=False, preexec_fn=narrow, **streams
+    )
 
 
 def test_sixty_four_open_files_are_enough(hermetic, write_skill) -> None:
     for number in range(100):
-        write_skill(hermetic / "skills", f"skill-{number}", f"Folds paper crane number {number}. Use when asked.")
-    for argv in (("index", "skills", "--index-dir", "index"), ("search", "fold a crane", "--index-dir", "index")):
+        write_skill(
+            hermetic / "skills",
+            f"skill-{number}",
+            f"Folds paper crane number {number}. Use when asked.",
+        )
+    for argv in (
+        ("index", "skills", "--index-dir", "index"),
+        ("search", "fold a crane", "--index-dir", "index"),
+    ):
         done = _limited(*argv, limit=resource.RLIMIT_NOFILE, value=64, capture_output=True)
         assert (done.returncode, done.stderr[:6]) in ((0, b""), (0, b"notice")), done
 
 
 def test_four_gigabytes_of_addresses_are_enough(hermetic, write_skill) -> None:
     write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
-    for argv in (("index", "skills", "--index-dir", "index"), ("search", "fold a crane", "--index-dir", "index")):
+    for argv in (
+        ("index", "skills", "--index-dir", "index"),
+        ("search", "fold a crane", "--index-dir", "index"),
+    ):
         done = _limited(*argv, limit=resource.RLIMIT_AS, value=4 << 30, capture_output=True)
         assert (done.returncode, done.stderr) == (0, b""), done
 
@@ -101,13 +131,17 @@ def test_too_little_memory_for_a_library_is_said_in_one_line(hermetic, write_ski
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"])
-def test_closed_and_full_streams_harm_no_file_and_show_no_traceback(hermetic, write_skill, closed) -> None:
+def test_closed_and_full_streams_harm_no_file_and_show_no_traceback(
+    hermetic, write_skill, closed
+) -> None:
     """A stream that is closed leaves its number to the next file that is opened: what is printed would go there."""
     write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
     run = f"{sys.executable} -m capdisc"
     script = f"{run} index skills --index-dir index {closed}; {run} search crane --index-dir index {closed}; "
     done = subprocess.run(
-        ["bash", "-c", script + f"{run} doctor --deep --index-dir index"], capture_output=True, check=False
+        ["bash", "-c", script + f"{run} doctor --deep --index-dir index"],
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done
     assert b"Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.sources.tables import reflecting
+from capdisc_indexer.sources.formats.tables import reflection
 
 SCHEMA = """
 CREATE TABLE clients (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(80) NOT NULL DEFAULT 'x');
@@ -41,7 +41,9 @@ def sqlalchemy() -> None:
     pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
 
 
-def test_nothing_is_asked_before_somebody_says_so(capdisc, declared, database: str, monkeypatch) -> None:
+def test_nothing_is_asked_before_somebody_says_so(
+    capdisc, declared, database: str, monkeypatch
+) -> None:
     """S26."""
     monkeypatch.setenv("CRM_URL", database)
     declared("ask = true")
@@ -68,7 +70,9 @@ def test_what_it_answers_is_kept(capdisc, declared, database: str, monkeypatch, 
 
 
 @needs_sqlalchemy
-def test_a_database_that_fails_keeps_what_it_said(capdisc, declared, database: str, monkeypatch, sqlalchemy) -> None:
+def test_a_database_that_fails_keeps_what_it_said(
+    capdisc, declared, database: str, monkeypatch, sqlalchemy
+) -> None:
     monkeypatch.setenv("CRM_URL", database)
     declared()
     capdisc("index", "--ask-servers")
@@ -79,8 +83,12 @@ def test_a_database_that_fails_keeps_what_it_said(capdisc, declared, database: s
 
 
 @needs_sqlalchemy
-@pytest.mark.parametrize("url", ["Geheim77", "postgresql://me:Geheim77@127.0.0.1:1/x", "nodriver://u:Geheim77@h/x"])
-def test_no_message_repeats_the_address(capdisc, declared, url: str, monkeypatch, sqlalchemy) -> None:
+@pytest.mark.parametrize(
+    "url", ["Geheim77", "postgresql://me:Geheim77@127.0.0.1:1/x", "nodriver://u:Geheim77@h/x"]
+)
+def test_no_message_repeats_the_address(
+    capdisc, declared, url: str, monkeypatch, sqlalchemy
+) -> None:
     monkeypatch.setenv("CRM_URL", url)
     declared()
     result = capdisc("index", "--ask-servers")
@@ -105,4 +113,6 @@ def test_without_the_extra_the_notice_says_how_to_get_it(monkeypatch: pytest.Mon
     import sys
 
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    assert "pip install 'capdisc[sql]'" in reflecting.read_request({"url": "sqlite://"}, b"")["hint"]
+    assert (
+        "pip install 'capdisc[sql]'" in reflection.read_request({"url": "sqlite://"}, b"")["hint"]
+    )

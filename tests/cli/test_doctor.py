@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.diagnosis import folder, surroundings
+from capdisc_indexer.diagnosis import index_folder, surroundings
 from capdisc_indexer.store import generation
-from capdisc_indexer.store.filesystem import Mount
+from capdisc_indexer.store.mounts import Mount
 
 
 @pytest.fixture
@@ -41,7 +41,9 @@ def found(capdisc, index_dir):
 
 
 def _everything(top: Path) -> dict:
-    return {str(path): (path.stat().st_mtime_ns, path.stat().st_ino) for path in [top, *top.rglob("*")]}
+    return {
+        str(path): (path.stat().st_mtime_ns, path.stat().st_ino) for path in [top, *top.rglob("*")]
+    }
 
 
 @pytest.mark.parametrize("options", [(), ("--deep",)])
@@ -71,12 +73,16 @@ HARMS = {
     "manifest": lambda top, gen: (gen / "MANIFEST").write_text("{}"),
     "size": lambda top, gen: (gen / "matrix" / "ids.utf8").write_text("[]"),
     "missing": lambda top, gen: (gen / "meta" / "overview.json").unlink(),
-    "swapped": lambda top, gen: shutil.copy(gen.parent / "00000001" / "text" / "meta.json", gen / "text"),
+    "swapped": lambda top, gen: shutil.copy(
+        gen.parent / "00000001" / "text" / "meta.json", gen / "text"
+    ),
 }
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_damage_makes_the_index_unusable_and_the_named_command_mends_it(capdisc, index_dir, harm) -> None:
+def test_damage_makes_the_index_unusable_and_the_named_command_mends_it(
+    capdisc, index_dir, harm
+) -> None:
     HARMS[harm](index_dir, index_dir / "gens" / "00000002")
     report = capdisc("doctor", "--json")
     assert (report.code, report.json["state"]) == (4, "unusable")
@@ -86,7 +92,9 @@ def test_damage_makes_the_index_unusable_and_the_named_command_mends_it(capdisc,
     assert capdisc("list", "--ids").out.split() == ["skill:alpha", "skill:beta", "skill:gamma"]
 
 
-def test_only_a_deep_look_finds_a_changed_vector_and_a_file_nobody_published(found, index_dir) -> None:
+def test_only_a_deep_look_finds_a_changed_vector_and_a_file_nobody_published(
+    found, index_dir
+) -> None:
     gen = index_dir / "gens" / "00000002"
     data = next(path for path in (gen / "vectors").rglob("*.lance") if path.is_file())
     strange = data.with_name("strange.lance")
@@ -103,7 +111,7 @@ def test_an_index_that_others_may_write_to_is_a_problem(capdisc, found, index_di
 
 def test_a_stopped_writer_is_named_with_what_wakes_it(found, index_dir) -> None:
     hold = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
-    hold += "with locks.writer(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
+    hold += "with locks.write_lock(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
     child = subprocess.Popen([sys.executable, "-c", hold, str(index_dir)], stdout=subprocess.PIPE)
     child.stdout.readline()
     assert found()["lock"]["text"] == f"process {child.pid} is writing"
@@ -115,7 +123,9 @@ def test_a_stopped_writer_is_named_with_what_wakes_it(found, index_dir) -> None:
     assert "lock" not in found()
 
 
-def test_what_a_killed_writer_left_is_a_notice_until_the_next_run(capdisc, found, index_dir) -> None:
+def test_what_a_killed_writer_left_is_a_notice_until_the_next_run(
+    capdisc, found, index_dir
+) -> None:
     (index_dir / "gens" / ".tmp-99").mkdir()
     shutil.copytree(index_dir / "gens" / "00000001", index_dir / "gens" / "00000009")
     assert found()["leftovers"]["text"] == "left by a writer: .tmp-99, generation 9"
@@ -125,16 +135,19 @@ def test_what_a_killed_writer_left_is_a_notice_until_the_next_run(capdisc, found
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("nfs4", "other machines"), ("vfat", "no permissions"), ("overlay", "container")]
+    ("kind", "words"),
+    [("nfs4", "other machines"), ("vfat", "no permissions"), ("overlay", "container")],
 )
 def test_odd_file_systems_are_a_notice(found, monkeypatch, kind, words) -> None:
-    monkeypatch.setattr(folder, "mount_of", lambda _: Mount(point="/mnt", kind=kind))
+    monkeypatch.setattr(index_folder, "find_mount", lambda _: Mount(point="/mnt", kind=kind))
     assert words in found()["file system"]["text"]
 
 
 def test_a_disk_without_room_is_a_problem(found, monkeypatch) -> None:
     values = os.statvfs("/")
-    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((*values[:2], values[2], 10, 10, *values[5:])))
+    monkeypatch.setattr(
+        os, "statvfs", lambda _: os.statvfs_result((*values[:2], values[2], 10, 10, *values[5:]))
+    )
     assert "0 MB free" in found()["space"]["text"]
 
 
@@ -146,7 +159,9 @@ def test_a_root_that_is_gone_is_named(capdisc, found, hermetic, index_dir) -> No
     assert "roots" not in found()
 
 
-def test_an_index_without_vectors_is_a_notice_and_its_fix_makes_them(capdisc, found, hermetic, monkeypatch) -> None:
+def test_an_index_without_vectors_is_a_notice_and_its_fix_makes_them(
+    capdisc, found, hermetic, monkeypatch
+) -> None:
     capdisc("index", "skills", "more", "--rebuild")
     monkeypatch.setenv("CAPDISC_ENCODER", str(hermetic / "no-model"))
     capdisc("index", "skills", "more")
@@ -156,7 +171,9 @@ def test_an_index_without_vectors_is_a_notice_and_its_fix_makes_them(capdisc, fo
     assert "encoder" not in found()
 
 
-def test_a_scan_from_the_future_is_a_problem_that_reading_everything_mends(capdisc, found, index_dir) -> None:
+def test_a_scan_from_the_future_is_a_problem_that_reading_everything_mends(
+    capdisc, found, index_dir
+) -> None:
     scan = json.loads((index_dir / "gens" / "00000002" / "meta" / "scan.json").read_bytes())
     scan |= {"number": 2, "scanned_at_ns": scan["scanned_at_ns"] + 3_600 * 10**9}
     (index_dir / "scan.json").write_text(json.dumps(scan))
@@ -169,12 +186,12 @@ def test_a_scan_from_the_future_is_a_problem_that_reading_everything_mends(capdi
 def test_more_folders_than_the_kernel_watches_is_a_notice(found, monkeypatch, tmp_path) -> None:
     for name, value in (("max_user_watches", "2"), ("max_user_instances", "128")):
         (tmp_path / name).write_text(value)
-    monkeypatch.setattr(surroundings, "_KERNEL", tmp_path)
+    monkeypatch.setattr(surroundings, "_INOTIFY_FOLDER", tmp_path)
     assert found()["watching"]["fix"] == "sudo sysctl fs.inotify.max_user_watches=65536"
 
 
 def test_a_reader_and_a_lock_of_the_text_engine_do_not_disturb(found, index_dir) -> None:
-    gen = generation.folder(index_dir, 2)
+    gen = generation.generation_folder(index_dir, 2)
     with (gen / "text" / ".tantivy-meta.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert found() == {}

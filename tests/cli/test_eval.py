@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer import discover
+from capdisc_indexer.retrieval import pipeline
 
 QUERIES = [
     {"qid": "pdf", "text": "put two PDF files into one", "lang": "en"},
@@ -24,7 +24,11 @@ def judged(small: Path, hermetic: Path):
     """Writes queries and judgements, the given ones or good ones, and names the two files."""
 
     def write(queries: list[dict[str, str]] | str = QUERIES, qrels: str = QRELS) -> tuple[str, str]:
-        lines = queries if isinstance(queries, str) else "".join(f"{json.dumps(each)}\n" for each in queries)
+        lines = (
+            queries
+            if isinstance(queries, str)
+            else "".join(f"{json.dumps(each)}\n" for each in queries)
+        )
         (hermetic / "queries.jsonl").write_text(lines, encoding="utf-8")
         (hermetic / "qrels.txt").write_text(qrels, encoding="utf-8")
         return "queries.jsonl", "qrels.txt"
@@ -53,8 +57,19 @@ def test_groups_by_language_and_by_number_of_answers(capdisc, judged) -> None:
 
 def test_json_says_everything_a_program_needs(capdisc, judged) -> None:
     found = capdisc("eval", *judged(), "--json").json
-    assert (found["schema_version"], found["queries"], found["unit"], found["limit"]) == (1, 3, "percent", 100)
-    assert found["unknown_ids"] == found["unjudged_queries"] == found["ambiguous_ids"] == found["unasked_queries"] == []
+    assert (found["schema_version"], found["queries"], found["unit"], found["limit"]) == (
+        1,
+        3,
+        "percent",
+        100,
+    )
+    assert (
+        found["unknown_ids"]
+        == found["unjudged_queries"]
+        == found["ambiguous_ids"]
+        == found["unasked_queries"]
+        == []
+    )
     (mode,) = found["modes"]
     assert set(mode["latency_ms"]) == {"p50", "p95", "p99"}
     assert 0 < mode["latency_ms"]["p50"] <= mode["latency_ms"]["p99"]
@@ -73,15 +88,23 @@ def test_a_name_counts_as_the_id_that_it_means(capdisc, judged) -> None:
 
 
 def test_what_the_index_lacks_is_named_and_counts_as_not_found(capdisc, judged) -> None:
-    found = capdisc("eval", *judged(qrels=QRELS + "pdf 0 tool:gone 1\nroom 0 tool:gone 1\n"), "--json")
+    found = capdisc(
+        "eval", *judged(qrels=QRELS + "pdf 0 tool:gone 1\nroom 0 tool:gone 1\n"), "--json"
+    )
     assert found.json["unknown_ids"] == ["tool:gone"]
     assert "not in the index, so never found (1): tool:gone" in found.err
-    assert found.json["modes"][0]["groups"]["all"]["R@10"] == pytest.approx(100 * (1 / 2 + 2 / 3 + 1) / 3, abs=0.01)
+    assert found.json["modes"][0]["groups"]["all"]["R@10"] == pytest.approx(
+        100 * (1 / 2 + 2 / 3 + 1) / 3, abs=0.01
+    )
 
 
 def test_queries_and_judgements_without_each_other_are_left_out_and_said(capdisc, judged) -> None:
     extra = [*QUERIES, {"qid": "lonely", "text": "hello"}, {"qid": "zero", "text": "hello"}]
-    found = capdisc("eval", *judged(extra, QRELS + "stray 0 skill:merge-pdfs 1\nzero 0 skill:merge-pdfs 0\n"), "--json")
+    found = capdisc(
+        "eval",
+        *judged(extra, QRELS + "stray 0 skill:merge-pdfs 1\nzero 0 skill:merge-pdfs 0\n"),
+        "--json",
+    )
     assert found.json["queries"] == 3
     assert found.json["unjudged_queries"] == ["lonely", "zero"]
     assert found.json["unasked_queries"] == ["stray"]
@@ -104,8 +127,12 @@ def test_refusals_are_counted(capdisc, judged) -> None:
 def test_either_file_may_come_through_a_pipe(capdisc, judged) -> None:
     queries, qrels = judged()
     plain = capdisc("eval", queries, qrels).out.splitlines()[:-2]
-    assert capdisc("eval", "-", qrels, stdin=Path(queries).read_text()).out.splitlines()[:-2] == plain
-    assert capdisc("eval", queries, "-", stdin=Path(qrels).read_text()).out.splitlines()[:-2] == plain
+    assert (
+        capdisc("eval", "-", qrels, stdin=Path(queries).read_text()).out.splitlines()[:-2] == plain
+    )
+    assert (
+        capdisc("eval", queries, "-", stdin=Path(qrels).read_text()).out.splitlines()[:-2] == plain
+    )
 
 
 def test_modes_are_compared_in_a_row_each(capdisc, judged) -> None:
@@ -118,7 +145,7 @@ def test_modes_are_compared_in_a_row_each(capdisc, judged) -> None:
 
 
 def test_every_mode_there_is_can_be_compared(capdisc, judged) -> None:
-    assert capdisc("eval", *judged(), "--compare", ",".join(discover.MODES)).code == 0
+    assert capdisc("eval", *judged(), "--compare", ",".join(pipeline.MODES)).code == 0
 
 
 def test_the_limit_is_how_deep_the_list_is(capdisc, judged) -> None:
@@ -137,7 +164,12 @@ def test_a_run_is_written_whole_and_scores_the_same(capdisc, judged, hermetic) -
     listed = [json.loads(line) for line in (hermetic / "out.jsonl").read_text().splitlines()]
     assert [row["qid"] for row in listed] == ["pdf", "room", "bill"]
     assert [len(row["ids"]) for row in listed] == [len(row["scores"]) for row in listed]
-    assert sorted(path.name for path in hermetic.iterdir()) == ["out.jsonl", "out.run", "qrels.txt", "queries.jsonl"]
+    assert sorted(path.name for path in hermetic.iterdir()) == [
+        "out.jsonl",
+        "out.run",
+        "qrels.txt",
+        "queries.jsonl",
+    ]
 
 
 def test_a_link_or_a_pipe_stays_what_it_is(capdisc, judged, hermetic) -> None:
@@ -151,13 +183,19 @@ def test_a_link_or_a_pipe_stays_what_it_is(capdisc, judged, hermetic) -> None:
     assert (hermetic / "null").readlink() == Path("/dev/null")
 
 
-def test_an_old_run_stays_when_the_new_one_cannot_be_written(capdisc, judged, hermetic, monkeypatch) -> None:
+def test_an_old_run_stays_when_the_new_one_cannot_be_written(
+    capdisc, judged, hermetic, monkeypatch
+) -> None:
     (hermetic / "out.run").write_text("old")
     monkeypatch.setattr(Path, "replace", _full)
     found = capdisc("eval", *judged(), "--run", "out.run")
     assert (found.code, found.out) == (4, "")
     assert (hermetic / "out.run").read_text() == "old"
-    assert sorted(path.name for path in hermetic.iterdir()) == ["out.run", "qrels.txt", "queries.jsonl"]
+    assert sorted(path.name for path in hermetic.iterdir()) == [
+        "out.run",
+        "qrels.txt",
+        "queries.jsonl",
+    ]
 
 
 def _full(path: Path, target: Path) -> None:
@@ -180,14 +218,30 @@ def test_a_degraded_search_is_said(capdisc, judged) -> None:
         (("queries.jsonl", "queries.jsonl"), 3, "queries.jsonl:1: the line holds no judgement"),
         (("qrels.txt", "qrels.txt"), 3, "qrels.txt:1: the line holds no query"),
         (("queries.jsonl", "qrels.txt", "--mode", "psychic"), 2, "unknown mode 'psychic'"),
-        (("queries.jsonl", "qrels.txt", "--compare", "lexical,psychic"), 2, "unknown mode 'psychic'"),
+        (
+            ("queries.jsonl", "qrels.txt", "--compare", "lexical,psychic"),
+            2,
+            "unknown mode 'psychic'",
+        ),
         (("queries.jsonl", "qrels.txt", "--compare", ","), 2, "names no mode"),
-        (("queries.jsonl", "qrels.txt", "--compare", "vector", "--mode", "lexical"), 2, "exclude each other"),
-        (("queries.jsonl", "qrels.txt", "--compare", "vector,lexical", "--run", "x"), 2, "one mode"),
+        (
+            ("queries.jsonl", "qrels.txt", "--compare", "vector", "--mode", "lexical"),
+            2,
+            "exclude each other",
+        ),
+        (
+            ("queries.jsonl", "qrels.txt", "--compare", "vector,lexical", "--run", "x"),
+            2,
+            "one mode",
+        ),
         (("queries.jsonl", "qrels.txt", "--run", "no/such/folder/x"), 3, "cannot write"),
         (("queries.jsonl", "qrels.txt", "--run", "."), 3, "cannot write"),
         (("queries.jsonl", "qrels.txt", "--run", "-"), 2, "stdout is for the figures"),
-        (("queries.jsonl", "qrels.txt", "--plot", "chart.pdf"), 2, "no chart can be written as chart.pdf"),
+        (
+            ("queries.jsonl", "qrels.txt", "--plot", "chart.pdf"),
+            2,
+            "no chart can be written as chart.pdf",
+        ),
         (("queries.jsonl", "qrels.txt", "--limit", "0"), 2, ""),
         (("queries.jsonl", "qrels.txt", "--index-dir", "/nonexistent"), 4, "there is no index yet"),
         (("\udcff", "qrels.txt"), 3, "cannot read"),
@@ -207,11 +261,17 @@ def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, judged, argv, cod
     [
         ("", QRELS, "queries.jsonl holds no queries"),
         (QUERIES, "", "qrels.txt holds no judgements"),
-        (QUERIES, "other 0 skill:merge-pdfs 1\n", "no query of queries.jsonl has a judgement in qrels.txt"),
+        (
+            QUERIES,
+            "other 0 skill:merge-pdfs 1\n",
+            "no query of queries.jsonl has a judgement in qrels.txt",
+        ),
         (QUERIES, "pdf 0 a 1\nbill 0 b 1\n", "no id of qrels.txt is in this index (such as a)"),
     ],
 )
-def test_files_that_leave_nothing_to_measure_are_an_error(capdisc, judged, queries, qrels, message) -> None:
+def test_files_that_leave_nothing_to_measure_are_an_error(
+    capdisc, judged, queries, qrels, message
+) -> None:
     found = capdisc("eval", *judged(queries, qrels))
     assert (found.code, found.out) == (3, "")
     assert message in found.err
@@ -224,7 +284,9 @@ def test_hostile_names_cannot_steer_the_terminal(capdisc, judged) -> None:
     assert not {"\x1b", "\u202e"} & set(found.out + found.err)
 
 
-def test_a_chart_without_matplotlib_is_a_clear_error_before_any_work(capdisc, judged, monkeypatch) -> None:
+def test_a_chart_without_matplotlib_is_a_clear_error_before_any_work(
+    capdisc, judged, monkeypatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     found = capdisc("eval", *judged(), "--plot", "chart.svg")
     assert (found.code, found.out) == (3, "")
@@ -233,7 +295,9 @@ def test_a_chart_without_matplotlib_is_a_clear_error_before_any_work(capdisc, ju
 
 @pytest.mark.plot
 @pytest.mark.parametrize("name", ["chart.svg", "chart.PNG"])
-def test_a_chart_shows_each_mode_and_is_the_same_every_time(capdisc, judged, hermetic, name) -> None:
+def test_a_chart_shows_each_mode_and_is_the_same_every_time(
+    capdisc, judged, hermetic, name
+) -> None:
     pytest.importorskip("matplotlib")
     files = judged()
     pictures = []
@@ -251,6 +315,8 @@ def test_a_chart_shows_each_mode_and_is_the_same_every_time(capdisc, judged, her
 def test_a_reader_that_stops_early_is_no_error(small, judged) -> None:
     import subprocess
 
-    command = f"{sys.executable} -m capdisc eval {' '.join(judged())} | head -0; exit ${{PIPESTATUS[0]}}"
+    command = (
+        f"{sys.executable} -m capdisc eval {' '.join(judged())} | head -0; exit ${{PIPESTATUS[0]}}"
+    )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,9 @@ def home() -> Path:
 def project(hermetic, monkeypatch, write_skill, home):
     """A repository and a home that both have a skill called pack, in the folders of several clients."""
     (hermetic / ".git").mkdir()
-    write_skill(hermetic / ".claude" / "skills", "pack", "Packs boxes for the project. Use when asked.")
+    write_skill(
+        hermetic / ".claude" / "skills", "pack", "Packs boxes for the project. Use when asked."
+    )
     write_skill(hermetic / ".agents" / "skills", "ship", "Ships boxes by boat. Use when asked.")
     write_skill(home / ".claude" / "skills", "pack", "Packs boxes for the user. Use when asked.")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
@@ -23,7 +25,9 @@ def project(hermetic, monkeypatch, write_skill, home):
 
 
 def _described(capdisc) -> dict[str, str]:
-    return {each["id"]: each["description"] for each in capdisc("list", "--json").json["capabilities"]}
+    return {
+        each["id"]: each["description"] for each in capdisc("list", "--json").json["capabilities"]
+    }
 
 
 def test_by_default_every_client_counts_and_the_project_wins(project, capdisc) -> None:
@@ -34,7 +38,9 @@ def test_by_default_every_client_counts_and_the_project_wins(project, capdisc) -
     assert "for the project" in found["skill:pack"]
 
 
-def test_the_profile_claude_reads_its_own_folders_and_lets_the_user_win(project, capdisc, monkeypatch) -> None:
+def test_the_profile_claude_reads_its_own_folders_and_lets_the_user_win(
+    project, capdisc, monkeypatch
+) -> None:
     """S62, S63: one rule by name, and what it hides is named."""
     monkeypatch.setenv("CAPDISC_FOLDERS", "claude")
     capdisc("index")
@@ -50,7 +56,9 @@ def test_the_profile_agents_reads_no_other_folder(project, capdisc) -> None:
     assert _described(capdisc).keys() == {"skill:ship"}
 
 
-def test_a_profile_that_climbs_finds_folders_on_the_way_up(project, capdisc, monkeypatch, write_skill) -> None:
+def test_a_profile_that_climbs_finds_folders_on_the_way_up(
+    project, capdisc, monkeypatch, write_skill
+) -> None:
     inner = project / "services" / "api"
     write_skill(inner / ".claude" / "skills", "route", "Routes calls. Use when asked.")
     monkeypatch.setenv("CAPDISC_FOLDERS", "claude")
@@ -59,7 +67,9 @@ def test_a_profile_that_climbs_finds_folders_on_the_way_up(project, capdisc, mon
     assert _described(capdisc).keys() == {"skill:pack", "skill:route"}
 
 
-def test_folders_that_nobody_has_are_an_error_with_the_names_there_are(project, capdisc, monkeypatch) -> None:
+def test_folders_that_nobody_has_are_an_error_with_the_names_there_are(
+    project, capdisc, monkeypatch
+) -> None:
     monkeypatch.setenv("CAPDISC_FOLDERS", "claud")
     done = capdisc("index")
     assert done.code == 3
@@ -88,7 +98,9 @@ def test_a_skill_that_models_may_not_start_is_left_out_but_listed(project, capdi
     """S65, S55: `disable-model-invocation`."""
     path = project / ".agents" / "skills" / "wipe" / "SKILL.md"
     path.parent.mkdir()
-    path.write_text("---\nname: wipe\ndescription: Wipes the tables.\ndisable-model-invocation: true\n---\nDo.\n")
+    path.write_text(
+        "---\nname: wipe\ndescription: Wipes the tables.\ndisable-model-invocation: true\n---\nDo.\n"
+    )
     capdisc("index")
     assert capdisc("search", "wipe the tables", "--ids").out.split() != ["skill:wipe"]
     assert "wipe" not in capdisc("render", "wipe the tables").out

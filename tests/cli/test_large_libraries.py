@@ -16,17 +16,17 @@ from pathlib import Path
 import pytest
 from adopting import adopt
 
-from capdisc import output, spool
-from capdisc.findings import FORMATS, formatter
-from capdisc.findings.report import report
-from capdisc.rendering import everything
-from capdisc_indexer.build import build
-from capdisc_indexer.check.pipeline import CheckedFile, check
-from capdisc_indexer.columns import is_told_by_columns
-from capdisc_indexer.index import Index
-from capdisc_indexer.store import lexical
-from capdisc_indexer.tiers import summaries
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc.output import console, spool
+from capdisc.render import whole_catalogue
+from capdisc.validate import FORMATS, load_formatter
+from capdisc.validate.report import build_report
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.rendering import summaries
+from capdisc_indexer.store import documents
+from capdisc_indexer.store.columns import is_told_by_columns
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.validation.validate import CheckedFile, validate_roots
 from peak_memory import peak_kib
 
 SKILLS, BODY_KIB = 320, 64
@@ -51,12 +51,14 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def built_indexes(libraries: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def built_indexes(
+    libraries: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
     """Their indexes, which no state remembers yet."""
     folders = []
     for library in libraries:
         folders.append(tmp_path_factory.mktemp("index") / library.name)
-        build([library], folders[-1], BuildOptions())
+        build_index([library], folders[-1], BuildOptions())
     return folders[0], folders[1]
 
 
@@ -85,17 +87,21 @@ def test_a_context_of_summaries_reads_no_bodies(indexes) -> None:
     ("render", "--format", "skills-xml"), ("render", "zzqx wvvk", "--on-empty", "all"),
     ("render", "zzqx wvvk", "--on-empty", "all", "--json"),
 ])  # fmt: skip
-def test_a_context_without_an_answer_reads_little_more_than_fits(indexes, capdisc, monkeypatch, words) -> None:
+def test_a_context_without_an_answer_reads_little_more_than_fits(
+    indexes, capdisc, monkeypatch, words
+) -> None:
     decoded = _count_heads(monkeypatch)
     monkeypatch.setattr(summaries, "_PATIENCE", 20)
-    monkeypatch.setattr(everything, "_AT_A_TIME", 16)
+    monkeypatch.setattr(whole_catalogue, "_AT_A_TIME", 16)
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexes[1]))
     made = capdisc(*words, "--budget", "500")
     if "--json" in words:
         shown = len(made.json["tiers"][1]["blocks"])
         assert shown + made.json["tiers"][1]["left_out_count"] == SKILLS
     else:
-        mark = "<name>\n" if "skills-xml" in words else "skill:"  # names alone stand in the overview
+        mark = (
+            "<name>\n" if "skills-xml" in words else "skill:"
+        )  # names alone stand in the overview
         shown = len(set(re.findall(mark + r"skill-\d{4}\b", made.out)))
     assert made.code == 0 and 2 <= shown <= len(decoded) < SKILLS
     named, more = re.findall(r"left out to fit: (.*) and ([\d,]+) more", made.err)[0]
@@ -104,7 +110,7 @@ def test_a_context_without_an_answer_reads_little_more_than_fits(indexes, capdis
 
 def test_heads_are_read_as_they_are_asked_for(indexes, monkeypatch) -> None:
     decoded = _count_heads(monkeypatch)
-    monkeypatch.setattr(lexical, "_AT_A_TIME", 50)
+    monkeypatch.setattr(documents, "_BATCH_SIZE", 50)
     with Index(indexes[1]) as index:
         first = next(index.heads())
     assert first["id"] == "skill:skill-0000" and len(decoded) == 50
@@ -114,24 +120,30 @@ def test_a_long_list_lets_go_of_what_it_has_printed(indexes, capdisc, monkeypatc
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexes[1]))
     before = capdisc("list", "--json")
     opened: list[object] = []
-    open_again = lexical.Documents._opened
-    monkeypatch.setattr(lexical.Documents, "_opened", lambda *given: opened.append(given) or open_again(*given))
-    monkeypatch.setattr(lexical, "_AT_A_TIME", 50)
-    monkeypatch.setattr(lexical, "_PAGED_IN", 100)
+    open_again = documents.Documents._open_searcher
+    monkeypatch.setattr(
+        documents.Documents,
+        "_open_searcher",
+        lambda *given: opened.append(given) or open_again(*given),
+    )
+    monkeypatch.setattr(documents, "_BATCH_SIZE", 50)
+    monkeypatch.setattr(documents, "_PAGED_IN", 100)
     assert capdisc("list", "--json") == before and len(opened) == 4
     assert len(before.json["capabilities"]) == SKILLS
 
 
 def _count_heads(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     decoded: list[object] = []
-    decode = lexical.decode_head
-    monkeypatch.setattr(lexical, "decode_head", lambda document: decoded.append(document) or decode(document))
+    decode = documents.decode_header
+    monkeypatch.setattr(
+        documents, "decode_header", lambda document: decoded.append(document) or decode(document)
+    )
     return decoded
 
 
 def test_costs_are_those_that_the_build_counted(indexes) -> None:
     script = (
-        "import sys; from capdisc import app; app.run(['list', '--cost']);"
+        "import sys; from capdisc.args import command_table; command_table.run_command(['list', '--cost']);"
         "sys.exit(3 if {'rs_bpe', 'toktok'} & set(sys.modules) else 0)"
     )
     done = subprocess.run(
@@ -144,12 +156,13 @@ def test_costs_are_those_that_the_build_counted(indexes) -> None:
 
 
 def test_costs_are_those_of_the_whole_text(small, capdisc) -> None:
-    from capdisc_indexer.engines import token_count
+    from capdisc_indexer.lazy_imports import load_token_counter
+    from capdisc_indexer.rendering.capability_text import detail_text
 
-    count = token_count()
+    count = load_token_counter()
     with Index(small) as index:
         heads = list(index.heads())
-        tokens = {head["id"]: count(index.dump(head)) for head in heads}
+        tokens = {head["id"]: count(detail_text(index.full_descriptor(head))) for head in heads}
         listing = sum(count(f"{head['name']}: {head['description']}\n") for head in heads)
     said = capdisc("list", "--cost", "--json").json
     assert {row["id"]: row["tokens"] for row in said["each"]} == tokens
@@ -162,7 +175,7 @@ def test_costs_are_those_of_the_whole_text(small, capdisc) -> None:
 ])  # fmt: skip
 def test_heads_one_after_the_other_are_those_of_a_search_for_all(small, query) -> None:
     with Index(small) as index:
-        assert list(index.heads(query)) == list(index.documents.everything(query))
+        assert list(index.heads(query)) == list(index.documents.all_headers(query))
         if is_told_by_columns(query):
             ids = [index.columns.ids[place] for place in index.columns.matching(query)]
             assert ids == [head["id"] for head in index.heads(query)]
@@ -173,7 +186,15 @@ def library(tmp_path: Path) -> Path:
     """Skills made by the recipe of large libraries, with all that is wrong with real ones."""
     recipe = Path(__file__).resolve().parents[1] / "bench" / "skill_library.py"
     fixtures = Path(__file__).resolve().parents[2] / "fixtures"
-    command = [sys.executable, str(recipe), str(fixtures), "240", str(tmp_path / "library"), "--seed", "3"]
+    command = [
+        sys.executable,
+        str(recipe),
+        str(fixtures),
+        "240",
+        str(tmp_path / "library"),
+        "--seed",
+        "3",
+    ]
     subprocess.run(command, check=True)
     return tmp_path / "library"
 
@@ -184,9 +205,13 @@ def test_the_recipe_of_large_libraries_makes_the_same_files_each_time(library, t
     recipe = Path(__file__).resolve().parents[1] / "bench" / "skill_library.py"
     fixtures = Path(__file__).resolve().parents[2] / "fixtures"
     subprocess.run(
-        [sys.executable, str(recipe), str(fixtures), "120", str(tmp_path / "half"), "--seed", "3"], check=True
+        [sys.executable, str(recipe), str(fixtures), "120", str(tmp_path / "half"), "--seed", "3"],
+        check=True,
     )
-    half = {path.relative_to(tmp_path / "half"): path.read_bytes() for path in (tmp_path / "half").rglob("SKILL.md")}
+    half = {
+        path.relative_to(tmp_path / "half"): path.read_bytes()
+        for path in (tmp_path / "half").rglob("SKILL.md")
+    }
     assert half.items() <= first.items() and len(half) == 120
 
 
@@ -197,51 +222,75 @@ def test_findings_do_not_depend_on_who_looks_at_which_file_when(library) -> None
         done = {place: work(files[place]) for place in order}
         return [done[place] for place in range(len(files))]
 
-    one, other = check([library]), check([library], map_files=shuffled)
+    one, other = validate_roots([library]), validate_roots([library], map_files=shuffled)
     assert one.chosen == other.chosen and len(one.chosen.findings) > 200
-    assert {"duplicate-id", "name-folder-mismatch"} <= {finding.code for finding in one.chosen.findings}
+    assert {"duplicate-id", "name-folder-mismatch"} <= {
+        finding.code for finding in one.chosen.findings
+    }
 
 
 def test_each_format_is_the_same_in_pieces_as_in_one(library, capdisc) -> None:
-    found = check([library])
+    found = validate_roots([library])
     silenced = len(found.chosen.unwanted) + len(found.chosen.commented)
-    told = report(len(found.files), "spec", found.chosen.findings, silenced, found.source, Path.cwd())
+    told = build_report(
+        len(found.files), "spec", found.chosen.findings, silenced, found.source, Path.cwd()
+    )
     findings = list(told.findings)
     printed = {name: capdisc("validate", str(library), "--format", name).out for name in FORMATS}
-    assert all(printed[name] == "".join(formatter(name)(told)).rstrip("\n") + "\n" for name in FORMATS)
+    assert all(
+        printed[name] == "".join(load_formatter(name)(told)).rstrip("\n") + "\n" for name in FORMATS
+    )
     assert (
         printed["json"]
-        == output.json_text(
-            {"schema_version": 1, "files": 240, "profile": "spec", "findings": findings, "silenced": silenced}
+        == console.format_json_text(
+            {
+                "schema_version": 1,
+                "files": 240,
+                "profile": "spec",
+                "findings": findings,
+                "silenced": silenced,
+            }
         )
         + "\n"
     )
-    assert printed["json-lines"].splitlines() == [output.json_text(finding, None) for finding in findings]
+    assert printed["json-lines"].splitlines() == [
+        console.format_json_text(finding, None) for finding in findings
+    ]
     sarif = json.loads(printed["sarif"])
-    assert json.loads(output.json_text(sarif)) == sarif and output.json_text(sarif) + "\n" == printed["sarif"]
+    assert (
+        json.loads(console.format_json_text(sarif)) == sarif
+        and console.format_json_text(sarif) + "\n" == printed["sarif"]
+    )
     assert len(sarif["runs"][0]["results"]) == len(findings)
     for name in ("concise", "github"):
         assert len(printed[name].splitlines()) == len(findings)
-    assert len(re.findall(r"^\S.*: (?:error|warning|info)\[", printed["full"], re.MULTILINE)) == len(findings)
+    assert len(
+        re.findall(r"^\S.*: (?:error|warning|info)\[", printed["full"], re.MULTILINE)
+    ) == len(findings)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("items", [[], [{"a": "[]\n"}], [{"a": 1}, {"findings": []}]])
 def test_a_document_in_pieces_is_the_document(indent, items) -> None:
     document = {"said": '"findings": []', "findings": [], "last": {"x": []}}
-    pieces = "".join(output.json_pieces(document, "findings", items, indent))
-    assert pieces == output.json_text({**document, "findings": items}, indent)
+    pieces = "".join(console.json_pieces(document, "findings", items, indent))
+    assert pieces == console.format_json_text({**document, "findings": items}, indent)
 
 
 def test_a_long_result_waits_in_a_file_and_comes_out_whole(library, capdisc, monkeypatch) -> None:
     short = capdisc("validate", str(library), "--format", "json-lines")
     monkeypatch.setattr(spool, "_IN_MEMORY_BYTES", 1_000)
     assert capdisc("validate", str(library), "--format", "json-lines") == short
-    assert capdisc("validate", str(library), "--output", "found.jsonl", "--format", "json-lines").out == ""
+    assert (
+        capdisc("validate", str(library), "--output", "found.jsonl", "--format", "json-lines").out
+        == ""
+    )
     assert Path("found.jsonl").read_text() == short.out
 
 
-def test_without_room_for_a_long_result_nothing_is_printed(library, capdisc, monkeypatch, tmp_path) -> None:
+def test_without_room_for_a_long_result_nothing_is_printed(
+    library, capdisc, monkeypatch, tmp_path
+) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY_BYTES", 1_000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     made = capdisc("validate", str(library))
@@ -250,9 +299,13 @@ def test_without_room_for_a_long_result_nothing_is_printed(library, capdisc, mon
 
 
 def test_a_result_that_cannot_be_finished_is_not_begun(library, capdisc, monkeypatch) -> None:
-    from capdisc.findings import concise
+    from capdisc.validate import concise
 
-    monkeypatch.setattr(concise, "_line", lambda finding: 1 // (finding.code != "duplicate-id") and "x" * 100)
+    monkeypatch.setattr(
+        concise,
+        "_format_finding",
+        lambda finding: 1 // (finding.code != "duplicate-id") and "x" * 100,
+    )
     made = capdisc("validate", str(library), "--format", "concise")
     assert (made.code, made.out) == (70, "")
 
@@ -263,9 +316,17 @@ def test_many_files_are_checked_by_several_processes_as_by_one(tmp_path, process
     several = process(*words)
     (tmp_path / "bin").mkdir()
     alone = subprocess.run(
-        [sys.executable, "-c", _ALONE, *words], capture_output=True, text=True, check=False, cwd=Path.cwd()
+        [sys.executable, "-c", _ALONE, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path.cwd(),
     )
-    assert (several.code, several.out, several.err) == (alone.returncode, alone.stdout, alone.stderr)
+    assert (several.code, several.out, several.err) == (
+        alone.returncode,
+        alone.stdout,
+        alone.stderr,
+    )
     assert len(several.out.splitlines()) > 1_000
     shutil.rmtree(tmp_path / "tiny")
 

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.index import Index
-from capdisc_indexer.render import FORMATS
+from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.store.snapshot import Index
 
 # Put together here, so that this file holds no key.
 KEY = "gh" + "p_" + "Qz8Rt5Wm" * 4 + "Lk7P"
 MASKED = "[secret]".ljust(len(KEY), "*")
 LINES = [f"{number:02d}Jk+vQ/{'mB7xR2tN' * 7}" for number in range(60)]
-PRIVATE = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + "\n".join(LINES) + "\n-----END RSA PRIVATE KEY-----"
+PRIVATE = (
+    "-----BEGIN RSA PRIVATE" + " KEY-----\n" + "\n".join(LINES) + "\n-----END RSA PRIVATE KEY-----"
+)
 
 
 def holds_key(text: str) -> bool:
@@ -37,7 +39,12 @@ def manifest(name: str) -> str:
         "inputSchema": {
             "type": "object",
             "properties": {
-                "amount": {"type": "string", "description": f"says {KEY}", "default": KEY, "enum": [KEY, "b"]},
+                "amount": {
+                    "type": "string",
+                    "description": f"says {KEY}",
+                    "default": KEY,
+                    "enum": [KEY, "b"],
+                },
                 KEY: {"type": "string"},
             },
         },
@@ -49,7 +56,9 @@ def manifest(name: str) -> str:
 
 def write_sqlite(path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute(f"CREATE TABLE turnips (name TEXT DEFAULT '{KEY}' /* comment {KEY} */, size INT)")
+        connection.execute(
+            f"CREATE TABLE turnips (name TEXT DEFAULT '{KEY}' /* comment {KEY} */, size INT)"
+        )
         connection.execute("INSERT INTO turnips VALUES (?, 1)", (f"value {KEY}",))
     connection.close()
 
@@ -59,7 +68,10 @@ def write_word(path: Path) -> None:
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("word/document.xml", f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>')
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>',
+        )
 
 
 API = {
@@ -73,16 +85,32 @@ API = {
                 "summary": f"Gets turnips {KEY}",
                 "description": f"Whole {KEY}",
                 "parameters": [
-                    {"name": "key", "in": "query", "description": KEY, "schema": {"type": "string", "default": KEY}}
+                    {
+                        "name": "key",
+                        "in": "query",
+                        "description": KEY,
+                        "schema": {"type": "string", "default": KEY},
+                    }
                 ],
                 "responses": {
-                    "200": {"description": "ok", "content": {"application/json": {"schema": {"title": KEY}}}}
+                    "200": {
+                        "description": "ok",
+                        "content": {"application/json": {"schema": {"title": KEY}}},
+                    }
                 },
             }
         }
     },
 }
-TOOLS = {"tools": [{"name": "turnip-tool", "description": f"Peels turnips {KEY}", "inputSchema": {"title": KEY}}]}
+TOOLS = {
+    "tools": [
+        {
+            "name": "turnip-tool",
+            "description": f"Peels turnips {KEY}",
+            "inputSchema": {"title": KEY},
+        }
+    ]
+}
 DOCUMENT = f"---\ntitle: Turnip {KEY}\ndescription: About {KEY}\n---\n\n# First {KEY}\n\nSome {KEY} here.\n\n## Key\n\n"
 
 
@@ -91,16 +119,23 @@ def workspace(capdisc, hermetic, monkeypatch, write_skill):
     """One source of each format, every text of which holds a key."""
     caps, data = hermetic / "caps", hermetic / "data"
     write_skill(
-        caps, "grow-turnips", f"Grows turnips {KEY}. Use for turnips.", f"# Grow {KEY}\n\nUse {KEY}.\n\n{PRIVATE}"
+        caps,
+        "grow-turnips",
+        f"Grows turnips {KEY}. Use for turnips.",
+        f"# Grow {KEY}\n\nUse {KEY}.\n\n{PRIVATE}",
     )
     (caps / "grow-turnips" / "more.md").write_text(f"# More\n\nMore {KEY} and\n\n{PRIVATE}\n")
     for name in ("order-turnips", "catalogued-turnips"):
         (caps / name).mkdir()
     (caps / "order-turnips" / "CAPABILITY.yaml").write_text(manifest("order-turnips"))
-    (caps / "catalogued-turnips" / "capabilities.jsonl").write_text(manifest("catalogued-turnips") + "\n")
+    (caps / "catalogued-turnips" / "capabilities.jsonl").write_text(
+        manifest("catalogued-turnips") + "\n"
+    )
     (caps / "turnips.tools.json").write_text(json.dumps(TOOLS))
     (caps / "turnips.openapi.json").write_text(json.dumps(API))
-    (caps / "turnips.sql").write_text(f"CREATE TABLE fields (name TEXT DEFAULT '{KEY}'); -- comment {KEY}\n")
+    (caps / "turnips.sql").write_text(
+        f"CREATE TABLE fields (name TEXT DEFAULT '{KEY}'); -- comment {KEY}\n"
+    )
     (caps / "guidance").mkdir()
     (caps / "guidance" / "general.md").write_text(f"Know {KEY} first.\n")
     data.mkdir()
@@ -130,9 +165,18 @@ def workspace(capdisc, hermetic, monkeypatch, write_skill):
 
 def test_the_index_holds_no_key(workspace) -> None:
     with Index(workspace / "index") as index:
-        heads = list(index.documents.everything())
+        heads = list(index.documents.all_headers())
         kinds = {head["kind"] for head in heads}
-        assert kinds >= {"skill", "tool", "operation", "api", "table", "database", "document", "section"}
+        assert kinds >= {
+            "skill",
+            "tool",
+            "operation",
+            "api",
+            "table",
+            "database",
+            "document",
+            "section",
+        }
         for head in heads:
             whole = json.dumps([head, json.loads(index.documents.body(head["id"]) or b"{}")])
             assert not holds_key(whole), head["id"]
@@ -167,7 +211,10 @@ def test_nothing_that_reads_the_index_prints_a_key(capdisc, workspace) -> None:
         ["run", "order-turnips", "--dry-run", "--json"],
         ["run", "catalogued-turnips", "--dry-run"],
         *(["render", "order turnips", "--format", form, "--budget", "9000"] for form in FORMATS),
-        *(["render", "--auto", "--style", "full", "--budget", "20000", "turnips"] for _ in range(1)),
+        *(
+            ["render", "--auto", "--style", "full", "--budget", "20000", "turnips"]
+            for _ in range(1)
+        ),
     ]
     for command in commands:
         made = capdisc(*command)
@@ -212,13 +259,15 @@ def test_a_linked_text_is_masked_before_it_is_measured(capdisc, workspace) -> No
 def test_tokens_and_digests_are_those_of_the_masked_text(capdisc, workspace) -> None:
     from hashlib import sha256
 
-    from capdisc_indexer.engines import token_count
+    from capdisc_indexer.lazy_imports import load_token_counter
 
     made = capdisc("render", "grow turnips", "--json", "--budget", "9000").json
     blocks = made["tiers"][2]["blocks"]
     assert any(MASKED in block["text"] for block in blocks)
-    text = "--- Detailed Capability Reference ---\n" + "".join(block["text"] + "\n" for block in blocks)
-    assert made["tiers"][2]["tokens"] == token_count()(text)
+    text = "--- Detailed Capability Reference ---\n" + "".join(
+        block["text"] + "\n" for block in blocks
+    )
+    assert made["tiers"][2]["tokens"] == load_token_counter()(text)
     sections = capdisc("list", "--kind", "section", "--ids").out.split()
     for each in capdisc("show", *sections, "--json").json["capabilities"]:
         if "content" in each:
@@ -235,7 +284,9 @@ def test_what_runs_gets_the_words_as_they_are_written(capdisc, workspace) -> Non
     line = capdisc("run", "order-turnips", '{"amount": "b"}', "--dry-run").out
     assert f"--token={MASKED}" in line.replace("'", "")
     assert capdisc("run", "order-turnips", '{"amount": "b"}', "--yes").out == f"b --token={KEY}\n"
-    assert capdisc("run", "catalogued-turnips", "--yes").out == f"{KEY} --token={KEY}\n"  # a default
+    assert (
+        capdisc("run", "catalogued-turnips", "--yes").out == f"{KEY} --token={KEY}\n"
+    )  # a default
 
 
 def test_a_call_whose_file_says_something_else_by_now_is_refused(capdisc, workspace) -> None:
@@ -280,7 +331,9 @@ def test_a_placeholder_stays_as_it_is(capdisc, hermetic, write_skill, monkeypatc
 
 
 @pytest.mark.parametrize("position", [65_490, 65_500, 65_520])
-def test_a_key_that_a_limit_cuts_is_masked_as_well(capdisc, hermetic, write_skill, monkeypatch, position) -> None:
+def test_a_key_that_a_limit_cuts_is_masked_as_well(
+    capdisc, hermetic, write_skill, monkeypatch, position
+) -> None:
     """What is kept of a body ends at 64 KiB."""
     line = "word " * 20
     body = (line * 700)[: position - 1] + " " + KEY + "\nmore " * 10

@@ -63,7 +63,9 @@ def sdk() -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 
-def test_a_server_that_was_never_asked_is_told_of_and_not_started(capdisc, configured, hermetic) -> None:
+def test_a_server_that_was_never_asked_is_told_of_and_not_started(
+    capdisc, configured, hermetic
+) -> None:
     configured(near={"command": "sh", "args": ["-c", f"touch {hermetic}/started"]})
     done = capdisc("index")
     assert "near was not asked" in done.err
@@ -72,7 +74,9 @@ def test_a_server_that_was_never_asked_is_told_of_and_not_started(capdisc, confi
 
 
 @pytest.mark.parametrize("name", ["mcp.json", ".mcp.json", "claude_desktop_config.json"])
-def test_a_file_that_lies_in_a_scanned_folder_starts_nothing(capdisc, hermetic, name, write_skill) -> None:
+def test_a_file_that_lies_in_a_scanned_folder_starts_nothing(
+    capdisc, hermetic, name, write_skill
+) -> None:
     write_skill(hermetic / "skills", "a")
     entry = {"command": "sh", "args": ["-c", f"touch {hermetic}/started"]}
     (hermetic / "skills" / name).write_text(json.dumps({"mcpServers": {"near": entry}}))
@@ -96,7 +100,9 @@ def test_asked_servers_are_known_without_asking_again(capdisc, configured, herme
 
 
 @needs_sdk
-def test_a_server_gets_only_what_its_entry_names(capdisc, configured, hermetic, sdk, monkeypatch) -> None:
+def test_a_server_gets_only_what_its_entry_names(
+    capdisc, configured, hermetic, sdk, monkeypatch
+) -> None:
     monkeypatch.setenv("MY_SECRET", "hush")
     monkeypatch.setenv("OTHER", "word")
     configured(near=server(hermetic, GIVEN="${OTHER}"))
@@ -108,11 +114,17 @@ def test_a_server_gets_only_what_its_entry_names(capdisc, configured, hermetic, 
 
 
 @needs_sdk
-def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(capdisc, configured, sdk, monkeypatch) -> None:
+def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(
+    capdisc, configured, sdk, monkeypatch
+) -> None:
     """D4: the message is cut, and held the token of the entry."""
     monkeypatch.setenv("TOKEN", "hush-0123456789-value")
     code = "import os, sys; sys.exit('x' * 190 + os.environ['GIVEN'] + ' ' + sys.argv[1])"
-    entry = {"command": sys.executable, "args": ["-c", code, "${TOKEN}"], "env": {"GIVEN": "${TOKEN}"}}
+    entry = {
+        "command": sys.executable,
+        "args": ["-c", code, "${TOKEN}"],
+        "env": {"GIVEN": "${TOKEN}"},
+    }
     configured(near=entry)
     done = capdisc("index", "--ask-servers")
     assert "xxx" in done.err
@@ -120,13 +132,18 @@ def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(capdisc, con
 
 
 @needs_sdk
-def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, hermetic, sdk) -> None:
+def test_a_key_in_the_arguments_of_a_server_is_a_finding(
+    capdisc, configured, hermetic, sdk
+) -> None:
     entry = server(hermetic)
     entry["args"].append("--key=sk-ant-api03-" + "Ab1Cd2Ef3Gh4" * 8)
     configured(near=entry)
     found = capdisc("index", "--ask-servers", "--json").json["findings"]
     assert "hard-coded-secret" in {each["code"] for each in found}
-    shown = [capdisc("show", "tool:near.first", "--json"), capdisc("run", "tool:near.first", "--dry-run")]
+    shown = [
+        capdisc("show", "tool:near.first", "--json"),
+        capdisc("run", "tool:near.first", "--dry-run"),
+    ]
     assert not any("Ab1Cd2Ef3Gh4" in each.out + each.err for each in shown)
     assert "--key=[secret]****" in shown[1].out
     # The server is started with the key as it is written.
@@ -140,7 +157,9 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(capdisc, configured, he
 def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic, sdk) -> None:
     configured(near=server(hermetic, API_TOKEN="sk-very-secret-value-0123456789"))
     capdisc("index", "--ask-servers")
-    assert capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["run"]["mcp"]["env"] == ["API_TOKEN"]
+    assert capdisc("show", "tool:near.first", "--json").json["capabilities"][0]["run"]["mcp"][
+        "env"
+    ] == ["API_TOKEN"]
     home = Path(os.environ["HOME"])
     texts = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
     assert texts
@@ -148,7 +167,9 @@ def test_values_of_an_environment_are_kept_nowhere(capdisc, configured, hermetic
 
 
 @needs_sdk
-def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(capdisc, configured, hermetic, sdk) -> None:
+def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(
+    capdisc, configured, hermetic, sdk
+) -> None:
     near = {"command": sys.executable, "args": [str(hermetic / "near.py")]}
     configured(near=near, far=server(hermetic, TOOL_NAME="distant"))
     (hermetic / "near.py").write_text(SERVER)
@@ -164,14 +185,16 @@ def test_a_server_that_fails_costs_no_other_and_keeps_its_last_list(capdisc, con
 
 @needs_sdk
 def test_a_server_that_says_nothing_is_given_up(hermetic, sdk) -> None:
-    from capdisc_indexer.errors import InputError
-    from capdisc_indexer.running.listing import listed
-    from capdisc_indexer.sources.server_config import Server
+    from capdisc_indexer.execution.mcp_client import list_tools
+    from capdisc_indexer.model.errors import InputError
+    from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
 
     began = time.monotonic()
-    silent = Server(name="mute", command=sys.executable, args=("-c", "import time; time.sleep(60)"), env={})
+    silent = ServerConfig(
+        name="mute", command=sys.executable, args=("-c", "import time; time.sleep(60)"), env={}
+    )
     with pytest.raises(InputError, match="no answer within"):
-        listed(silent, os.environ, hermetic, seconds=0.5)
+        list_tools(silent, os.environ, hermetic, seconds=0.5)
     assert time.monotonic() - began < 30
 
 
@@ -205,7 +228,10 @@ def test_a_server_over_the_network_is_not_asked_and_that_is_said(capdisc, config
     configured(far={key: "https://mcp.example/sse"})
     for done in (capdisc("index"), capdisc("index", "--ask-servers")):
         assert done.code == 0
-        assert "the server far speaks HTTP; only servers that are started as programs are asked" in done.err
+        assert (
+            "the server far speaks HTTP; only servers that are started as programs are asked"
+            in done.err
+        )
         assert "NAME.tools.json" in done.err
     found = capdisc("index", "--json").json["findings"]
     assert [(each["code"], each["severity"]) for each in found] == [("server-unasked", "warning")]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from capdisc_indexer.encoders.static import MODEL_FOLDER
+from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER
 
 
 @pytest.fixture
@@ -51,7 +51,9 @@ def test_index_takes_the_conventional_folders_in_order(capdisc, here, write_skil
     assert "From the user" not in capdisc("show", "both").out
 
 
-def test_folders_of_the_environment_win_over_the_workspace(capdisc, here, write_skill, monkeypatch) -> None:
+def test_folders_of_the_environment_win_over_the_workspace(
+    capdisc, here, write_skill, monkeypatch
+) -> None:
     write_skill(here / ".claude" / "skills", "both", "From the workspace. Use when asked.")
     write_skill(here / "extra", "both", "From the environment. Use when asked.")
     monkeypatch.setenv("CAPDISC_DIRS", os.pathsep.join(["extra"]))
@@ -75,7 +77,9 @@ def test_a_missing_folder_or_index_is_said_plainly(capdisc, here, argv, code, me
     assert "hint: " in done.err
 
 
-def test_an_unreadable_file_is_a_finding_and_the_rest_is_indexed(capdisc, here, write_skill) -> None:
+def test_an_unreadable_file_is_a_finding_and_the_rest_is_indexed(
+    capdisc, here, write_skill
+) -> None:
     write_skill(here / "skills", "alpha")
     (here / "skills" / "gone").mkdir()
     (here / "skills" / "gone" / "SKILL.md").symlink_to("no-such-file")
@@ -96,12 +100,16 @@ def test_a_read_only_index_still_answers(capdisc, here, write_skill, monkeypatch
     before = sorted(str(path) for path in (here / "index").rglob("*"))
     real = os.access
     # Root may write anywhere, so the answer of a folder without write permission is given by hand.
-    monkeypatch.setattr(os, "access", lambda path, mode: False if mode == os.W_OK else real(path, mode))
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: False if mode == os.W_OK else real(path, mode)
+    )
     assert capdisc("search", "fold a crane", "--ids").out == "skill:alpha\n"
     assert sorted(str(path) for path in (here / "index").rglob("*")) == before
 
 
-def test_a_missing_model_means_words_alone_with_a_notice(capdisc, here, write_skill, monkeypatch) -> None:
+def test_a_missing_model_means_words_alone_with_a_notice(
+    capdisc, here, write_skill, monkeypatch
+) -> None:
     """S176, S200."""
     write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
     monkeypatch.setenv("CAPDISC_ENCODER", str(here / "no-model"))
@@ -209,7 +217,18 @@ def test_version_and_help(capdisc, process) -> None:
     assert process("--version").out.startswith("capdisc 0.")
     shown = capdisc("--help")
     assert shown.code == 0
-    for command in ("index", "search", "render", "show", "list", "status", "config", "init", "new", "validate"):
+    for command in (
+        "index",
+        "search",
+        "render",
+        "show",
+        "list",
+        "status",
+        "config",
+        "init",
+        "new",
+        "validate",
+    ):
         assert command in shown.out
         assert "Example: capdisc" in capdisc(command, "--help").out
 
@@ -222,7 +241,10 @@ def test_a_reader_that_stops_early_is_no_error(small) -> None:
 
 def test_a_full_disk_under_stdout_is_one_line(small) -> None:
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m capdisc list > /dev/full"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{sys.executable} -m capdisc list > /dev/full"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode not in (0, 70)
     assert done.stderr.startswith("error: ")
@@ -242,10 +264,21 @@ def test_a_full_disk_under_stdout_is_one_line(small) -> None:
 )
 def test_cold_commands_import_nothing_heavy(small, hermetic, write_skill, argv) -> None:
     write_skill(hermetic / "skills", "alpha")
-    heavy = ["lancedb", "pyarrow", "torch", "sentence_transformers", "numpy", "rich", "pydantic", "asyncio"]
+    heavy = [
+        "lancedb",
+        "pyarrow",
+        "torch",
+        "sentence_transformers",
+        "numpy",
+        "rich",
+        "pydantic",
+        "asyncio",
+    ]
     listed = f"[name for name in {heavy!r} if name in sys.modules]"
-    script = f"import sys; from capdisc import app; app.run({list(argv)!r}); print({listed}, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = f"import sys; from capdisc.args import command_table; command_table.run_command({list(argv)!r}); print({listed}, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stderr.splitlines()[-1] == "[]"
 
 
@@ -257,7 +290,9 @@ def test_roots_in_a_file_are_meant_from_that_file(capdisc, here, write_skill, mo
     assert capdisc("index").out.startswith("1 capability")
 
 
-def test_a_configured_folder_that_is_missing_is_said(capdisc, here, write_skill, monkeypatch) -> None:
+def test_a_configured_folder_that_is_missing_is_said(
+    capdisc, here, write_skill, monkeypatch
+) -> None:
     write_skill(here / ".claude" / "skills", "alpha")
     monkeypatch.setenv("CAPDISC_DIRS", "/no/such/folder")
     done = capdisc("index")
@@ -273,7 +308,9 @@ def test_a_setting_of_the_wrong_kind_is_a_clear_error(capdisc, here, line) -> No
     assert "must be" in done.err
 
 
-def test_the_home_folder_is_no_workspace_of_what_lies_below_it(capdisc, here, write_skill, monkeypatch) -> None:
+def test_the_home_folder_is_no_workspace_of_what_lies_below_it(
+    capdisc, here, write_skill, monkeypatch
+) -> None:
     home = here.parent / "home"
     write_skill(home / ".capdisc" / "capabilities", "mine")
     project = home / "project"
@@ -343,14 +380,22 @@ def test_a_path_that_is_not_utf8_is_said_and_read(capdisc, here, write_skill) ->
 
 
 @pytest.mark.parametrize(
-    "argv", [("show", "\udcff"), ("search", "--tag", "\udcff", "pdf"), ("render", "merge \udcff", "--format", "json")]
+    "argv",
+    [
+        ("show", "\udcff"),
+        ("search", "--tag", "\udcff", "pdf"),
+        ("render", "merge \udcff", "--format", "json"),
+    ],
 )
 def test_bytes_that_are_no_text_are_no_bug(capdisc, small, argv) -> None:
     assert capdisc(*argv).code in (0, 1, 2)
 
 
 def test_mistyped_filters_are_said(capdisc, small) -> None:
-    assert "there is no merge-pdf to leave out" in capdisc("search", "merge pdf", "--exclude", "merge-pdf").err
+    assert (
+        "there is no merge-pdf to leave out"
+        in capdisc("search", "merge pdf", "--exclude", "merge-pdf").err
+    )
     done = capdisc("search", "merge pdf", "--tag", "nope")
     assert (done.code, done.out) == (2, "")
     assert capdisc("list", "--tag", "nope").code == 2
@@ -373,7 +418,9 @@ def test_a_reader_that_is_gone_is_no_error_and_a_lost_stderr_costs_no_answer(sma
 
 
 @pytest.mark.parametrize("harm", ["MANIFEST", "meta/overview.json"])
-def test_after_damage_the_encoder_and_the_folders_are_still_known(capdisc, here, write_skill, harm) -> None:
+def test_after_damage_the_encoder_and_the_folders_are_still_known(
+    capdisc, here, write_skill, harm
+) -> None:
     write_skill(here / "skills", "alpha")
     shutil.copytree(MODEL_FOLDER, here / "mine")
     capdisc("index", "skills", "--encoder", "mine")
@@ -385,7 +432,9 @@ def test_after_damage_the_encoder_and_the_folders_are_still_known(capdisc, here,
     assert str(here / "mine") in (here / "index" / "gens" / "00000002" / "MANIFEST").read_text()
 
 
-def test_an_encoder_in_a_file_is_meant_from_that_file(capdisc, here, write_skill, monkeypatch) -> None:
+def test_an_encoder_in_a_file_is_meant_from_that_file(
+    capdisc, here, write_skill, monkeypatch
+) -> None:
     write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
     shutil.copytree(MODEL_FOLDER, here / "mine")
     (here / "capdisc.toml").write_text('encoder = "./mine"\nroots = ["skills"]\n')

@@ -40,7 +40,10 @@ def test_vip_example(capdisc, shop) -> None:
     shop("add_fact", name="VIP", value="a customer whose tier is gold")
     assert "gold" in json.dumps(shop("resolve_fact", question="who is a VIP?"))
     assert "orders" in json.dumps(shop("search_tables", query="what customers spend in orders"))
-    columns = [json.dumps(shop("get_table_schema", database="shop", table=table)) for table in ("customers", "orders")]
+    columns = [
+        json.dumps(shop("get_table_schema", database="shop", table=table))
+        for table in ("customers", "orders")
+    ]
     assert "tier" in columns[0]
     assert "ordered_on" in columns[1]
 

@@ -9,18 +9,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc import app, quick, typed
-from capdisc_indexer.errors import UsageError
+from capdisc.args import command_table, fast_parser, typer_app
+from capdisc_indexer.model.errors import UsageError
 
 WORDS = st.sampled_from(
-    ["pdf", "two words", "-", "", "é", "0", "1", "7", "-1", "2.5", "nan", "inf", "1e3", "2s", "--", "-x"]
+    [
+        "pdf",
+        "two words",
+        "-",
+        "",
+        "é",
+        "0",
+        "1",
+        "7",
+        "-1",
+        "2.5",
+        "nan",
+        "inf",
+        "1e3",
+        "2s",
+        "--",
+        "-x",
+    ]
 )
 
 
 def read_by_typer(command, words):
     """The parameters as typer understands them; None where it refuses."""
     seen = {}
-    twin = typed.annotated(command)
+    twin = typer_app.annotate_command(command)
 
     @functools.wraps(twin)
     def recording(**given):
@@ -28,9 +45,9 @@ def read_by_typer(command, words):
         return 0
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typed, "annotated", lambda command: recording)
+        patch.setattr(typer_app, "annotate_command", lambda command: recording)
         try:
-            typed.run(["it", *words], {"it": ""}, command, "it")
+            typer_app.run(["it", *words], {"it": ""}, command, "it")
         except UsageError:
             return None
     return seen
@@ -41,20 +58,24 @@ def defaults(command):
 
 
 def option_names(command):
-    return [name for one in quick._parameters(command) for name in quick._names(one)]
+    return [
+        name
+        for one in fast_parser._list_parameters(command)
+        for name in fast_parser._option_names(one)
+    ]
 
 
-@pytest.mark.parametrize("name", app.COMMANDS)
+@pytest.mark.parametrize("name", command_table.COMMANDS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_what_is_read_is_what_typer_reads(name, data) -> None:
-    command = app._command(name)
+    command = command_table._load_command(name)
     names = option_names(command)
     option = st.sampled_from(names) if names else st.nothing()
     joined = st.builds("{}={}".format, option, WORDS)
     words = data.draw(st.lists(WORDS | option | joined | st.tuples(option, WORDS), max_size=5))
     line = [word for each in words for word in (each if isinstance(each, tuple) else (each,))]
-    read = quick.reading(command, line)
+    read = fast_parser.parse(command, line)
     if read is not None:
         assert repr(defaults(command) | read) == repr(read_by_typer(command, line))
 
@@ -75,28 +96,34 @@ def test_what_is_read_is_what_typer_reads(name, data) -> None:
     ],
 )
 def test_ordinary_lines_are_read(line) -> None:
-    command = app._command(line[0])
-    read = quick.reading(command, line[1:])
+    command = command_table._load_command(line[0])
+    read = fast_parser.parse(command, line[1:])
     assert read is not None
     assert defaults(command) | read == read_by_typer(command, line[1:])
 
 
 @pytest.mark.parametrize(
     "line",
-    [["search", "--help"], ["search", "-k", "0"], ["search", "x", "--limt", "3"], ["run"], ["search", "x", "-k3"]],
+    [
+        ["search", "--help"],
+        ["search", "-k", "0"],
+        ["search", "x", "--limt", "3"],
+        ["run"],
+        ["search", "x", "-k3"],
+    ],
 )
 def test_others_are_left_to_typer(line) -> None:
-    assert quick.reading(app._command(line[0]), line[1:]) is None
+    assert fast_parser.parse(command_table._load_command(line[0]), line[1:]) is None
 
 
 @pytest.mark.parametrize("line", [["search", "x"], ["render", "x"], ["validate", "."], ["status"]])
 def test_typer_is_not_imported_for_a_plain_line(line, hermetic) -> None:
     slow = ("typer", "click", "dataclasses")
-    code = f"import sys; from capdisc.app import run; run({line!r}); print([m for m in {slow!r} if m in sys.modules])"
+    code = f"import sys; from capdisc.args.command_table import run_command; run_command({line!r}); print([m for m in {slow!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_line_that_is_not_plain_gets_typers_words(capsys) -> None:
-    assert app.run(["search", "x", "--limit", "0"]) == 2
+    assert command_table.run_command(["search", "x", "--limit", "0"]) == 2
     assert "0 is not in the range 1<=x<=1000" in capsys.readouterr().err

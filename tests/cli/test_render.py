@@ -5,10 +5,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from capdisc_indexer.engines import token_count
-from capdisc_indexer.render import FORMATS
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.rendering.formats import FORMATS
 
-COUNT = token_count()
+COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 
 
@@ -23,7 +23,11 @@ def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, bu
 def test_three_tiers_in_order(capdisc, small) -> None:
     """S142."""
     out = capdisc("render", QUERY).out
-    headings = ("Available capabilities:", "Relevant capabilities:", "--- Detailed Capability Reference ---")
+    headings = (
+        "Available capabilities:",
+        "Relevant capabilities:",
+        "--- Detailed Capability Reference ---",
+    )
     positions = [out.index(heading) for heading in headings]
     assert positions == sorted(positions)
     assert "- tool:send-invoice: " in out
@@ -86,7 +90,9 @@ def test_xml_is_well_formed(capdisc, small) -> None:
     assert [child.tag for child in root] == ["overview", "relevant", "reference"]
 
 
-def test_skills_xml_is_the_reference_form_byte_for_byte(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_skills_xml_is_the_reference_form_byte_for_byte(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     path = write_skill(hermetic / "skills", "quote-it", 'Adds "quotes" & <tags>, it\'s easy.')
     capdisc("index", str(hermetic / "skills"))
@@ -101,7 +107,10 @@ def test_skills_xml_of_nothing_is_the_two_tags(capdisc, hermetic, monkeypatch) -
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     (hermetic / "empty").mkdir()
     capdisc("index", str(hermetic / "empty"))
-    assert capdisc("render", "--format", "skills-xml").out == "<available_skills>\n</available_skills>\n"
+    assert (
+        capdisc("render", "--format", "skills-xml").out
+        == "<available_skills>\n</available_skills>\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,13 +132,16 @@ def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, mess
 
 def test_a_plain_render_of_stored_pieces_loads_no_tokenizer(process, small) -> None:
     script = (
-        "import sys; from capdisc import app; code = app.run(['render', 'merge PDF files']);"
+        "import sys; from capdisc.args import command_table; code = command_table.run_command(['render', 'merge PDF files']);"
         "sys.exit(code or int('rs_bpe' in sys.modules or 'toktok' in sys.modules))"
     )
     import subprocess
     import sys
 
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def test_a_small_budget_still_holds_an_answer(capdisc, office) -> None:
@@ -142,7 +154,9 @@ def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypat
     for number in range(300):
         path = hermetic / "caps" / f"tool-{number}" / "CAPABILITY.yaml"
         path.parent.mkdir(parents=True)
-        path.write_text(f"name: tool-{number}\nkind: tool\ndescription: Does {number}.\ncategory: category-{number}\n")
+        path.write_text(
+            f"name: tool-{number}\nkind: tool\ndescription: Does {number}.\ncategory: category-{number}\n"
+        )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "caps")
     for name in ("text", "markdown", "xml", "json"):
@@ -157,25 +171,35 @@ def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill, m
     write_skill(hermetic / "x<" / "location><skill>", "alpha")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
-    made = capdisc("render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere"))
+    made = capdisc(
+        "render", "--format", "skills-xml", "--index-dir", str(hermetic.parent / "elsewhere")
+    )
     assert len(ET.fromstring(made.out)) == 1
 
 
 def test_more_budget_never_fails_where_less_was_enough(capdisc, office) -> None:
-    codes = [capdisc("render", "book a room", "--format", "json", "--budget", str(n)).code for n in range(120, 420, 12)]
+    codes = [
+        capdisc("render", "book a room", "--format", "json", "--budget", str(n)).code
+        for n in range(120, 420, 12)
+    ]
     assert 0 in codes
     assert codes == sorted(codes, reverse=True)
 
 
 def test_an_overview_fits_every_budget_that_is_larger_than_one_that_it_fits(capdisc, small) -> None:
     """Where only the printed text tells what it costs, and nothing else is printed."""
-    codes = [capdisc("render", "--json", "--budget", str(budget)).code for budget in range(120, 400, 10)]
+    codes = [
+        capdisc("render", "--json", "--budget", str(budget)).code for budget in range(120, 400, 10)
+    ]
     assert set(codes) == {0}
 
 
 @pytest.mark.parametrize("budget", ["100", "480", "3000"])
 def test_the_overview_depends_on_the_budget_alone(capdisc, small, budget) -> None:
-    made = [capdisc("render", query, "--budget", budget).out for query in (QUERY, "qqq zzz xxx", "merge PDF files")]
+    made = [
+        capdisc("render", query, "--budget", budget).out
+        for query in (QUERY, "qqq zzz xxx", "merge PDF files")
+    ]
     overviews = {text.split("Relevant capabilities:")[0] for text in made}
     assert len(overviews) == 1
     alone = capdisc("render", QUERY, "--tier", "0", "--budget", budget).out
@@ -189,7 +213,11 @@ def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch
     """S93: first in tier 1, beside as many others as without it."""
     usual = capdisc("render", QUERY, "--tier", "1").out
     monkeypatch.setenv("CAPDISC_PIN", "git-status")
-    first, *others = capdisc("render", QUERY, "--tier", "1").out.removeprefix("Relevant capabilities:\n").splitlines()
+    first, *others = (
+        capdisc("render", QUERY, "--tier", "1")
+        .out.removeprefix("Relevant capabilities:\n")
+        .splitlines()
+    )
     assert first.startswith(LINE)
     assert others == usual.removeprefix("Relevant capabilities:\n").splitlines()
     for words in ((), ("xyzzyplugh",), ("which files are changed",)):

@@ -6,9 +6,9 @@ import types
 
 import pytest
 
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.lazy_imports import load_token_counter
 
-COUNT = token_count()
+COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 
 
@@ -64,9 +64,13 @@ def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
             assert "tier 2: left out to fit" in made.err
 
 
-def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     """S139: a body of 9,000 characters; tier 2 is not empty and within 2,000 tokens, the next one is still tried."""
-    body = "\n".join(f"## Part {n}\n\n" + "Fold the paper once more along the line.\n" * 18 for n in range(12))
+    body = "\n".join(
+        f"## Part {n}\n\n" + "Fold the paper once more along the line.\n" * 18 for n in range(12)
+    )
     write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
     write_skill(hermetic / "skills", "boats", "Folds paper boats. Use when asked.")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
@@ -82,7 +86,9 @@ def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(capdisc, hermeti
 
 
 def test_one_endless_line_is_cut_at_a_word(capdisc, hermetic, write_skill, monkeypatch) -> None:
-    write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", "paper crane " * 4000)
+    write_skill(
+        hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", "paper crane " * 4000
+    )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     made = capdisc("render", "fold paper cranes", "--tier", "2", "--budget", "600")
@@ -92,7 +98,10 @@ def test_one_endless_line_is_cut_at_a_word(capdisc, hermetic, write_skill, monke
 
 def test_levels_of_detail(capdisc, small) -> None:
     """S128, S320: a name, a line, or all of it."""
-    made = {detail: capdisc("render", QUERY, "--detail", detail).out for detail in ("name", "summary", "full")}
+    made = {
+        detail: capdisc("render", QUERY, "--detail", detail).out
+        for detail in ("name", "summary", "full")
+    }
     assert made["name"].splitlines()[1] == "- tool:send-invoice"
     assert made["summary"] == capdisc("render", QUERY, "--tier", "1").out
     assert made["full"] == capdisc("render", QUERY, "--tier", "2").out
@@ -100,11 +109,18 @@ def test_levels_of_detail(capdisc, small) -> None:
     assert capdisc("render", QUERY, "--detail", "name", "--tier", "1").code == 2
 
 
-def test_the_overview_keeps_its_budget_with_a_hundred_categories(capdisc, hermetic, monkeypatch) -> None:
+def test_the_overview_keeps_its_budget_with_a_hundred_categories(
+    capdisc, hermetic, monkeypatch
+) -> None:
     """S127: 300 capabilities in 100 categories."""
     lines = [
         json.dumps(
-            {"name": f"tool-{n}", "kind": "tool", "description": f"Does {n}.", "category": f"category-{n % 100}"}
+            {
+                "name": f"tool-{n}",
+                "kind": "tool",
+                "description": f"Does {n}.",
+                "category": f"category-{n % 100}",
+            }
         )
         for n in range(300)
     ]
@@ -125,12 +141,17 @@ def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
     assert "send-invoice" not in skills
     assert "clean-csv" not in capdisc("render", "--tier", "0", "--exclude", "skill:clean-csv").out
     assert capdisc("render", "--tier", "0").out == whole
-    blocks = [line[2:].partition(" /")[0] for line in capdisc("render", "--by-kind").out.splitlines()[1:-1]]
+    blocks = [
+        line[2:].partition(" /")[0]
+        for line in capdisc("render", "--by-kind").out.splitlines()[1:-1]
+    ]
     assert list(dict.fromkeys(blocks)) == ["skills", "tools", "extensions", "others"]
     assert blocks == sorted(blocks, key=["skills", "tools", "extensions", "others"].index)
 
 
-@pytest.mark.parametrize(("hint", "said"), [("cli", "capdisc search"), ("tool", "call tool_search"), ("none", "")])
+@pytest.mark.parametrize(
+    ("hint", "said"), [("cli", "capdisc search"), ("tool", "call tool_search"), ("none", "")]
+)
 @pytest.mark.parametrize("form", ["text", "markdown", "xml"])
 def test_the_overview_says_how_to_have_more(capdisc, small, hint, said, form) -> None:
     """S132."""
@@ -147,7 +168,9 @@ def test_hints_of_use_are_shown_where_they_are_wanted_and_always_in_full(capdisc
     assert "When to use: Prefer a thread" in capdisc(*argv, "--tier", "2").out
 
 
-def test_what_is_missing_is_named_and_setting_it_is_enough(capdisc, small, monkeypatch, tmp_path) -> None:
+def test_what_is_missing_is_named_and_setting_it_is_enough(
+    capdisc, small, monkeypatch, tmp_path
+) -> None:
     """S137, S156: by name, never by value, without another build."""
     monkeypatch.setenv("PATH", str(tmp_path))
     argv = ("render", QUERY, "--tier", "1,2")
@@ -177,10 +200,12 @@ def test_a_render_in_which_something_is_missing_loads_no_tokenizer(process, smal
     import subprocess
 
     script = (
-        f"import sys; from capdisc import app; code = app.run(['render', {QUERY!r}, '--hint', 'tool']);"
+        f"import sys; from capdisc.args import command_table; code = command_table.run_command(['render', {QUERY!r}, '--hint', 'tool']);"
         "sys.exit(code or int('rs_bpe' in sys.modules or 'toktok' in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "[missing: BILLING_API_KEY]" in done.stdout
 
@@ -190,9 +215,17 @@ def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
     made = json.loads(capdisc("render", QUERY, "--json", "--budget", "2500").out)
     estimate = made["tokenEstimate"]
     assert set(estimate) == {"tier0", "tier1", "tier2", "total"}
-    assert estimate["total"] == sum(value for key, value in estimate.items() if key != "total") == made["tokens"]
-    parts = [COUNT("".join(f"{block['text']}\n" for block in tier["blocks"])) for tier in made["tiers"]]
-    assert all(0 <= tier["tokens"] - tokens < 25 for tier, tokens in zip(made["tiers"], parts, strict=True))
+    assert (
+        estimate["total"]
+        == sum(value for key, value in estimate.items() if key != "total")
+        == made["tokens"]
+    )
+    parts = [
+        COUNT("".join(f"{block['text']}\n" for block in tier["blocks"])) for tier in made["tiers"]
+    ]
+    assert all(
+        0 <= tier["tokens"] - tokens < 25 for tier, tokens in zip(made["tiers"], parts, strict=True)
+    )
 
 
 def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> None:
@@ -208,16 +241,24 @@ def test_characters_can_stand_for_tokens(capdisc, small) -> None:
     made = capdisc("render", QUERY, "--tokenizer", "chars4", "--budget", "500")
     assert 400 < len(made.out) / 4 <= 500
     assert "four characters are taken for one token" in made.err
-    assert json.loads(capdisc("render", QUERY, "--tokenizer", "chars4", "--json").out)["tokenizer"] == "chars4"
+    assert (
+        json.loads(capdisc("render", QUERY, "--tokenizer", "chars4", "--json").out)["tokenizer"]
+        == "chars4"
+    )
 
 
-def test_claude_is_estimated_with_room_to_spare_and_the_estimate_says_so(capdisc, small, monkeypatch) -> None:
+def test_claude_is_estimated_with_room_to_spare_and_the_estimate_says_so(
+    capdisc, small, monkeypatch
+) -> None:
     monkeypatch.setitem(sys.modules, "ctok", None)
     made = capdisc("render", QUERY, "--tokenizer", "claude", "--budget", "900")
     assert 350 < COUNT(made.out) <= 450
     assert "estimated as 2 × o200k_base" in made.err
     monkeypatch.setenv("CAPDISC_TOKENIZER", "claude")
-    assert json.loads(capdisc("render", QUERY, "--json").out)["tokenizer"] == "claude (estimate: 2 × o200k_base)"
+    assert (
+        json.loads(capdisc("render", QUERY, "--json").out)["tokenizer"]
+        == "claude (estimate: 2 × o200k_base)"
+    )
 
 
 def test_claude_is_counted_where_the_extra_is_installed(capdisc, small, monkeypatch) -> None:
@@ -247,7 +288,10 @@ def test_all_is_printed_where_it_is_small_beside_the_context(capdisc, small) -> 
     assert all(f">>> {identifier} [" in whole.out for identifier in ids)
     assert "20,000 are allowed: all is printed" in whole.err
     assert capdisc("render", QUERY, "--auto", "--json").json["disclosure"] == "static"
-    assert capdisc("render", QUERY, "--auto", "--threshold-pct", "1", "--json").json["disclosure"] == "progressive"
+    assert (
+        capdisc("render", QUERY, "--auto", "--threshold-pct", "1", "--json").json["disclosure"]
+        == "progressive"
+    )
 
 
 def test_only_what_is_relevant_enough(capdisc, small) -> None:
@@ -288,7 +332,9 @@ def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic, mon
 def test_where_the_time_went(capdisc, small) -> None:
     """S145: by stage, in milliseconds; the parts are not more than the whole."""
     made = json.loads(capdisc("render", QUERY, "--json", "--diagnostics").out)["diagnostics"]
-    assert {"queryTimeMs", "embeddingTimeMs", "graphTraversalTimeMs", "candidatesScanned"} < set(made)
+    assert {"queryTimeMs", "embeddingTimeMs", "graphTraversalTimeMs", "candidatesScanned"} < set(
+        made
+    )
     assert made["embeddingTimeMs"] <= made["rankingTimeMs"] <= made["queryTimeMs"] + 0.01
     assert made["graphTraversalTimeMs"] <= made["queryTimeMs"] + 0.01
     assert made["capabilitiesRetrieved"] <= made["candidatesScanned"]
@@ -297,7 +343,9 @@ def test_where_the_time_went(capdisc, small) -> None:
 
 def test_a_good_query_has_another_confidence_than_a_hopeless_one(capdisc, small) -> None:
     """S233, S317, S318: with what was found, where it comes from, how, and what no capability mentions."""
-    good, bad = (capdisc("render", query, "--json").json for query in (QUERY, "frobnicate the zorbleflux"))
+    good, bad = (
+        capdisc("render", query, "--json").json for query in (QUERY, "frobnicate the zorbleflux")
+    )
     assert good["confidence"] > 0.7 > bad["confidence"]
     first = good["tiers"][1]["blocks"][0]
     assert (first["id"], first["source"], first["relevance"] > 0.9) == (
@@ -337,7 +385,9 @@ def test_the_parts_can_be_used_without_the_command_line(small) -> None:
     """S130: index, graph, assembler, encoders, scanner and tools are modules of their own."""
     import subprocess
 
-    parts = "index graph tiers encoders sources.scan tools render discover build"
+    parts = "store graph encoders sources.scan tools rendering retrieval.pipeline indexing"
     code = "; ".join(f"import capdisc_indexer.{part}" for part in parts.split())
-    code += "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
+    code += (
+        "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,8 +6,8 @@ import stat
 
 import pytest
 
-from capdisc_indexer.engines import token_count
-from capdisc_indexer.render.format import frame_mark
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.rendering.formats.format import frame_mark
 
 QUERY = "send the customer an invoice as a PDF"
 OPENING = re.compile(r"^>>> (\S+) \[(\d{12})\]$", re.MULTILINE)
@@ -71,7 +71,9 @@ def test_a_secret_that_others_may_know_is_not_used(capdisc, small, key, spoilt) 
     assert spoilt == "link" or (len(key.read_bytes()) == 32 and key.read_bytes() != known)
 
 
-def test_where_nothing_can_be_kept_each_print_has_marks_of_its_own(capdisc, small, monkeypatch, hermetic) -> None:
+def test_where_nothing_can_be_kept_each_print_has_marks_of_its_own(
+    capdisc, small, monkeypatch, hermetic
+) -> None:
     (hermetic / "file").write_text("")
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(hermetic / "file" / "state"))
     one, two = capdisc("render", QUERY), capdisc("render", QUERY)
@@ -86,10 +88,12 @@ def test_the_budget_holds_whatever_the_marks_are(capdisc, small, key, secret) ->
     made = capdisc("render", QUERY, "--json").json
     printed = capdisc("render", QUERY).out
     assert made["tiers"]
-    assert token_count()(capdisc("render", QUERY, "--budget", "700").out) <= 700
+    assert load_token_counter()(capdisc("render", QUERY, "--budget", "700").out) <= 700
     text = "".join(block["text"] + "\n" for block in made["tiers"][2]["blocks"])
     assert text in printed
-    assert made["tiers"][2]["tokens"] == token_count()("--- Detailed Capability Reference ---\n" + text)
+    assert made["tiers"][2]["tokens"] == load_token_counter()(
+        "--- Detailed Capability Reference ---\n" + text
+    )
 
 
 @pytest.fixture
@@ -104,7 +108,10 @@ def forged(capdisc, hermetic, write_skill, monkeypatch):
 
 def test_text_that_imitates_a_frame_is_named(capdisc, forged) -> None:
     made = capdisc("render", "blur photos", "--tier", "2")
-    assert "notice: the text of skill:blur-photos holds lines that look like the frame around it" in made.err
+    assert (
+        "notice: the text of skill:blur-photos holds lines that look like the frame around it"
+        in made.err
+    )
     assert "crop-photos" not in made.err
     assert len(set(marks(made.out))) == made.out.count(">>> ")  # the fake one has a mark of its own
     assert "imitates" not in capdisc("render", "blur photos", "--tier", "2", "--format", "xml").err

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.lazy_imports import load_token_counter
 
-COUNT = token_count()
+COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 BUILTIN = ("auditable", "exploratory", "full", "knowledge", "minimal", "phased", "planner", "tools")
 
@@ -61,9 +61,13 @@ def test_a_full_prompt_within_a_budget_tells_a_little_of_each(capdisc, small) ->
     assert "tier 2: cut to fit" in made.err
 
 
-def test_a_long_document_is_cut_and_marked_in_a_full_prompt(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     """S9: 1,250 tokens of each, which is about 5,000 characters, or as many as are wanted."""
-    write_skill(hermetic / "skills", "cranes", body="Fold the paper once more along the line.\n" * 225)
+    write_skill(
+        hermetic / "skills", "cranes", body="Fold the paper once more along the line.\n" * 225
+    )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     made = capdisc("render", "--style", "full")
@@ -81,7 +85,9 @@ def test_models_with_tools(capdisc, small, model) -> None:
     assert (made["style"], made["use_tools"], made["model"]) == ("tools", True, model)
 
 
-@pytest.mark.parametrize("model", ["claude-2", "Claude-Instant-1.2", "gpt-3.5-turbo-instruct", "text-davinci-003"])
+@pytest.mark.parametrize(
+    "model", ["claude-2", "Claude-Instant-1.2", "gpt-3.5-turbo-instruct", "text-davinci-003"]
+)
 def test_models_without_tools(capdisc, small, model) -> None:
     """S3, S5: looked for first, since gpt-3.5-turbo-instruct contains the name of a model with tools."""
     made = prompt(capdisc, "--model", model)
@@ -111,7 +117,7 @@ def test_a_style_takes_a_query_too(capdisc, small) -> None:
 
 def test_the_minimal_template_is_small(capdisc, small, monkeypatch) -> None:
     """S295, S296: who, how to find, how to work, the date; 300 tokens at most without memory."""
-    monkeypatch.setattr("capdisc.runtime.today", lambda: "2026-07-31")
+    monkeypatch.setattr("capdisc.context.surroundings.today", lambda: "2026-07-31")
     out = capdisc("render", "--template", "minimal").out
     assert COUNT(out) <= 300
     assert "2026-07-31" in out
@@ -124,27 +130,40 @@ def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
     """S72, S237: planner and phased name the tools of `capdisc call`."""
     import re
 
-    from capdisc_indexer.render.hints import MEANS
+    from capdisc_indexer.rendering.discovery_hints import DISCOVERY_INSTRUCTIONS
     from capdisc_indexer.tools import TOOLS
 
     for name in ("planner", "phased", "knowledge", "auditable"):
-        named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", capdisc("render", "--template", name, "--tier", "1").out))
+        named = set(
+            re.findall(
+                r"\b[a-z]+(?:_[a-z]+)+\b", capdisc("render", "--template", name, "--tier", "1").out
+            )
+        )
         assert named - {"discovered_context"} <= set(TOOLS), name
-    assert set(re.findall(r"\b[a-z]+_[a-z]+\b", MEANS["tool"])) <= set(TOOLS)
+    assert set(re.findall(r"\b[a-z]+_[a-z]+\b", DISCOVERY_INSTRUCTIONS["tool"])) <= set(TOOLS)
 
 
 def test_a_planner_discovers_clarifies_plans_and_gives_json(capdisc, small) -> None:
     """S73, S74, S76: search_all first; only what a tool has shown may be named. No command checks a plan: each name in
     it can be asked for (`capdisc show table:…`, `capdisc call get_table_schema`), and an unknown one ends with 2."""
     out = capdisc("render", "--template", "planner").out
-    words = ("DISCOVER: call search_all", "CLARIFY", "PLAN", "OUTPUT", '"reasoning"', '"steps"', "your own making")
+    words = (
+        "DISCOVER: call search_all",
+        "CLARIFY",
+        "PLAN",
+        "OUTPUT",
+        '"reasoning"',
+        '"steps"',
+        "your own making",
+    )
     places = [out.index(word) for word in words]
     assert places == sorted(places)
     assert capdisc("show", "table:of-nothing").code == 2
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("auditable", "source"), ("exploratory", "Compare"), ("knowledge", "Explain")]
+    ("name", "said"),
+    [("auditable", "source"), ("exploratory", "Compare"), ("knowledge", "Explain")],
 )
 def test_ways_of_working_are_templates(capdisc, small, name, said) -> None:
     """S82, S84, S89: chosen by name; a session's way of working is `session show`. Nothing is proved by code here."""
@@ -165,7 +184,9 @@ def test_every_template_that_comes_along_works(capdisc, small) -> None:
 
 
 def test_a_template_of_ones_own_by_path_and_by_name(capdisc, small, hermetic) -> None:
-    (hermetic / "mine.txt").write_text("Answer $query with:\n$details\nIt costs 5 $$, says ${model}.\n")
+    (hermetic / "mine.txt").write_text(
+        "Answer $query with:\n$details\nIt costs 5 $$, says ${model}.\n"
+    )
     out = capdisc("render", QUERY, "--template", "mine.txt", "--model", "foo").out
     assert out.startswith(f"Answer {QUERY} with:\n--- Detailed")
     assert out.endswith("It costs 5 $, says foo.\n")
@@ -185,9 +206,15 @@ def test_a_template_without_a_part_has_the_context_at_its_end(capdisc, small, he
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("One\nTwo $nothing", "line 2: nothing fills $nothing"), ("5 $", "a $ that names nothing"), ("${over}", "$over")],
+    [
+        ("One\nTwo $nothing", "line 2: nothing fills $nothing"),
+        ("5 $", "a $ that names nothing"),
+        ("${over}", "$over"),
+    ],
 )
-def test_a_placeholder_that_nothing_fills_is_a_mistake(capdisc, small, hermetic, text, said) -> None:
+def test_a_placeholder_that_nothing_fills_is_a_mistake(
+    capdisc, small, hermetic, text, said
+) -> None:
     (hermetic / "mine.txt").write_text(text)
     made = capdisc("render", QUERY, "--template", "mine.txt")
     assert (made.code, made.out) == (2, "")
@@ -196,7 +223,12 @@ def test_a_placeholder_that_nothing_fills_is_a_mistake(capdisc, small, hermetic,
 
 
 def test_what_a_capability_says_is_no_template(capdisc, hermetic, write_skill, monkeypatch) -> None:
-    write_skill(hermetic / "skills", "cranes", "Folds paper cranes for $query and $date.", "$overview $nothing ${x}")
+    write_skill(
+        hermetic / "skills",
+        "cranes",
+        "Folds paper cranes for $query and $date.",
+        "$overview $nothing ${x}",
+    )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     out = capdisc("render", "fold paper cranes", "--template", "tools").out
@@ -221,7 +253,9 @@ def test_a_template_that_leaves_no_room_says_so(capdisc, small) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "xml", "json", "messages"])
-def test_a_text_is_added_once_after_the_map_and_within_the_budget(capdisc, small, hermetic, form) -> None:
+def test_a_text_is_added_once_after_the_map_and_within_the_budget(
+    capdisc, small, hermetic, form
+) -> None:
     """S8."""
     (hermetic / "note.md").write_text("Invoices go out on Fridays.\n" * 90)
     made = capdisc("render", QUERY, "--append", "note.md", "--format", form, "--budget", "900")
@@ -231,7 +265,10 @@ def test_a_text_is_added_once_after_the_map_and_within_the_budget(capdisc, small
     assert "notice: appended text: cut to fit" in made.err
     if form == "text":
         assert made.out.count("Additional Context:") == 1
-        places = [made.out.index(part) for part in ("Available capa", "Additional Context:\nInvoices", "Relevant capa")]
+        places = [
+            made.out.index(part)
+            for part in ("Available capa", "Additional Context:\nInvoices", "Relevant capa")
+        ]
         assert places == sorted(places)
 
 
@@ -255,17 +292,24 @@ def test_messages_are_a_list_of_roles_with_the_request_last(capdisc, small) -> N
 
 
 def test_a_request_that_fills_the_budget_is_not_cut_but_refused(capdisc, small) -> None:
-    made = capdisc("render", "-", "--format", "messages", "--budget", "300", stdin="please send it " * 200)
+    made = capdisc(
+        "render", "-", "--format", "messages", "--budget", "300", stdin="please send it " * 200
+    )
     assert (made.code, made.out) == (2, "")
     assert "the request alone has" in made.err
 
 
-@pytest.mark.parametrize("extra", [(), ("--template", "phased"), ("--budget", "700"), ("--tier-budget", "0=90")])
+@pytest.mark.parametrize(
+    "extra", [(), ("--template", "phased"), ("--budget", "700"), ("--tier-budget", "0=90")]
+)
 def test_what_comes_first_is_the_same_for_every_query(capdisc, small, extra) -> None:
     """S308: the prefix, byte for byte, asked for alone, with a query, or with none."""
     queries = ((QUERY,), ("merge PDF files",), ("zzz qqq",), ())
     prefixes = {capdisc("render", *query, "--split", "prefix", *extra).out for query in queries}
-    both = {capdisc("render", *query, "--split", "both", *extra).out.split("=== capdisc")[0] for query in queries}
+    both = {
+        capdisc("render", *query, "--split", "both", *extra).out.split("=== capdisc")[0]
+        for query in queries
+    }
     assert len(prefixes) == 1
     assert both == prefixes
     assert "Available capabilities:" in prefixes.pop()
@@ -275,7 +319,10 @@ def test_what_comes_first_is_the_same_for_every_query(capdisc, small, extra) -> 
 def test_the_prefix_is_a_field_or_a_message_of_its_own(capdisc, small, form) -> None:
     """S308."""
     queries = (QUERY, "merge PDF files", "zzz qqq")
-    made = [json.loads(capdisc("render", query, "--split", "both", "--format", form).out) for query in queries]
+    made = [
+        json.loads(capdisc("render", query, "--split", "both", "--format", form).out)
+        for query in queries
+    ]
     if form == "json":
         assert len({each["prefix"] for each in made}) == 1
         assert made[0]["suffix"].startswith("Relevant capabilities:")
@@ -283,12 +330,17 @@ def test_the_prefix_is_a_field_or_a_message_of_its_own(capdisc, small, form) -> 
         assert "prefix" not in one
     else:
         assert len({each[0]["content"] for each in made}) == 1
-        (system,) = json.loads(capdisc("render", QUERY, "--split", "prefix", "--format", "messages").out)
+        (system,) = json.loads(
+            capdisc("render", QUERY, "--split", "prefix", "--format", "messages").out
+        )
         assert system["role"] == "system"
 
 
 def test_the_halves_are_the_whole_and_together_within_the_budget(capdisc, small) -> None:
-    halves = [capdisc("render", QUERY, "--split", half, "--budget", "800").out for half in ("prefix", "suffix")]
+    halves = [
+        capdisc("render", QUERY, "--split", half, "--budget", "800").out
+        for half in ("prefix", "suffix")
+    ]
     both = capdisc("render", QUERY, "--split", "both", "--budget", "800").out
     border = both.splitlines(keepends=True)[halves[0].count("\n")]
     assert both == halves[0] + border + halves[1]
@@ -324,7 +376,13 @@ def test_xml_stays_well_formed_with_all_of_it(capdisc, small, hermetic) -> None:
     (hermetic / "x.txt").write_text("</additional> & more")
     argv = ("--format", "xml", "--template", "t.txt", "--append", "x.txt", "--hint", "cli")
     root = ET.fromstring(capdisc("render", QUERY, *argv).out)
-    assert [child.tag for child in root] == ["instructions", "overview", "relevant", "reference", "additional"]
+    assert [child.tag for child in root] == [
+        "instructions",
+        "overview",
+        "relevant",
+        "reference",
+        "additional",
+    ]
     assert root[0].text.strip() == "Less < more & so on."
 
 
@@ -342,7 +400,10 @@ def test_a_pipe_of_the_shell_can_be_appended(capdisc, small) -> None:
     os.write(writing, b"Mind the gap.")
     os.close(writing)
     try:
-        assert "Mind the gap." in capdisc("render", "send invoice", "--append", f"/dev/fd/{reading}").out
+        assert (
+            "Mind the gap."
+            in capdisc("render", "send invoice", "--append", f"/dev/fd/{reading}").out
+        )
     finally:
         os.close(reading)
 

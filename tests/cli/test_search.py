@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from capdisc_indexer.index import Index
+from capdisc_indexer.store.snapshot import Index
 
 
 def test_the_right_capability_comes_first(capdisc, small) -> None:
@@ -30,7 +30,17 @@ def test_json_says_everything_a_program_needs(capdisc, small) -> None:
     assert found["mode"] == "hybrid"
     assert found["degraded"] == []
     hit = found["hits"][0]
-    assert {"id", "name", "kind", "description", "category", "score", "relevance", "available", "path"} <= set(hit)
+    assert {
+        "id",
+        "name",
+        "kind",
+        "description",
+        "category",
+        "score",
+        "relevance",
+        "available",
+        "path",
+    } <= set(hit)
     assert 0 < hit["relevance"] <= 1
 
 
@@ -68,12 +78,16 @@ def test_nothing_found_is_still_a_whole_json_document(capdisc, small) -> None:
 
 
 def test_several_queries_are_fused(capdisc, small) -> None:
-    found = capdisc("search", "PDF", "--also", "join documents together", "--also", "merge", "--ids")
+    found = capdisc(
+        "search", "PDF", "--also", "join documents together", "--also", "merge", "--ids"
+    )
     assert found.out.splitlines()[0] == "skill:merge-pdfs"
 
 
 def test_a_query_from_a_pipe(capdisc, small) -> None:
-    assert capdisc("search", "-", "--ids", stdin="put two PDF files into one\n").out.startswith("skill:merge-pdfs")
+    assert capdisc("search", "-", "--ids", stdin="put two PDF files into one\n").out.startswith(
+        "skill:merge-pdfs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +101,9 @@ def test_a_query_from_a_pipe(capdisc, small) -> None:
 )
 def test_filters_hold_for_every_hit_however_it_was_reached(capdisc, small, flags, holds) -> None:
     """S190."""
-    found = capdisc("search", "send the customer an invoice as a PDF document", "--json", "-k", "30", *flags).json
+    found = capdisc(
+        "search", "send the customer an invoice as a PDF document", "--json", "-k", "30", *flags
+    ).json
     with Index(small) as index:
         heads = [index.resolve(hit["id"]) for hit in found["hits"]]
     assert heads
@@ -99,7 +115,9 @@ def test_available_hides_what_lacks_its_secret_and_shows_it_once_the_secret_is_t
 ) -> None:
     path = hermetic / "tools" / "post" / "CAPABILITY.yaml"
     path.parent.mkdir(parents=True)
-    path.write_text("name: post\nkind: tool\ndescription: Posts a message.\nrequiredSecrets: [POST_TOKEN]\n")
+    path.write_text(
+        "name: post\nkind: tool\ndescription: Posts a message.\nrequiredSecrets: [POST_TOKEN]\n"
+    )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", str(hermetic / "tools"))
     assert capdisc("search", "post a message", "--available").code == 1
@@ -112,7 +130,9 @@ def test_available_hides_what_lacks_its_secret_and_shows_it_once_the_secret_is_t
 @pytest.mark.parametrize("mode", ["auto", "hybrid", "lexical", "vector"])
 def test_every_mode_answers(capdisc, small, mode) -> None:
     """S263."""
-    assert capdisc("search", "merge PDF files", "--mode", mode, "--ids").out.startswith("skill:merge-pdfs")
+    assert capdisc("search", "merge PDF files", "--mode", mode, "--ids").out.startswith(
+        "skill:merge-pdfs"
+    )
 
 
 def test_names_are_found_whatever_their_spelling(capdisc, small) -> None:
@@ -144,7 +164,16 @@ def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, small, argv, code
 
 
 def test_query_syntax_has_no_meaning_and_does_no_harm(capdisc, small) -> None:
-    for query in ("merge AND (PDF", "a" * 5000, "(" * 5000, "NOT " * 500, '"merge pdfs"~3', "name:pdf^9", "*", "\x00x"):
+    for query in (
+        "merge AND (PDF",
+        "a" * 5000,
+        "(" * 5000,
+        "NOT " * 500,
+        '"merge pdfs"~3',
+        "name:pdf^9",
+        "*",
+        "\x00x",
+    ):
         assert capdisc("search", query).code in (0, 1), query
 
 
@@ -161,7 +190,9 @@ def test_hidden_skills_are_listed_but_never_offered(capdisc, hermetic, monkeypat
     assert "secret-handshake" not in capdisc("render").out
 
 
-def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(capdisc, hermetic, monkeypatch) -> None:
+def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(
+    capdisc, hermetic, monkeypatch
+) -> None:
     path = hermetic / "tools" / "evil" / "CAPABILITY.yaml"
     path.parent.mkdir(parents=True)
     path.write_text('name: evil\nkind: tool\ndescription: "Paints \u200egnirts\u2060 the wall."\n')
@@ -170,7 +201,12 @@ def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(capdisc, he
     )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", str(hermetic / "tools"))
-    for argv in (("search", "paints the wall"), ("show", "evil"), ("list",), ("search", "paints the wall", "--json")):
+    for argv in (
+        ("search", "paints the wall"),
+        ("show", "evil"),
+        ("list",),
+        ("search", "paints the wall", "--json"),
+    ):
         out = capdisc(*argv).out
         assert out
         assert not {"\u200e", "\u2060", "\u202e", "\u202c", "\x1b"} & set(out), argv
@@ -184,15 +220,21 @@ def test_a_word_that_stands_only_in_the_body_finds_its_skill(capdisc, small) -> 
 
 
 def test_the_category_of_the_uncategorised_finds_them(capdisc, small) -> None:
-    assert capdisc("search", "clean a csv file", "--category", "general", "--ids").out.startswith("skill:clean-csv")
+    assert capdisc("search", "clean a csv file", "--category", "general", "--ids").out.startswith(
+        "skill:clean-csv"
+    )
 
 
-def test_a_hidden_skill_is_not_offered_through_what_requires_it(capdisc, hermetic, monkeypatch, write_skill) -> None:
+def test_a_hidden_skill_is_not_offered_through_what_requires_it(
+    capdisc, hermetic, monkeypatch, write_skill
+) -> None:
     tool = hermetic / "caps" / "frob" / "CAPABILITY.yaml"
     tool.parent.mkdir(parents=True)
     tool.write_text("name: frob\nkind: tool\ndescription: Frobs widgets.\nrequires: [secret]\n")
     hidden = write_skill(hermetic / "caps", "secret")
-    hidden.write_text(hidden.read_text().replace("---\n\n", "disable-model-invocation: true\n---\n\n"))
+    hidden.write_text(
+        hidden.read_text().replace("---\n\n", "disable-model-invocation: true\n---\n\n")
+    )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "caps")
     assert capdisc("search", "frob the widgets", "--ids").out == "tool:frob\n"
@@ -206,7 +248,9 @@ def test_vector_mode_without_an_encoder_falls_back_to_words(capdisc, small) -> N
 
 
 def test_a_long_text_on_stdin_is_one_query_and_its_notices_stay_short(capdisc, small) -> None:
-    text = "merge two PDF files into one\n" + "\n".join(f"unheardof{number} word" for number in range(3000))
+    text = "merge two PDF files into one\n" + "\n".join(
+        f"unheardof{number} word" for number in range(3000)
+    )
     found = capdisc("search", "-", stdin=text)
     assert len(found.err) < 1000
 
@@ -231,7 +275,12 @@ def test_output_is_utf8_whatever_the_locale(process, hermetic, write_skill, monk
 
 
 def test_no_requirement_is_shown_without_what_requires_it(capdisc, small) -> None:
-    for query in ("how do I boil an egg", "book a room for Tuesday", "send the customer an invoice", "the printer"):
+    for query in (
+        "how do I boil an egg",
+        "book a room for Tuesday",
+        "send the customer an invoice",
+        "the printer",
+    ):
         shown = capdisc("search", query).out.splitlines()
         names = {line.split()[1] for line in shown if not line.startswith("    required by")}
         parents = {line.split()[-1] for line in shown if line.startswith("    required by")}

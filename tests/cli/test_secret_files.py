@@ -21,7 +21,9 @@ def declare(capdisc, hermetic, monkeypatch):
         path = hermetic / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        (hermetic / "capdisc.toml").write_text(f"{more}[[source]]\nformat = {format!r}\npath = {name!r}\n")
+        (hermetic / "capdisc.toml").write_text(
+            f"{more}[[source]]\nformat = {format!r}\npath = {name!r}\n"
+        )
         return capdisc("index", "--json")
 
     return run
@@ -29,7 +31,9 @@ def declare(capdisc, hermetic, monkeypatch):
 
 def refusals(made) -> list[str]:
     assert made.code == 1
-    return [finding["message"] for finding in made.json["findings"] if finding["code"] == "secret-file"]
+    return [
+        finding["message"] for finding in made.json["findings"] if finding["code"] == "secret-file"
+    ]
 
 
 NAMES = (
@@ -51,7 +55,15 @@ def test_a_file_with_such_a_name_is_no_document(capdisc, declare, name) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["env.md", ".env.example", "prod.env.template", "id_rsa.pub", "credentials.md", "x.tfvars.dist"]
+    "name",
+    [
+        "env.md",
+        ".env.example",
+        "prod.env.template",
+        "id_rsa.pub",
+        "credentials.md",
+        "x.tfvars.dist",
+    ],
 )
 def test_what_only_resembles_one_is_read(capdisc, declare, name) -> None:
     assert declare("document", name, "How the settings are named.").code == 0
@@ -75,18 +87,24 @@ def test_what_only_resembles_one_is_read(capdisc, declare, name) -> None:
     ],
     ids=range(11),
 )
-def test_a_file_that_begins_as_a_key_is_no_document_whatever_its_name(capdisc, declare, content) -> None:
+def test_a_file_that_begins_as_a_key_is_no_document_whatever_its_name(
+    capdisc, declare, content
+) -> None:
     assert len(refusals(declare("document", "notes.md", content))) == 1
     assert capdisc("list", "--ids").out == ""
 
 
 def test_a_text_about_keys_is_read(capdisc, declare) -> None:
-    assert declare("document", "keys.md", f"# Keys\n\nOne looks like this:\n\n```\n{KEY}```\n").code == 0
+    assert (
+        declare("document", "keys.md", f"# Keys\n\nOne looks like this:\n\n```\n{KEY}```\n").code
+        == 0
+    )
     assert "document:keys" in capdisc("list", "--ids").out
 
 
 @pytest.mark.parametrize(
-    ("format", "name"), [("table", "notes.csv"), ("table", "a.jsonl"), ("sql", "a.sql"), ("openapi", "a.json")]
+    ("format", "name"),
+    [("table", "notes.csv"), ("table", "a.jsonl"), ("sql", "a.sql"), ("openapi", "a.json")],
 )
 def test_no_format_reads_one(declare, format, name) -> None:
     assert len(refusals(declare(format, name, KEY))) == 1
@@ -96,7 +114,9 @@ def test_a_link_does_not_hide_it(capdisc, declare, hermetic) -> None:
     (hermetic / "docs").mkdir()
     (hermetic / "docs" / ".env").write_text(SECRET)
     (hermetic / "docs" / "notes.md").symlink_to(".env")
-    made = declare("document", "docs/other.md", "Words.", "[[source]]\nformat = 'document'\npath = 'docs'\n")
+    made = declare(
+        "document", "docs/other.md", "Words.", "[[source]]\nformat = 'document'\npath = 'docs'\n"
+    )
     assert refusals(made) == ["notes.md holds values of an environment; not read"]
 
 
@@ -110,13 +130,17 @@ TABLES = {
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_browsers_database_is_no_source_whatever_its_name(capdisc, declare, hermetic, table) -> None:
+def test_a_browsers_database_is_no_source_whatever_its_name(
+    capdisc, declare, hermetic, table
+) -> None:
     (hermetic / "caps").mkdir()
     for path in (hermetic / "shop.sqlite", hermetic / "caps" / "found.db"):
         with sqlite3.connect(path) as connection:
             connection.execute(f"CREATE TABLE {table} ({TABLES[table]})")
         connection.close()
-    made = declare("sql", "shop.sqlite", (hermetic / "shop.sqlite").read_bytes(), "roots = ['caps']\n")
+    made = declare(
+        "sql", "shop.sqlite", (hermetic / "shop.sqlite").read_bytes(), "roots = ['caps']\n"
+    )
     assert len(refusals(made)) == 2
     assert capdisc("list", "--ids").out == ""
 
@@ -129,7 +153,9 @@ def test_a_table_that_merely_has_such_a_name_is_read(capdisc, declare, hermetic)
     assert "table:bakery.cookies" in capdisc("list", "--ids").out
 
 
-def test_only_the_users_own_configuration_allows_it(capdisc, declare, hermetic, monkeypatch) -> None:
+def test_only_the_users_own_configuration_allows_it(
+    capdisc, declare, hermetic, monkeypatch
+) -> None:
     made = declare("document", ".env", SECRET, "allow_secret_files = true\n")
     assert len(refusals(made)) == 1
     assert "allow_secret_files (set it in your own file)" in made.err
@@ -176,7 +202,8 @@ def test_a_link_to_one_is_not_followed(capdisc, skill, name) -> None:
 
 def test_the_list_of_links_says_so(capdisc, skill) -> None:
     links = {
-        each["target"]: each for each in capdisc("show", "deploy", "--links", "--json").json["capabilities"][0]["links"]
+        each["target"]: each
+        for each in capdisc("show", "deploy", "--links", "--json").json["capabilities"][0]["links"]
     }
     assert links[".env"]["kind"] == "refused"
     assert "values of an environment" in links[".env"]["reason"]
@@ -188,7 +215,9 @@ def test_no_manifest_takes_its_text_from_one(capdisc, hermetic, monkeypatch, nam
     folder = hermetic / "caps" / "deploy"
     folder.mkdir(parents=True)
     (folder / name).write_text(KEY)
-    (folder / "CAPABILITY.yaml").write_text(f"name: deploy\nkind: tool\ndescription: Deploys.\nskillContent: {name}\n")
+    (folder / "CAPABILITY.yaml").write_text(
+        f"name: deploy\nkind: tool\ndescription: Deploys.\nskillContent: {name}\n"
+    )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     made = capdisc("index", "caps", "--json")
     assert "secret-file" in {finding["code"] for finding in made.json["findings"]}

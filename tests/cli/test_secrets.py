@@ -49,11 +49,17 @@ def test_no_command_prints_or_keeps_the_value_of_a_secret(letters, capdisc, argv
     assert done.code == 0
     assert done.out
     assert CANARY not in done.out + done.err
-    kept = [path for path in letters.parent.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+    kept = [
+        path
+        for path in letters.parent.rglob("*")
+        if path.is_file() and CANARY.encode() in path.read_bytes()
+    ]
     assert kept == []
 
 
-def test_the_names_are_shown_and_whether_they_are_set_decides(letters, capdisc, monkeypatch) -> None:
+def test_the_names_are_shown_and_whether_they_are_set_decides(
+    letters, capdisc, monkeypatch
+) -> None:
     assert "LETTER_API_KEY" in capdisc("show", "letter").out
     assert capdisc("search", "send a letter", "--available").code == 0
     monkeypatch.delenv("LETTER_USER")
@@ -65,12 +71,20 @@ def test_a_value_in_the_place_of_a_name_is_refused_and_not_repeated(hermetic, ca
     folder.mkdir(parents=True)
     text = MANIFEST.format(name="leak").replace("LETTER_API_KEY", json.dumps(VALUE))
     (folder / "CAPABILITY.yaml").write_text(text)
-    for argv in (("index", "tools", "--index-dir", "index"), ("validate", "tools"), ("validate", "tools", "--json")):
+    for argv in (
+        ("index", "tools", "--index-dir", "index"),
+        ("validate", "tools"),
+        ("validate", "tools", "--json"),
+    ):
         done = capdisc(*argv)
         assert done.code == 1
         assert "secret-value" in done.out + done.err
         assert VALUE not in done.out + done.err
-    kept = [path for path in (hermetic / "index").rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
+    kept = [
+        path
+        for path in (hermetic / "index").rglob("*")
+        if path.is_file() and VALUE.encode() in path.read_bytes()
+    ]
     assert kept == []
 
 

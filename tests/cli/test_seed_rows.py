@@ -12,7 +12,11 @@ Index = Callable[..., None]
 CRANES = (
     {"name": "crane", "description": "Lifts loads at a building site."},
     {"name": "lifter", "description": "Moves a crane onto a truck."},
-    {"name": "stove", "description": "Heats a pan in the kitchen.", "phrases": ["I am hungry for dumplings"]},
+    {
+        "name": "stove",
+        "description": "Heats a pan in the kitchen.",
+        "phrases": ["I am hungry for dumplings"],
+    },
 )
 
 
@@ -28,7 +32,9 @@ def indexed(capdisc, hermetic, monkeypatch) -> Index:
             given = [{"kind": "tool", **one} for one in tools]
             (folder.parent / "CAPABILITY.yaml").write_text(yaml.safe_dump({"capabilities": given}))
         if skill:
-            (folder / "SKILL.md").write_text(f"---\nname: folded\ndescription: Folds paper.\n{skill}---\n\nFold it.\n")
+            (folder / "SKILL.md").write_text(
+                f"---\nname: folded\ndescription: Folds paper.\n{skill}---\n\nFold it.\n"
+            )
         assert capdisc("index", "caps", "--quiet").code == 0
 
     return make
@@ -48,7 +54,9 @@ metadata:
 """
 
 
-def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(capdisc, indexed, monkeypatch) -> None:
+def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(
+    capdisc, indexed, monkeypatch
+) -> None:
     """S169: its system, one of several programs, its secrets; the rest is shown."""
     indexed(skill=OPENCLAW)
     monkeypatch.setenv("CRANE", "x")
@@ -96,9 +104,25 @@ def test_words_that_nothing_knows_take_confidence_away(capdisc, small) -> None:
 
 def test_what_is_encoded_is_what_it_does_and_never_what_it_needs_to_know(capdisc, indexed) -> None:
     """S170, S172, S266: each phrase by itself; parameters by name, whatever the kind; no secret and no body."""
-    schema = {"type": "object", "properties": {"paperSize": {"type": "string", "description": "A4 or letter."}}}
-    tool = {"name": "fold-it", "description": "Folds.", "category": "craft", "tags": ["paper"], "phrases": ["a crane"]}
-    indexed({**tool, "requiredSecrets": ["FOLD_KEY"], "skillContent": "Long steps.", "inputSchema": schema})
+    schema = {
+        "type": "object",
+        "properties": {"paperSize": {"type": "string", "description": "A4 or letter."}},
+    }
+    tool = {
+        "name": "fold-it",
+        "description": "Folds.",
+        "category": "craft",
+        "tags": ["paper"],
+        "phrases": ["a crane"],
+    }
+    indexed(
+        {
+            **tool,
+            "requiredSecrets": ["FOLD_KEY"],
+            "skillContent": "Long steps.",
+            "inputSchema": schema,
+        }
+    )
     assert capdisc("show", "fold-it", "--embedding-text").out.splitlines() == [
         "fold it: Folds. craft paper paper Size",
         "a crane",
@@ -107,14 +131,22 @@ def test_what_is_encoded_is_what_it_does_and_never_what_it_needs_to_know(capdisc
 
 def test_a_word_of_the_name_counts_more_than_one_of_the_description(capdisc, indexed) -> None:
     indexed(*CRANES)
-    assert capdisc("search", "crane", "--mode", "lexical", "--ids").out.split() == ["tool:crane", "tool:lifter"]
+    assert capdisc("search", "crane", "--mode", "lexical", "--ids").out.split() == [
+        "tool:crane",
+        "tool:lifter",
+    ]
 
 
 @pytest.mark.parametrize("query", ["hero", "find hero image", "ZDJĘCIE", "zdjecie"])
-def test_part_of_a_squeezed_name_and_a_word_with_or_without_accents_find(capdisc, indexed, query) -> None:
+def test_part_of_a_squeezed_name_and_a_word_with_or_without_accents_find(
+    capdisc, indexed, query
+) -> None:
     """S260."""
     indexed(*CRANES, {"name": "findHeroImage", "description": "Dodaje zdjęcie na stronę."})
-    assert capdisc("search", query, "--mode", "lexical", "--ids").out.split()[0] == "tool:findHeroImage"
+    assert (
+        capdisc("search", query, "--mode", "lexical", "--ids").out.split()[0]
+        == "tool:findHeroImage"
+    )
 
 
 def test_words_alone_need_no_model(capdisc, indexed, monkeypatch) -> None:
@@ -122,7 +154,11 @@ def test_words_alone_need_no_model(capdisc, indexed, monkeypatch) -> None:
     indexed(*CRANES)
     monkeypatch.setenv("CAPDISC_ENCODER", "/no/such/model")
     found = capdisc("search", "crane", "--mode", "lexical", "--json")
-    assert (found.err, found.json["degraded"], found.json["hits"][0]["id"]) == ("", [], "tool:crane")
+    assert (found.err, found.json["degraded"], found.json["hits"][0]["id"]) == (
+        "",
+        [],
+        "tool:crane",
+    )
 
 
 def test_a_phrase_finds_its_capability_and_is_not_printed(capdisc, indexed) -> None:
@@ -142,7 +178,9 @@ def test_a_need_that_nothing_meets_is_answered_by_nothing(capdisc, indexed) -> N
     assert "crane" not in capdisc("tools", "send gmail").out
 
 
-def test_an_option_wins_over_the_environment_and_that_over_a_file(capdisc, small, hermetic, monkeypatch) -> None:
+def test_an_option_wins_over_the_environment_and_that_over_a_file(
+    capdisc, small, hermetic, monkeypatch
+) -> None:
     """S191, S201."""
     (hermetic / "capdisc.toml").write_text("limit = 1\n")
     asked = ("search", "merge PDF files", "--ids")
@@ -168,14 +206,21 @@ def test_numbers_of_the_index_and_of_its_relations(capdisc, small) -> None:
 
 def test_without_the_graph_nothing_comes_along(capdisc, small) -> None:
     """S187."""
-    found = capdisc("search", "send the customer an invoice", "--mode", "no-graph", "--json").json["hits"]
+    found = capdisc("search", "send the customer an invoice", "--mode", "no-graph", "--json").json[
+        "hits"
+    ]
     assert not any(hit.get("via") for hit in found)
 
 
 def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
     """S153: with the category `general` where none is named, whatever the kind."""
     kinds = "tool skill extension channel voice productivity emergent-tool database table api operation document term"
-    indexed(*({"kind": kind, "name": f"some-{kind}", "description": f"Is a {kind}."} for kind in kinds.split()))
+    indexed(
+        *(
+            {"kind": kind, "name": f"some-{kind}", "description": f"Is a {kind}."}
+            for kind in kinds.split()
+        )
+    )
     listed = capdisc("list", "--json").json["capabilities"]
     assert {each["kind"] for each in listed} == set(kinds.split())
     assert {each["category"] for each in listed} == {"general"}

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from capdisc_indexer.network import fetch as fetching
+from capdisc_indexer.fetch import download as fetching
 
 CANARY = "canary-of-the-outside"
 BODY = f"""# Guide
@@ -31,7 +31,9 @@ def skill(hermetic, monkeypatch, capdisc, write_skill):
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     folder = write_skill(hermetic / "skills", "guide", body=BODY).parent
     (folder / "references").mkdir()
-    (folder / "references" / "api.md").write_text("# API\n\nIntro.\n\n## Calls\n\nCall it.\n\n## Other\n\nNo.\n")
+    (folder / "references" / "api.md").write_text(
+        "# API\n\nIntro.\n\n## Calls\n\nCall it.\n\n## Other\n\nNo.\n"
+    )
     (folder / "references" / "two words.md").write_text("Two words.\n")
     (hermetic / "skills" / "outside.txt").write_text(CANARY)
     elsewhere = hermetic / "elsewhere"
@@ -57,16 +59,21 @@ def no_network(monkeypatch):
 
 def _links(capdisc) -> dict[str, dict]:
     return {
-        link["target"]: link for link in capdisc("show", "guide", "--links", "--json").json["capabilities"][0]["links"]
+        link["target"]: link
+        for link in capdisc("show", "guide", "--links", "--json").json["capabilities"][0]["links"]
     }
 
 
 def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monkeypatch) -> None:
-    from capdisc_indexer import linked_files
+    from capdisc_indexer.links import linked_files
 
     monkeypatch.setattr(linked_files, "read_path", lambda *_: pytest.fail("a link was read"))
     found = _links(capdisc)
-    assert {target: (link["kind"], link["exists"]) for target, link in found.items() if link["kind"] != "refused"} == {
+    assert {
+        target: (link["kind"], link["exists"])
+        for target, link in found.items()
+        if link["kind"] != "refused"
+    } == {
         "references/api.md#calls": ("file", True),
         "references/gone.md": ("file", False),
         "#more": ("anchor", None),
@@ -107,7 +114,10 @@ def test_no_more_than_two_hundred_links_are_listed(capdisc, skill, hermetic, wri
 def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None:
     """S61."""
     assert capdisc("show", "guide", "--link", "references/api.md").out.startswith("# API\n\nIntro.")
-    assert capdisc("show", "guide", "--link", "references/api.md#calls").out == "## Calls\n\nCall it.\n"
+    assert (
+        capdisc("show", "guide", "--link", "references/api.md#calls").out
+        == "## Calls\n\nCall it.\n"
+    )
     assert capdisc("show", "guide", "--link", "references/two%20words.md").out == "Two words.\n"
     assert capdisc("show", "guide", "--link", "#more").out.startswith("## More\n\nText below.")
     found = capdisc("show", "guide", "--link", "references/api.md#calls", "--json").json
@@ -119,7 +129,9 @@ def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None
 
 def test_a_query_and_a_fragment_do_not_hide_a_file(capdisc, skill, hermetic, write_skill) -> None:
     targets = ["api.md?plain=1", "api.md?plain=1#calls", "api.md#calls", "gone.md?plain=1"]
-    body = "".join(f"[x](references/{target})\n" for target in targets) + "\nRun:\n\n    [no](no.md)\n"
+    body = (
+        "".join(f"[x](references/{target})\n" for target in targets) + "\nRun:\n\n    [no](no.md)\n"
+    )
     write_skill(hermetic / "skills", "guide", body=body)
     capdisc("index", "skills")
     assert {target: link["exists"] for target, link in _links(capdisc).items()} == {
@@ -176,7 +188,9 @@ def test_what_leads_out_of_the_folder_is_refused_and_never_shown(capdisc, skill,
 
 def test_the_refusal_does_not_tell_whether_the_file_exists(capdisc, skill, hermetic) -> None:
     (skill / "nowhere.txt").symlink_to(hermetic / "elsewhere" / "not-there.txt")
-    there, not_there = (capdisc("show", "guide", "--link", name) for name in ("linked.txt", "nowhere.txt"))
+    there, not_there = (
+        capdisc("show", "guide", "--link", name) for name in ("linked.txt", "nowhere.txt")
+    )
     assert (there.code, not_there.code) == (5, 5)
     assert there.err.replace("linked", "nowhere") == not_there.err
 
@@ -235,9 +249,11 @@ def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch)
 
     def fetch(url, options, network):
         asked.append((url, options.allow_http, options.allow_html))
-        return fetching.Fetched(text="far away\n", url="https://cdn.example.com/guide.md", content_type="text/plain")
+        return fetching.FetchedDocument(
+            text="far away\n", url="https://cdn.example.com/guide.md", content_type="text/plain"
+        )
 
-    monkeypatch.setattr(fetching, "fetch", fetch)
+    monkeypatch.setattr(fetching, "fetch_document", fetch)
     url = "https://docs.example.com/guide.md"
     found = capdisc("show", "guide", "--link", url, "--network", "--json").json
     assert (found["kind"], found["text"], found["bytes"]) == ("url", "far away\n", 9)
@@ -248,7 +264,12 @@ def test_a_fetched_document_says_where_it_came_from(capdisc, skill, monkeypatch)
 
 @pytest.mark.parametrize(
     "options",
-    [("--links", "--link", "x"), ("--network",), ("--links", "--network"), ("--link", "x", "--allow-http")],
+    [
+        ("--links", "--link", "x"),
+        ("--network",),
+        ("--links", "--network"),
+        ("--link", "x", "--allow-http"),
+    ],
 )
 def test_options_that_mean_nothing_together_are_usage_errors(capdisc, skill, options) -> None:
     done = capdisc("show", "guide", *options)
@@ -275,9 +296,12 @@ def test_a_capability_from_a_list_of_many_has_no_folder(capdisc, hermetic, monke
 
 
 def test_a_plain_show_loads_nothing_of_the_network(process, skill) -> None:
-    code = "import sys; from capdisc import app; app.run(['show', 'guide', '--links']); "
-    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_indexer.network.fetch')))"
+    code = "import sys; from capdisc.args import command_table; command_table.run_command(['show', 'guide', '--links']); "
+    code += "sys.exit(any(name in sys.modules for name in ('http.client', 'ssl', 'capdisc_indexer.fetch.download')))"
     import subprocess
     import sys
 
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )

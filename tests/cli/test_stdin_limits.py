@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from capdisc import streams
-from capdisc_indexer.errors import InputError
+from capdisc.output import standard_streams
+from capdisc_indexer.model.errors import InputError
 
 MIB = 1024 * 1024
 
@@ -43,7 +43,7 @@ def test_no_more_is_read_than_the_limit(monkeypatch) -> None:
 
     monkeypatch.setattr(sys, "stdin", Stdin())
     with pytest.raises(InputError):
-        streams.stdin_text()
+        standard_streams.read_stdin_text()
 
 
 def test_validate_reads_stdin_to_the_limit_of_its_files(capdisc) -> None:

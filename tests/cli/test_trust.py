@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from capdisc import runtime
-from capdisc_indexer.build import build
-from capdisc_indexer.types import BuildOptions
+from capdisc.context import surroundings
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
 
 CANARY = "Kanarienvogel"
 HIDDEN = "---\nname: sneak\ndescription: Sneaks.{} Use when asked.\n---\n\nDo it.\n".format(
@@ -97,7 +97,10 @@ def test_credentials_are_not_read_unasked(capdisc, clone, home) -> None:
 
 def test_what_lies_inside_needs_no_trust(capdisc, clone, write_skill) -> None:
     write_skill(clone / "more", "knit", "Knits socks. Use when asked.")
-    configure(clone, f'roots = ["more"]\nindex_dir = "idx"\nlimit = 3\npin = ["fold"]\n{document("docs/*.md")}')
+    configure(
+        clone,
+        f'roots = ["more"]\nindex_dir = "idx"\nlimit = 3\npin = ["fold"]\n{document("docs/*.md")}',
+    )
     done = capdisc("index")
     assert (done.code, done.err) == (0, "")
     assert {"skill:fold", "skill:knit", "document:guide"} <= listed(capdisc)
@@ -111,7 +114,9 @@ def test_the_rest_goes_on_where_a_part_waits(capdisc, clone, outside, write_skil
     configure(clone, f'roots = ["../outside", "more"]\n{document("docs")}{document("../outside")}')
     done = capdisc("index", "--json")
     assert done.code == 0
-    assert done.json["degraded"] == ["left out until the user trusts this workspace: roots, source; run: capdisc trust"]
+    assert done.json["degraded"] == [
+        "left out until the user trusts this workspace: roots, source; run: capdisc trust"
+    ]
     assert {"skill:fold", "skill:knit", "document:guide"} <= listed(capdisc)
     assert "skill:private" not in listed(capdisc)
     found = capdisc("search", "fold a crane", "--json")
@@ -120,7 +125,10 @@ def test_the_rest_goes_on_where_a_part_waits(capdisc, clone, outside, write_skil
 
 
 def test_an_error_in_what_waits_is_an_error_still(capdisc, clone, outside) -> None:
-    for text in ('[[source]]\nformat = "mongodb"\npath = "../outside"\n', 'roots = [1]\nindex_dir = "../outside"\n'):
+    for text in (
+        '[[source]]\nformat = "mongodb"\npath = "../outside"\n',
+        'roots = [1]\nindex_dir = "../outside"\n',
+    ):
         configure(clone, text)
         assert capdisc("index").code == 3
 
@@ -145,13 +153,17 @@ def test_a_single_file_that_is_a_link_out_waits(capdisc, clone, outside) -> None
     assert listed(capdisc) == {"skill:fold"}
 
 
-def test_a_clone_can_bring_links_in_the_place_of_conventional_folders(capdisc, clone, outside) -> None:
+def test_a_clone_can_bring_links_in_the_place_of_conventional_folders(
+    capdisc, clone, outside
+) -> None:
     (clone / ".agents").mkdir()
     (clone / ".agents" / "skills").symlink_to(outside)
     (clone / ".gemini").symlink_to(outside.parent)
     done = capdisc("index", "--json")
     assert f"link {clone}/.agents/skills -> {outside}" in done.err
-    assert done.json["degraded"] == ["left out until the user trusts this workspace: link; run: capdisc trust"]
+    assert done.json["degraded"] == [
+        "left out until the user trusts this workspace: link; run: capdisc trust"
+    ]
     assert listed(capdisc) == {"skill:fold"}
     assert "left out until you trust it: link" in capdisc("validate").err
     assert capdisc("trust", "--yes").code == 0
@@ -162,7 +174,9 @@ def test_a_clone_can_bring_links_in_the_place_of_conventional_folders(capdisc, c
     assert f"-> {outside}/private" in capdisc("index").err
 
 
-def test_a_link_to_what_the_user_s_own_folders_hold_needs_no_trust(capdisc, clone, home, write_skill) -> None:
+def test_a_link_to_what_the_user_s_own_folders_hold_needs_no_trust(
+    capdisc, clone, home, write_skill
+) -> None:
     write_skill(home / ".claude" / "skills", "knit", "Knits socks. Use when asked.")
     (clone / ".agents").mkdir()
     (clone / ".agents" / "skills").symlink_to(home / ".claude" / "skills")
@@ -212,7 +226,9 @@ def test_the_user_s_own_file_needs_no_trust(capdisc, clone, outside, home) -> No
     assert {"skill:private", "document:notes"} <= listed(capdisc)
 
 
-def test_what_a_workspace_may_not_say_does_not_hide_what_the_user_says(capdisc, clone, outside, home) -> None:
+def test_what_a_workspace_may_not_say_does_not_hide_what_the_user_says(
+    capdisc, clone, outside, home
+) -> None:
     own = home / ".config" / "capdisc" / "config.toml"
     own.parent.mkdir(parents=True)
     own.write_text(f'roots = ["{outside}"]\n')
@@ -232,7 +248,9 @@ def sneaky(clone: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("line", ['ignore = ["hidden-text"]', 'ignore = ["hidden-"]', 'select = ["name-"]'])
+@pytest.mark.parametrize(
+    "line", ['ignore = ["hidden-text"]', 'ignore = ["hidden-"]', 'select = ["name-"]']
+)
 def test_a_workspace_cannot_silence_what_guards_its_reader(capdisc, clone, sneaky, line) -> None:
     """D7: a pull request could switch its own check off."""
     configure(clone, f"[validate]\n{line}\n")
@@ -246,7 +264,9 @@ def test_a_workspace_cannot_silence_what_guards_its_reader(capdisc, clone, sneak
 
 
 def test_rules_of_form_are_the_workspace_s_own_choice(capdisc, clone, sneaky) -> None:
-    configure(clone, '[validate]\nignore = ["name-folder-mismatch", "client-field"]\nprofile = "strict"\n')
+    configure(
+        clone, '[validate]\nignore = ["name-folder-mismatch", "client-field"]\nprofile = "strict"\n'
+    )
     skill = clone / ".claude" / "skills" / "fold" / "SKILL.md"
     skill.write_text(skill.read_text().replace("name: fold", "name: folding"))
     done = capdisc("validate", "--json")
@@ -261,11 +281,13 @@ def test_what_is_typed_silences_whatever_the_file_says(capdisc, clone, sneaky) -
 
 
 def test_no_profile_is_milder_where_a_rule_guards_the_reader() -> None:
-    from capdisc_indexer.check.guarded import is_guarded
-    from capdisc_indexer.check.profiles import ONLY, PROFILES
+    from capdisc_indexer.validation.profiles import ONLY, PROFILES
+    from capdisc_indexer.validation.suppression_comments import is_guarded
 
     assert not [code for code in ONLY if is_guarded(code)]
-    severities = {str(table[code]) for table in PROFILES.values() for code in table if is_guarded(code)}
+    severities = {
+        str(table[code]) for table in PROFILES.values() for code in table if is_guarded(code)
+    }
     assert severities == {"error"}
 
 
@@ -314,23 +336,35 @@ def test_off_a_terminal_nothing_is_allowed_without_a_yes(capdisc, clone, outside
     shown = capdisc("trust", "--json")
     assert shown.code == 5 and shown.json["trusted"] is False
     assert shown.json["requests"] == [
-        {"setting": "roots", "value": f"{clone}/../outside", "place": str(outside), "from": str(path), "allowed": False}
+        {
+            "setting": "roots",
+            "value": f"{clone}/../outside",
+            "place": str(outside),
+            "from": str(path),
+            "allowed": False,
+        }
     ]
     assert "roots" in capdisc("index").err
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("yes\n", 0), ("\n", 5), ("n\n", 5), ("", 5)])
+@pytest.mark.parametrize(
+    ("answer", "code"), [("y\n", 0), ("yes\n", 0), ("\n", 5), ("n\n", 5), ("", 5)]
+)
 def test_at_a_terminal_it_asks(capdisc, clone, outside, monkeypatch, answer, code) -> None:
     configure(clone, 'roots = ["../outside"]\n')
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "_terminal", lambda stream: True)
+        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
         assert capdisc("trust", stdin=answer).code == code
     assert ("roots" in capdisc("index").err) is bool(code)
 
 
 @pytest.mark.parametrize("name", ["capdisc.toml", ".capdisc/config.toml", "pyproject.toml"])
 def test_a_changed_file_asks_again(capdisc, clone, outside, name) -> None:
-    text = 'roots = ["{root}"]\n' if name != "pyproject.toml" else '[tool.capdisc]\nroots = ["{root}"]\n'
+    text = (
+        'roots = ["{root}"]\n'
+        if name != "pyproject.toml"
+        else '[tool.capdisc]\nroots = ["{root}"]\n'
+    )
     path = configure(clone, text.format(root=outside), name)
     assert capdisc("trust", "--yes").code == 0
     assert "left out" not in capdisc("index").err
@@ -377,7 +411,9 @@ def test_trust_is_listed_and_taken_back(capdisc, clone, outside) -> None:
     assert "nothing was trusted" in capdisc("trust", "--revoke").out
 
 
-def test_roots_that_are_trusted_no_longer_are_not_remembered_either(capdisc, hermetic, outside) -> None:
+def test_roots_that_are_trusted_no_longer_are_not_remembered_either(
+    capdisc, hermetic, outside
+) -> None:
     """Without folders an index takes those of the last run: not those that the workspace asked for."""
     configure(hermetic, 'roots = ["../outside"]\n')
     capdisc("trust", "--yes")
@@ -397,7 +433,9 @@ def test_another_workspace_can_be_named(capdisc, clone, outside, monkeypatch, tm
     assert capdisc("trust", "--revoke", str(clone)).out == f"no longer trusted: {clone}\n"
 
 
-@pytest.mark.parametrize("argv", [["nope"], ["docs/guide.md"], ["--list", "docs"], ["--revoke", "--yes"], ["tool:x"]])
+@pytest.mark.parametrize(
+    "argv", [["nope"], ["docs/guide.md"], ["--list", "docs"], ["--revoke", "--yes"], ["tool:x"]]
+)
 def test_what_cannot_be_trusted_is_said(capdisc, clone, argv) -> None:
     done = capdisc("trust", *argv)
     assert done.code == 2 and "hint: " in done.err
@@ -410,7 +448,9 @@ def test_a_line_of_the_file_cannot_forge_another(capdisc, clone) -> None:
     assert "\x1b" not in lines[1]
 
 
-def test_where_state_cannot_be_kept_that_is_said(capdisc, clone, outside, home, monkeypatch) -> None:
+def test_where_state_cannot_be_kept_that_is_said(
+    capdisc, clone, outside, home, monkeypatch
+) -> None:
     (home / "plain").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "plain"))
     configure(clone, 'roots = ["../outside"]\n')
@@ -427,7 +467,9 @@ def test_state_that_came_with_a_clone_is_not_believed(capdisc, clone, outside, m
     capdisc("trust", "--yes")
     (clone.parent / "attacker").rename(clone / "state")
     for name in ("XDG_STATE_HOME", "CAPDISC_STATE_DIR"):
-        monkeypatch.setenv(name, str(clone / "state" / ("capdisc" if name == "CAPDISC_STATE_DIR" else "")))
+        monkeypatch.setenv(
+            name, str(clone / "state" / ("capdisc" if name == "CAPDISC_STATE_DIR" else ""))
+        )
         assert "roots" in capdisc("index").err
         monkeypatch.delenv(name)
 
@@ -447,7 +489,9 @@ def test_config_and_doctor_name_what_waits(capdisc, clone, outside) -> None:
     assert [request["setting"] for request in shown["waiting"]] == ["roots", "validate.ignore"]
     assert {setting["name"]: setting["value"] for setting in shown["settings"]}["roots"] == []
     assert "waiting for your trust" in capdisc("config").out
-    (check,) = [check for check in capdisc("doctor", "--json").json["checks"] if check["name"] == "trust"]
+    (check,) = [
+        check for check in capdisc("doctor", "--json").json["checks"] if check["name"] == "trust"
+    ]
     assert (check["state"], check["fix"]) == ("notice", "capdisc trust")
 
 
@@ -459,7 +503,7 @@ def shipped(clone: Path, outside: Path, write_skill) -> Path:
     """An index that came with the clone: it calls a folder outside its root."""
     path = write_skill(outside, "lead", "Leads out. Use when asked.", "See [the notes](secret.md).")
     (path.parent / "secret.md").write_text(f"The {CANARY} sings at noon.\n")
-    build([outside], clone / "shipped", BuildOptions())
+    build_index([outside], clone / "shipped", BuildOptions())
     configure(clone, 'index_dir = "shipped"\n')
     return clone / "shipped"
 
@@ -491,7 +535,7 @@ def test_indexing_there_takes_nothing_of_it(capdisc, shipped, outside) -> None:
 def test_roots_and_memory_of_a_foreign_index_are_not_taken_where_nothing_is_configured(
     capdisc, hermetic, outside
 ) -> None:
-    build([outside], hermetic / "shipped", BuildOptions())
+    build_index([outside], hermetic / "shipped", BuildOptions())
     for damage in (None, "CURRENT", "MANIFEST"):
         for path in (hermetic / "shipped").rglob(damage) if damage else ():
             path.write_text("0")
@@ -504,7 +548,10 @@ def test_doctor_says_whose_it_is_not(capdisc, shipped, outside) -> None:
     done = capdisc("doctor", "--json")
     assert done.code == 4 and str(outside) not in done.out
     (check,) = [check for check in done.json["checks"] if check["name"] == "generation"]
-    assert "not built by you" in check["text"] and check["fix"] == f"capdisc index --index-dir {shipped}"
+    assert (
+        "not built by you" in check["text"]
+        and check["fix"] == f"capdisc index --index-dir {shipped}"
+    )
 
 
 def test_an_index_can_be_adopted(capdisc, shipped, outside) -> None:
@@ -528,7 +575,9 @@ def test_an_index_is_taken_back_without_its_workspace(capdisc, clone, outside) -
     assert capdisc("list").code == 4
 
 
-def test_a_file_with_the_name_of_an_index_s_does_not_make_a_workspace_one(capdisc, clone, outside) -> None:
+def test_a_file_with_the_name_of_an_index_s_does_not_make_a_workspace_one(
+    capdisc, clone, outside
+) -> None:
     configure(clone, 'roots = ["../outside"]\n')
     (clone / "CURRENT").write_text("1 x\n")
     (clone / "gens").mkdir()
@@ -536,10 +585,12 @@ def test_a_file_with_the_name_of_an_index_s_does_not_make_a_workspace_one(capdis
         assert f"roots {clone}/../outside -> {outside}" in capdisc(*argv).out
 
 
-def test_what_an_index_would_bring_to_the_next_build_is_shown(capdisc, hermetic, outside, write_skill) -> None:
+def test_what_an_index_would_bring_to_the_next_build_is_shown(
+    capdisc, hermetic, outside, write_skill
+) -> None:
     """A later look is recorded beside the generations, without a digest."""
     write_skill(hermetic / "skills", "fold")
-    build([hermetic / "skills"], hermetic / "shipped", BuildOptions())
+    build_index([hermetic / "skills"], hermetic / "shipped", BuildOptions())
     record = {"number": 1, "roots": [str(outside)], "scanned_at_ns": 1, "stats": {}}
     (hermetic / "shipped" / "scan.json").write_text(json.dumps(record))
     assert f"{hermetic}/skills, {outside}" in capdisc("trust", "shipped").out
@@ -560,7 +611,7 @@ def test_one_of_an_older_version_has_to_be_built_again(capdisc, clone) -> None:
     record = json.loads(manifest.read_bytes())
     del record["builder_id"]
     manifest.write_text(json.dumps(record | {"schema_version": 7}))
-    (clone / "one" / "CURRENT").write_text(publication.pointer_line(1, manifest.read_bytes()))
+    (clone / "one" / "CURRENT").write_text(publication.format_pointer(1, manifest.read_bytes()))
     done = capdisc("list", "--index-dir", "one")
     assert done.code == 4 and done.err.count("\n") == 2 and "run: capdisc index" in done.err
     assert capdisc("index", "--index-dir", "one").code == 0
@@ -591,11 +642,15 @@ def test_links_in_an_index_folder_that_came_along_lead_nowhere(capdisc, clone, h
 
 def test_two_first_builds_at_once_agree(clone, write_skill) -> None:
     argv = [sys.executable, "-m", "capdisc", "index", "--index-dir", "idx", "--lock-timeout", "60"]
-    builds = [subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+    builds = [
+        subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)
+    ]
     assert [child.wait(timeout=120) for child in builds] == [0, 0]
     for child in builds:
         child.communicate()
-    done = subprocess.run([*argv[:3], "list", "--ids", "--index-dir", "idx"], capture_output=True, check=False)
+    done = subprocess.run(
+        [*argv[:3], "list", "--ids", "--index-dir", "idx"], capture_output=True, check=False
+    )
     assert done.stdout.split() == [b"skill:fold"]
 
 
@@ -603,9 +658,11 @@ def test_searching_a_workspace_that_waits_for_nothing_reads_no_grant(clone, capd
     configure(clone, 'roots = ["docs"]\nlimit = 3\n')
     capdisc("index")
     code = (
-        "import sys; from capdisc import app; app.run(['search', 'fold'])\n"
-        "sys.exit(any(name in sys.modules for name in ('capdisc_indexer.grants', 'capdisc.granting', 'shlex',"
-        " 'capdisc_indexer.store.state_file', 'capdisc_indexer.check.explain')))"
+        "import sys; from capdisc.args import command_table; command_table.run_command(['search', 'fold'])\n"
+        "sys.exit(any(name in sys.modules for name in ('capdisc_indexer.store.workspace_grants', 'capdisc.commands.trust_grants', 'shlex',"
+        " 'capdisc_indexer.store.state_file', 'capdisc_indexer.validation.rule_explanations')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=dict(os.environ))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, env=dict(os.environ)
+    )
     assert done.returncode == 0

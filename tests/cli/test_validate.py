@@ -67,7 +67,10 @@ def test_a_file_without_fault_prints_nothing_and_is_counted(capdisc, put) -> Non
 
 
 def test_a_mark_stands_under_its_place_in_wide_letters_and_after_tabs(capdisc, put) -> None:
-    put("a/SKILL.md", "---\nname: a\ndescription: Folds cranes when asked to.\n---\n折り紙\t\u202eback\n")
+    put(
+        "a/SKILL.md",
+        "---\nname: a\ndescription: Folds cranes when asked to.\n---\n折り紙\t\u202eback\n",
+    )
     line, mark = capdisc("validate", "a", "--select", "bidi-control").out.splitlines()[1:3]
     assert line == "  | 折り紙 <U+202E>back"
     assert mark == "  | " + " " * 7 + "^"
@@ -84,7 +87,10 @@ def test_a_long_line_is_cut_around_its_place(capdisc, put) -> None:
 
 def test_a_line_with_a_secret_is_not_repeated(capdisc, put) -> None:
     key = "AKIA" + "IOSFODNN7" + "SAMPLE1"
-    put("a/SKILL.md", f"---\nname: a\ndescription: Folds cranes when asked to.\n---\nUse {key} \u202ehere.\n")
+    put(
+        "a/SKILL.md",
+        f"---\nname: a\ndescription: Folds cranes when asked to.\n---\nUse {key} \u202ehere.\n",
+    )
     for name in FORMATS:
         said = capdisc("validate", "a", "--format", name)
         assert "hard-coded-secret" in said.out
@@ -110,19 +116,36 @@ def test_concise_is_one_line_a_finding(capdisc, broken) -> None:
 def test_json_has_its_old_shape_and_says_the_profile(capdisc, broken) -> None:
     found = capdisc("validate", "cranes", "--json", "--profile", "claude").json
     assert list(found) == ["schema_version", "files", "profile", "findings", "silenced"]
-    assert (found["schema_version"], found["files"], found["profile"], found["silenced"]) == (1, 1, "claude", 0)
-    assert list(found["findings"][0]) == ["code", "severity", "message", "hint", "path", "line", "column"]
+    assert (found["schema_version"], found["files"], found["profile"], found["silenced"]) == (
+        1,
+        1,
+        "claude",
+        0,
+    )
+    assert list(found["findings"][0]) == [
+        "code",
+        "severity",
+        "message",
+        "hint",
+        "path",
+        "line",
+        "column",
+    ]
     assert {one["path"] for one in found["findings"]} == {"cranes/SKILL.md"}
 
 
 def test_json_lines_are_the_findings_alone(capdisc, broken) -> None:
     lines = capdisc("validate", "cranes", "--format", "json-lines").out.splitlines()
-    assert [json.loads(line) for line in lines] == capdisc("validate", "cranes", "--json").json["findings"]
+    assert [json.loads(line) for line in lines] == capdisc("validate", "cranes", "--json").json[
+        "findings"
+    ]
 
 
 def test_a_workflow_command_cannot_be_forged_by_a_name_or_a_text(capdisc, put) -> None:
     put("a,b:100%\n::error::c/CAPABILITY.yaml", "name: a\nkind: tool\n")
-    (line,) = capdisc("validate", ".", "--format", "github", "--select", "field-missing").out.splitlines()
+    (line,) = capdisc(
+        "validate", ".", "--format", "github", "--select", "field-missing"
+    ).out.splitlines()
     assert line.startswith(
         "::error file=a%2Cb%3A100%25%0A%3A%3Aerror%3A%3Ac/CAPABILITY.yaml,line=1,col=1,title=field-missing::"
     )
@@ -141,7 +164,11 @@ def test_sarif_has_what_code_scanning_asks_for(capdisc, put, broken) -> None:
     driver = run["tool"]["driver"]
     assert driver["name"] == "capdisc" and driver["version"] and driver["informationUri"]
     for rule in driver["rules"]:
-        assert rule["shortDescription"]["text"] and rule["fullDescription"]["text"] and rule["help"]["text"]
+        assert (
+            rule["shortDescription"]["text"]
+            and rule["fullDescription"]["text"]
+            and rule["help"]["text"]
+        )
         assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
         assert rule["properties"]["tags"]
     for result in run["results"]:
@@ -153,7 +180,9 @@ def test_sarif_has_what_code_scanning_asks_for(capdisc, put, broken) -> None:
         region = place["region"]
         assert region["startLine"] == region["endLine"] >= 1
         assert region["endColumn"] > region["startColumn"] >= 1
-    addresses = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
+    addresses = {
+        one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]
+    }
     assert addresses == {"cranes/SKILL.md", "odd%20name%25/CAPABILITY.yaml"}
 
 
@@ -239,8 +268,14 @@ def test_a_warning_fails_only_a_strict_run(capdisc, put) -> None:
 
 
 def test_a_profile_says_how_bad_a_finding_is(capdisc, put) -> None:
-    put("cranes/SKILL.md", "---\nname: cranes\ndescription: Folds cranes when asked to.\nmodel: x\n---\nFold.\n")
-    codes = {each: capdisc("validate", "cranes", "--profile", each).code for each in ("spec", "strict", "codex")}
+    put(
+        "cranes/SKILL.md",
+        "---\nname: cranes\ndescription: Folds cranes when asked to.\nmodel: x\n---\nFold.\n",
+    )
+    codes = {
+        each: capdisc("validate", "cranes", "--profile", each).code
+        for each in ("spec", "strict", "codex")
+    }
     assert codes == {"spec": 0, "strict": 1, "codex": 0}
 
 
@@ -254,7 +289,9 @@ def test_select_and_ignore_take_codes_groups_and_commas(capdisc, broken) -> None
     assert codes("--ignore", "yaml-, ambiguous-scalar", "--ignore", "client-field") == every - {
         "yaml-unquoted-colon", "ambiguous-scalar", "client-field",
     }  # fmt: skip
-    assert codes("--select", "yaml-,ambiguous-scalar", "--ignore", "yaml-unquoted-colon") == {"ambiguous-scalar"}
+    assert codes("--select", "yaml-,ambiguous-scalar", "--ignore", "yaml-unquoted-colon") == {
+        "ambiguous-scalar"
+    }
 
 
 def test_what_is_not_shown_is_counted_and_its_reason_named(capdisc, broken) -> None:
@@ -269,9 +306,9 @@ def test_settings_choose_rules_and_options_replace_them(capdisc, put, broken, he
     found = capdisc("validate", "cranes", "--json")
     assert (found.json["profile"], found.json["silenced"]) == ("claude", 1)
     assert f"not shown, by {hermetic / 'capdisc.toml'}" in found.err
-    assert capdisc("validate", "cranes", "--json", "--ignore", "client-field", "--profile", "spec").json["findings"][0][
-        "code"
-    ] == ("yaml-unquoted-colon")
+    assert capdisc(
+        "validate", "cranes", "--json", "--ignore", "client-field", "--profile", "spec"
+    ).json["findings"][0]["code"] == ("yaml-unquoted-colon")
 
 
 def test_settings_of_validate_show_their_origin(capdisc, put, hermetic, monkeypatch) -> None:
@@ -297,7 +334,12 @@ def test_a_comment_cannot_silence_a_rule_that_guards(capdisc, put) -> None:
     head = "---\nname: a\ndescription: Folds cranes when asked to.  # capdisc: ignore=bidi-control\n---\n"
     put("a/SKILL.md", f"{head}<!-- capdisc: ignore=bidi-control,body-long -->\nback \u202ewards\n")
     lines = capdisc("validate", "a", "--format", "concise").out.splitlines()
-    assert [line.split()[1] for line in lines] == ["ignore-refused", "html-comment", "ignore-refused", "bidi-control"]
+    assert [line.split()[1] for line in lines] == [
+        "ignore-refused",
+        "html-comment",
+        "ignore-refused",
+        "bidi-control",
+    ]
 
 
 def test_a_result_goes_to_a_file_and_never_over_what_is_checked(capdisc, broken) -> None:
@@ -343,9 +385,9 @@ def test_fix_and_write_put_the_file_right_and_keep_its_mode(capdisc, broken) -> 
 
 
 def test_fix_leaves_what_is_ignored_or_silenced(capdisc, put, broken) -> None:
-    assert "Use when" not in capdisc("validate", "cranes", "--fix", "--ignore", "yaml-").out.replace(
-        " description: Use when", ""
-    )
+    assert "Use when" not in capdisc(
+        "validate", "cranes", "--fix", "--ignore", "yaml-"
+    ).out.replace(" description: Use when", "")
     put("cranes/SKILL.md", BROKEN.replace("1.0", "1.0  # capdisc: ignore=ambiguous-scalar"))
     assert '"1.0"' not in capdisc("validate", "cranes", "--fix").out
 
@@ -365,9 +407,13 @@ def test_a_piped_text_is_checked_alone_under_the_name_that_it_is_given(capdisc, 
     assert done.code == 1
     assert done.out.startswith("SKILL.md:3:1: yaml-unquoted-colon")
     assert "name-folder-mismatch" not in done.out
-    assert capdisc("validate", "-", stdin="name: a\nkind: tool\n").out.startswith("CAPABILITY.yaml:1:1: error")
+    assert capdisc("validate", "-", stdin="name: a\nkind: tool\n").out.startswith(
+        "CAPABILITY.yaml:1:1: error"
+    )
     put("other/SKILL.md", "")
-    named = capdisc("validate", "-", "--stdin-filename", "other/SKILL.md", "--format", "concise", stdin=BROKEN)
+    named = capdisc(
+        "validate", "-", "--stdin-filename", "other/SKILL.md", "--format", "concise", stdin=BROKEN
+    )
     assert "other/SKILL.md:2:1: name-folder-mismatch" in named.out
 
 
@@ -377,13 +423,22 @@ def test_nothing_beside_a_piped_text_is_read(capdisc, put) -> None:
     text = GOOD.format("a") + "skillContent: long.md\n"
     done = capdisc("validate", "-", "--stdin-filename", "a/CAPABILITY.yaml", stdin=text)
     assert (done.code, done.out) == (0, "")
-    climbing = capdisc("validate", "-", "--format", "concise", stdin=GOOD.format("a") + "skillContent: ../../../../x\n")
+    climbing = capdisc(
+        "validate",
+        "-",
+        "--format",
+        "concise",
+        stdin=GOOD.format("a") + "skillContent: ../../../../x\n",
+    )
     assert "path-escape" in climbing.out
 
 
 def test_a_piped_text_shows_its_line_and_its_fix(capdisc) -> None:
     assert "  | description: Use when: someone folds" in capdisc("validate", "-", stdin=BROKEN).out
-    assert '+description: "Use when: someone folds"' in capdisc("validate", "-", "--fix", stdin=BROKEN).out
+    assert (
+        '+description: "Use when: someone folds"'
+        in capdisc("validate", "-", "--fix", stdin=BROKEN).out
+    )
 
 
 def test_a_piped_text_need_not_be_utf8(process, hermetic) -> None:
@@ -420,26 +475,36 @@ def test_a_schema_is_json_for_editors(capdisc) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_format_obeys_what_a_file_or_its_name_says(capdisc, put, name) -> None:
-    put("x\x1b[2J\u202e/CAPABILITY.yaml", 'name: "a\\e[2J"\nkind: tool\ndescription: b\n\u2028: 1\n')
+    put(
+        "x\x1b[2J\u202e/CAPABILITY.yaml", 'name: "a\\e[2J"\nkind: tool\ndescription: b\n\u2028: 1\n'
+    )
     said = capdisc("validate", ".", "--format", name)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", said.out)
 
 
 def test_one_file_imports_nothing_that_it_does_not_need(put, tmp_path) -> None:
     put("a/CAPABILITY.yaml", GOOD.format("a"))
-    heavy = ["rich", "tantivy", "tomllib", "numpy", "lancedb", "asyncio", "hashlib.sha256", "capdisc_indexer.build",
-             "capdisc_indexer.check.explain", "capdisc_indexer.check.mending", "capdisc.findings.sarif"]  # fmt: skip
+    heavy = ["rich", "tantivy", "tomllib", "numpy", "lancedb", "asyncio", "hashlib.sha256", "capdisc_indexer.indexing.pipeline",
+             "capdisc_indexer.validation.rule_explanations", "capdisc_indexer.validation.autofix", "capdisc.validate.sarif"]  # fmt: skip
     script = (
-        f"import sys; from capdisc import app; app.run(['validate', 'a/CAPABILITY.yaml']);"
+        f"import sys; from capdisc.args import command_table; command_table.run_command(['validate', 'a/CAPABILITY.yaml']);"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
 
 
 def test_the_hooks_name_what_is_checked(capdisc, put, tools) -> None:
     hooks = {one["id"]: one for one in yaml.safe_load(HOOKS.read_text())}
-    for name in ("a/CAPABILITY.yaml", "SKILL.md", "x/skill.MD", "CAPABILITY.yml", "y/capabilities.jsonl"):
+    for name in (
+        "a/CAPABILITY.yaml",
+        "SKILL.md",
+        "x/skill.MD",
+        "CAPABILITY.yml",
+        "y/capabilities.jsonl",
+    ):
         assert all(re.search(hook["files"], name) for hook in hooks.values()), name
     assert not any(re.search(hook["files"], "a/README.md") for hook in hooks.values())
     single = hooks["capdisc-validate"]

@@ -29,8 +29,14 @@ def put(hermetic):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_format_repeats_a_key_wherever_it_stands(capdisc, put, name) -> None:
-    put("cranes/SKILL.md", f"{FIELDS}{KEY}: 1\nversion: 1.0 # {KEY}\n---\nSee [{KEY}]({KEY}.md) \u202e{KEY}.\n")
-    put("b/CAPABILITY.yaml", f"name: b\nkind: tool\ndescription: Folds cranes.\nmy-own-field-of-{KEY}-x: 1\n")
+    put(
+        "cranes/SKILL.md",
+        f"{FIELDS}{KEY}: 1\nversion: 1.0 # {KEY}\n---\nSee [{KEY}]({KEY}.md) \u202e{KEY}.\n",
+    )
+    put(
+        "b/CAPABILITY.yaml",
+        f"name: b\nkind: tool\ndescription: Folds cranes.\nmy-own-field-of-{KEY}-x: 1\n",
+    )
     put("c/SKILL.md", f"---\nname: {KEY}\ndescription: Folds cranes when asked to.\n---\nFold.\n")
     done = capdisc("validate", ".", "--format", name)
     assert done.code == 1 and "unknown-" in done.out
@@ -47,7 +53,8 @@ def test_a_masked_key_leaves_its_line_and_the_mark_in_place(capdisc, put) -> Non
 def test_no_line_of_a_private_key_is_shown(capdisc, put) -> None:
     lines = ["MIIEpAIBAAKCAQEA7Jm2vQkS", "u8ZkQ2vmJ7AEQACKAABIApEI"]
     pem = "".join(
-        f"  {line}\n" for line in ("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----")
+        f"  {line}\n"
+        for line in ("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----")
     )
     put("cranes/SKILL.md", f"{FIELDS}version: 1.0\nxyz: |\n{pem}title: 1.0\n---\nFold.\n")
     out = "".join(capdisc("validate", "cranes", *more).out for more in ((), ("--fix",)))
@@ -73,7 +80,10 @@ def test_a_change_far_from_a_key_says_nothing_of_it(capdisc, put) -> None:
 
 
 def test_what_shows_nothing_is_shown_in_lines_and_changes(capdisc, put) -> None:
-    put("cranes/SKILL.md", f"{FIELDS}license: a{'b'.join(NOTHING)}\n---\nHeart \u2764\ufe0f.\u202e\n")
+    put(
+        "cranes/SKILL.md",
+        f"{FIELDS}license: a{'b'.join(NOTHING)}\n---\nHeart \u2764\ufe0f.\u202e\n",
+    )
     out = capdisc("validate", "cranes").out
     shown = "b".join(f"<U+{ord(character):04X}>" for character in NOTHING)
     assert f"license: a{shown}" in out and "Heart \u2764\ufe0f.<U+202E>" in out
@@ -129,13 +139,24 @@ def test_a_result_is_never_written_over_a_file_that_was_checked(capdisc, put, he
 
 def test_a_piped_text_is_not_overwritten_by_what_is_said_of_it(capdisc, put) -> None:
     path = put("a/SKILL.md", "as saved")
-    done = capdisc("validate", "-", "--stdin-filename", "a/SKILL.md", "--output", "a/SKILL.md", stdin=f"{FIELDS}---\n")
+    done = capdisc(
+        "validate",
+        "-",
+        "--stdin-filename",
+        "a/SKILL.md",
+        "--output",
+        "a/SKILL.md",
+        stdin=f"{FIELDS}---\n",
+    )
     assert (done.code, path.read_text()) == (2, "as saved")
 
 
 def test_from_the_root_folder_paths_stay_whole(capdisc, put, hermetic, monkeypatch) -> None:
     for name in ("a", "b"):
-        put(f"{name}/CAPABILITY.yaml", "name: same\nkind: tool\ndescription: Folds paper cranes/planes.\n# x\n" + name)
+        put(
+            f"{name}/CAPABILITY.yaml",
+            "name: same\nkind: tool\ndescription: Folds paper cranes/planes.\n# x\n" + name,
+        )
     put("a/CAPABILITY.yaml", "name: same\nkind: tool\ndescription: Folds paper cranes.\n")
     put("b/CAPABILITY.yaml", "name: same\nkind: tool\ndescription: Folds paper boats.\n")
     there = str(hermetic)
@@ -159,9 +180,7 @@ def test_a_path_is_shortened_only_where_it_begins(capdisc, put, hermetic, monkey
 
 
 def test_a_text_that_looks_like_a_comment_silences_nothing(capdisc, put) -> None:
-    fields = (
-        "name: A\nkind: tool\ndescription: |\n  Folds paper cranes.\n  # capdisc: ignore=unknown-key\nnonsense: 1\n"
-    )
+    fields = "name: A\nkind: tool\ndescription: |\n  Folds paper cranes.\n  # capdisc: ignore=unknown-key\nnonsense: 1\n"
     put("a/CAPABILITY.yaml", fields)
     found = capdisc("validate", "a", "--json").json
     assert ("unknown-key", found["silenced"]) in [(one["code"], 0) for one in found["findings"]]

@@ -12,15 +12,24 @@ import time
 
 import pytest
 
-from capdisc_indexer.index import Index
-from capdisc_indexer.store import collecting, generation, vectors
+from capdisc_indexer.store import generation, publication, vector_table
+from capdisc_indexer.store.snapshot import Index
 
 ROUNDS = int(os.environ.get("CAPDISC_KILLS", "12"))
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 
 
 def _index(root, index_dir) -> subprocess.Popen:
-    command = [sys.executable, "-m", "capdisc", "index", str(root), "--index-dir", str(index_dir), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "capdisc",
+        "index",
+        str(root),
+        "--index-dir",
+        str(index_dir),
+        "--json",
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
@@ -43,7 +52,9 @@ def test_a_killed_writer_loses_nothing_and_blocks_nobody(hermetic, write_skill) 
     assert acknowledged == 1
     killed = 0
     for turn in range(ROUNDS):
-        write_skill(root, f"skill-{rng.randrange(40)}", f"Handles turn {turn}. Use when asked for it.")
+        write_skill(
+            root, f"skill-{rng.randrange(40)}", f"Handles turn {turn}. Use when asked for it."
+        )
         child = _index(root, index_dir)
         time.sleep(rng.uniform(0.3, 1.0) * whole)
         child.send_signal(signal.SIGKILL)
@@ -55,7 +66,7 @@ def test_a_killed_writer_loses_nothing_and_blocks_nobody(hermetic, write_skill) 
     last = _index(root, index_dir)
     assert _published(last.communicate()[0]) >= acknowledged
     leftovers = [path.name for path in (index_dir / "gens").iterdir()]
-    assert len(leftovers) <= collecting.KEPT
+    assert len(leftovers) <= publication.KEPT_GENERATIONS
     assert not [name for name in leftovers if name.startswith(".tmp")]
 
 
@@ -70,7 +81,9 @@ def _check(index_dir, acknowledged: int) -> None:
     with Index(index_dir) as index:
         assert index.generation.number >= acknowledged
         assert generation.verify_digests(index_dir, index.generation) == []
-        heads = list(index.documents.everything())
+        heads = list(index.documents.all_headers())
         assert len(heads) == index.generation.counts["capabilities"]
         assert len(index.matrix) == index.generation.counts["rows"]
-        assert index.generation.counts["stored"] == vectors.count(index.folder / "vectors")
+        assert index.generation.counts["stored"] == vector_table.count_rows(
+            index.folder / "vectors"
+        )

@@ -12,8 +12,8 @@ import pytest
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 WAITING = """
 import hashlib, threading
-from capdisc import signals
-stop = signals.Stop()
+from capdisc.context import signals
+stop = signals.StopSignal()
 try:
     print("ready", flush=True)
     {body}
@@ -50,7 +50,11 @@ def ended() -> Iterator[None]:
 
 
 def _started(*argv: str, **streams: int) -> subprocess.Popen[bytes]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    pipes = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    } | streams
     _children.append(subprocess.Popen([sys.executable, *argv], **pipes))
     return _children[-1]
 
@@ -77,7 +81,9 @@ def _maps(pid: int) -> bytes:
 
 
 @pytest.mark.parametrize("sent", STATUS)
-def test_a_build_that_is_stopped_leaves_no_folder_and_the_last_index(hermetic, write_skill, process, sent) -> None:
+def test_a_build_that_is_stopped_leaves_no_folder_and_the_last_index(
+    hermetic, write_skill, process, sent
+) -> None:
     for number in range(20):
         write_skill(hermetic / "skills", f"skill-{number}")
     process("index", "skills", "--index-dir", "index")
@@ -108,12 +114,12 @@ def test_what_a_library_keeps_to_itself_is_not_reported() -> None:
     """Its import was under way: what the signal raised was ignored inside, and Python said so on stderr."""
     script = """
 import time
-from capdisc import signals
+from capdisc.context import signals
 class Closing:
     def __del__(self):
         print("ready", flush=True)
         time.sleep(20)
-stop = signals.Stop()
+stop = signals.StopSignal()
 Closing()
 stop.leave()
 """
@@ -155,12 +161,13 @@ def test_what_nohup_ignores_stays_ignored(small) -> None:
 _SLOW = """
 import os, signal, subprocess
 from pathlib import Path
-from capdisc import shell, signals
-from capdisc_indexer.running import process
-from capdisc_indexer.running.mcp_client import called
-from capdisc_indexer.running.values import CommandCall, Limits, ToolCall
+from capdisc.commands.watch import run_shell_command
+from capdisc.context import signals
+from capdisc_indexer.execution import process
+from capdisc_indexer.execution.mcp_client import call_tool
+from capdisc_indexer.execution.call_types import CommandCall, CallLimits, ToolCall
 argv, here = ("/bin/sh", "-c", "sleep 1; touch lingered"), Path.cwd()
-stop = signals.Stop()
+stop = signals.StopSignal()
 class Slow(subprocess.Popen):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -173,10 +180,10 @@ subprocess.Popen = Slow
 @pytest.mark.parametrize(
     "call",
     [
-        "shell.run(argv[2], os.environ, 60)",
-        "process.run(CommandCall(argv=argv, cwd=here), os.environ, Limits())",
+        "run_shell_command(argv[2], os.environ, 60)",
+        "process.run_process(CommandCall(argv=argv, cwd=here), os.environ, CallLimits())",
         pytest.param(
-            "called(ToolCall(server='', argv=argv, cwd=here, tool='', arguments={}), os.environ, Limits())",
+            "call_tool(ToolCall(server='', argv=argv, cwd=here, tool='', arguments={}), os.environ, CallLimits())",
             marks=pytest.mark.mcp,
         ),
     ],
@@ -193,10 +200,12 @@ def test_a_program_that_is_being_started_is_ended_by_a_signal_too(hermetic, call
 
 def test_what_is_run_has_its_status_where_the_parent_ignores_the_end_of_children() -> None:
     script = "import os, signal\nfrom pathlib import Path\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-    script += "from capdisc import signals\nfrom capdisc_indexer.running import process\n"
-    script += "from capdisc_indexer.running.values import CommandCall, Limits\nsignals.Stop()\n"
+    script += "from capdisc.context import signals\nfrom capdisc_indexer.execution import process\n"
+    script += (
+        "from capdisc_indexer.execution.call_types import CommandCall, CallLimits\nsignals.StopSignal()\n"
+    )
     script += "call = CommandCall(argv=('/bin/sh', '-c', 'exit 3'), cwd=Path('/'))\n"
-    script += "print(process.run(call, os.environ, Limits()).exit_code, flush=True)"
+    script += "print(process.run_process(call, os.environ, CallLimits()).exit_code, flush=True)"
     out, _ = _started("-c", script).communicate(timeout=20)
     assert out == b"3\n"
 

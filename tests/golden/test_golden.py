@@ -41,11 +41,13 @@ def test_the_output_is_what_it_was(capdisc, small, name, tmp_path, monkeypatch) 
     # What is missing here is said in the output, so that here must be the same everywhere.
     """S131, S132, S140, S142: the shape of each part, and their order in each format."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("capdisc.runtime.today", lambda: "2026-07-31")
+    monkeypatch.setattr("capdisc.context.surroundings.today", lambda: "2026-07-31")
     made = capdisc(*CASES[name])
     printed = (made.out + made.err).replace(str(REPOSITORY), "REPOSITORY")
     # Each version of Python has its own words for broken JSON, and its own idea of the column.
-    printed = re.sub(r"schema.json:4:\d+: (.*)not JSON: .*", r"schema.json:4:…: \1not JSON: …", printed)
+    printed = re.sub(
+        r"schema.json:4:\d+: (.*)not JSON: .*", r"schema.json:4:…: \1not JSON: …", printed
+    )
     printed = re.sub(r"(schema.json:4:…: .*\n  \| .*\n  \| ) *\^", r"\1^", printed)
     if "--json" in CASES[name]:  # one line in a pipe; indented, a change of it can be read
         printed = json.dumps(json.loads(printed), indent=2, ensure_ascii=False) + "\n"

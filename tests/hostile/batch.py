@@ -24,7 +24,9 @@ def verdicts(names: Sequence[str], base: Path) -> dict[str, Verdict]:
     """A verdict for each case, by name; `base` is a folder for their files."""
     shares = [list(names[start::WORKERS]) for start in range(min(WORKERS, len(names)))]
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = pool.map(lambda pair: list(_judged(pair[1], base / str(pair[0]))), enumerate(shares))
+        found = pool.map(
+            lambda pair: list(_judged(pair[1], base / str(pair[0]))), enumerate(shares)
+        )
         return {verdict.name: verdict for share in found for verdict in share}
 
 
@@ -48,7 +50,11 @@ def _one_process(names: list[str], base: Path) -> Generator[Verdict, None, list[
             done += 1
         last_words = child.stderr.read()[-400:] if child.stderr else ""
     if done < len(names):
-        end = f"ended by signal {-child.returncode}" if child.returncode < 0 else f"ended with {child.returncode}"
+        end = (
+            f"ended by signal {-child.returncode}"
+            if child.returncode < 0
+            else f"ended with {child.returncode}"
+        )
         yield Verdict(name=names[done], faults=(f"{end}: {last_words}",))
     return names[done + 1 :]
 
@@ -70,7 +76,11 @@ def _environ(base: Path) -> dict[str, str]:
     for name in ("home", "work", "tmp"):
         (base / name).mkdir(parents=True, exist_ok=True)
     (base / "home" / "canary.md").write_text(f"{FILE_CANARY}\n")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CAPDISC_", "XDG_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CAPDISC_", "XDG_"))
+    }
     path = os.pathsep.join(filter(None, [str(_TESTS), kept.get("PYTHONPATH")]))
     return kept | {
         "HOME": str(base / "home"),

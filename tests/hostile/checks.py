@@ -14,7 +14,9 @@ def says(label: str, text: str) -> Check:
     """Some text of the command's JSON holds this one, unchanged."""
 
     def check(trial: Trial) -> list[str]:
-        found = any(text in each for said in trial.spoken(label) for each in _texts(json.loads(said.out)))
+        found = any(
+            text in each for said in trial.spoken(label) for each in _texts(json.loads(said.out))
+        )
         return [] if found else [f"{label} has another text"]
 
     return check
@@ -42,7 +44,11 @@ def renders(text: str) -> Check:
     """The prompt in plain text holds this."""
 
     def check(trial: Trial) -> list[str]:
-        return [] if any(text in said.out for said in trial.spoken("render text")) else [f"no prompt says {text!r}"]
+        return (
+            []
+            if any(text in said.out for said in trial.spoken("render text"))
+            else [f"no prompt says {text!r}"]
+        )
 
     return check
 
@@ -61,7 +67,9 @@ def lists_as_shadowed(word: str) -> Check:
 
     def check(trial: Trial) -> list[str]:
         said = [said for said in trial.spoken("list") if "--shadowed" in said.argv]
-        return [] if all(word in one.out for one in said) else [f"{word} is shadowed without a word"]
+        return (
+            [] if all(word in one.out for one in said) else [f"{word} is shadowed without a word"]
+        )
 
     return check
 

@@ -50,7 +50,9 @@ class Run:
         self._say("index", "index", *self._roots, *self._index)
         self.findings += self._json("index", *self._roots, *self._index).get("findings", [])
         self.capabilities += self._json("list", *self._index).get("capabilities", [])
-        ids = [one["id"] for one in self.capabilities if one["path"].startswith(self._root)][:6] or ["nothing"]
+        ids = [one["id"] for one in self.capabilities if one["path"].startswith(self._root)][
+            :6
+        ] or ["nothing"]
         for label, argv in (*self._everywhere(ids), *self._in_a_pipe()):
             self._say(label, *argv)
         for label, argv in self._everywhere(ids):
@@ -81,7 +83,15 @@ class Run:
         yield from (self._rendering(form) for form in _FORMATS[1:])
 
     def _rendering(self, form: str) -> tuple[str, list[str]]:
-        return f"render {form}", ["render", OWN_WORDS, "--format", form, "--budget", str(BUDGET), *self._index]
+        return f"render {form}", [
+            "render",
+            OWN_WORDS,
+            "--format",
+            form,
+            "--budget",
+            str(BUDGET),
+            *self._index,
+        ]
 
     def _say(self, label: str, *argv: str, on_terminal: bool = False) -> Said:
         said = say(label, argv, on_terminal)

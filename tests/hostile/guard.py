@@ -8,8 +8,22 @@ from pathlib import Path
 from typing import Any
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CONNECTS = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.bind", "urllib.Request")
-_STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.startfile", "pty.spawn")
+_CONNECTS = (
+    "socket.connect",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.bind",
+    "urllib.Request",
+)
+_STARTS = (
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "os.startfile",
+    "pty.spawn",
+)
 # The events that change a folder, each with where its paths and their folders' descriptors stand among its arguments.
 _CHANGES = {
     "os.remove": ((0, 1),),
@@ -44,7 +58,9 @@ class Guard:
     def stop(self) -> tuple[str, ...]:
         """What was noted, each once, and what was left behind for good."""
         self._is_on = False
-        left = [str(path) for path in _SCRATCH.glob(f"{_own_scratch()}*") if str(path) not in self._left]
+        left = [
+            str(path) for path in _SCRATCH.glob(f"{_own_scratch()}*") if str(path) not in self._left
+        ]
         self._left += left
         return tuple(dict.fromkeys([*self._noted, *(f"left behind: {path}" for path in left)]))
 

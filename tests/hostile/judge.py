@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.lazy_imports import load_token_counter
 from hostile.commands import BUDGET
 from hostile.make import neighbour
 from hostile.streams import Said
@@ -15,7 +15,9 @@ from properties.frames import FRAMED, FrameError, frames
 
 STATUSES = (0, 1, 2, 3)
 # Controls but TAB and LF, direction marks that override, tag characters.
-FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
 OWN_COLOURS = re.compile("\x1b\\[[012]m")
 _FAILURES = ("Traceback (most recent call last)", "panicked at", "this is a bug")
 
@@ -44,7 +46,11 @@ def _class(trial: Trial) -> Iterator[str]:
 
 
 def _told(trial: Trial, level: str) -> str:
-    return "; ".join(sorted({f"{one['code']} ({one['message']})" for one in trial.own if one["severity"] == level}))
+    return "; ".join(
+        sorted(
+            {f"{one['code']} ({one['message']})" for one in trial.own if one["severity"] == level}
+        )
+    )
 
 
 def _index(trial: Trial) -> Iterator[str]:
@@ -59,7 +65,9 @@ def _index(trial: Trial) -> Iterator[str]:
         yield "nothing of the case is indexed"
     for one in own:
         below = one["path"].removeprefix(str(trial.root))
-        yield from (f"indexed: {one['id']} of {below}" for word in case.absent if word in one["id"] + below)
+        yield from (
+            f"indexed: {one['id']} of {below}" for word in case.absent if word in one["id"] + below
+        )
     for canary in (FILE_CANARY, ENV_CANARY):
         if canary.encode() in trial.index_bytes:
             yield f"the index holds {canary}"
@@ -75,12 +83,18 @@ def _limits(trial: Trial) -> Iterator[str]:
 def steering(said: Said) -> list[str]:
     """The characters of an output that steer or mislead, but for our own colours on a terminal."""
     everything = said.out + said.err
-    return sorted(set(FORBIDDEN.findall(OWN_COLOURS.sub("", everything) if said.on_terminal else everything)))
+    return sorted(
+        set(FORBIDDEN.findall(OWN_COLOURS.sub("", everything) if said.on_terminal else everything))
+    )
 
 
 def said_faults(trial: Trial, said: Said) -> Iterator[str]:
     """What one command should not have said."""
-    case, everything, where = trial.case, said.out + said.err, f"{said.label}{' on a terminal' * said.on_terminal}"
+    case, everything, where = (
+        trial.case,
+        said.out + said.err,
+        f"{said.label}{' on a terminal' * said.on_terminal}",
+    )
     if said.status not in STATUSES:
         yield f"{where}: status {said.status}: {said.err[:200]}"
     yield from (f"{where}: says {word!r}" for word in _FAILURES if word in everything)
@@ -94,7 +108,7 @@ def said_faults(trial: Trial, said: Said) -> Iterator[str]:
 
 
 def _prompt_faults(said: Said) -> Iterator[str]:
-    if (tokens := token_count()(said.out)) > BUDGET:
+    if (tokens := load_token_counter()(said.out)) > BUDGET:
         yield f"{said.label}: {tokens} tokens"
     name = said.label.removeprefix("render ")
     if name in FRAMED and said.status == 0:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.file_bytes import read_bytes
-from capdisc_indexer.sources.scan import scan
-from capdisc_indexer.types import Finding
+from capdisc_indexer.sources.readers.file_bytes import read_bytes
+from capdisc_indexer.sources.scan.file_scan import scan_roots
 from hostile.commands import STACK_BYTES
 from hostile.groups import CASES
 from hostile.make import write
@@ -53,7 +53,7 @@ def _cost(root: Path) -> Cost:
 
 def _read(root: Path, taken: list[float]) -> None:
     started = time.thread_time()
-    for file in scan([root]).files:
+    for file in scan_roots([root]).files:
         data = read_bytes(file, SOURCES[file.format].limit_bytes)
         if not isinstance(data, Finding):
             SOURCES[file.format].load(file, data)

@@ -31,7 +31,11 @@ def write(case: Case, base: Path) -> Path:
     root = base / "cases" / case.name
     name, described = neighbour(case), _DESCRIPTION.format(case.name)
     if case.neighbour == "skill":
-        put(root, f"{name}/SKILL.md", skill_text("Multiply by 1.8, then add 32.", name=name, description=described))
+        put(
+            root,
+            f"{name}/SKILL.md",
+            skill_text("Multiply by 1.8, then add 32.", name=name, description=described),
+        )
     else:
         put(root, f"{name}/CAPABILITY.yaml", _MANIFEST.format(name, described))
     case.write(root)

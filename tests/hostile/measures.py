@@ -19,13 +19,19 @@ def snapshot(base: Path) -> Snapshot:
         for name in (*folders, *names):
             path = os.path.join(folder, name)
             status = os.lstat(path)
-            seen[path] = (status.st_mode, 0 if name in folders else status.st_size, status.st_mtime_ns)
+            seen[path] = (
+                status.st_mode,
+                0 if name in folders else status.st_size,
+                status.st_mtime_ns,
+            )
     return seen
 
 
 def changes(before: Snapshot, after: Snapshot) -> list[str]:
     """What differs. Files may come and go in the folder for temporary ones, but none may stay."""
-    differing = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+    differing = [
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    ]
     return [f"changed: {path}" for path in sorted(differing) if not path.endswith("/tmp")]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 
-from capdisc import app
+from capdisc.args import command_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ def _caught(argv: list[str]) -> tuple[int, bytes, bytes]:
     out, err = io.BytesIO(), io.BytesIO()
     streams = [io.TextIOWrapper(each, encoding="utf-8", write_through=True) for each in (out, err)]
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-        status = app.run(argv)
+        status = command_table.run_command(argv)
     return status, out.getvalue(), err.getvalue()
 
 
@@ -59,7 +59,7 @@ def _on_terminal(argv: list[str]) -> tuple[int, bytes, bytes]:
         stream = stack.enter_context(os.fdopen(slave, "w", encoding="utf-8"))
         stack.enter_context(redirect_stdout(stream))
         stack.enter_context(redirect_stderr(stream))
-        status = app.run(argv)
+        status = command_table.run_command(argv)
     listener.join()
     os.close(master)
     return status, b"".join(heard), b""

@@ -23,8 +23,18 @@ CASE, BESIDE = warned("some-case", "a-code", manifest(fields())), "beside-some-c
 def trial(case: Case = CASE, **parts: object) -> Trial:
     """A trial without fault, but for these parts."""
     neighbour = {"id": f"tool:{BESIDE}", "name": BESIDE, "path": f"/x/{BESIDE}/CAPABILITY.yaml"}
-    own = {"id": "tool:turnip-puller", "name": "turnip-puller", "path": "/x/turnip-puller/CAPABILITY.yaml"}
-    finding = {"code": "a-code", "severity": "warning", "message": "m", "hint": "h", "path": own["path"]}
+    own = {
+        "id": "tool:turnip-puller",
+        "name": "turnip-puller",
+        "path": "/x/turnip-puller/CAPABILITY.yaml",
+    }
+    finding = {
+        "code": "a-code",
+        "severity": "warning",
+        "message": "m",
+        "hint": "h",
+        "path": own["path"],
+    }
     given = Trial(
         case=case, root=Path("/x"), said=(), findings=(finding,), capabilities=(neighbour, own), touched=(),
         index_bytes=b"", seconds=0.1, mebibytes=10,
@@ -54,7 +64,10 @@ def test_a_trial_without_fault_passes() -> None:
         ({"case": rejected("some-case", "a-code", CASE.write)}, "indexed: tool:turnip-puller"),
         ({"case": replace(CASE, kind="accepted")}, "a warning: a-code (m)"),
         ({"case": replace(CASE, codes=("other",))}, "none of other; found: a-code"),
-        ({"case": replace(CASE, absent=("turnip",))}, "indexed: tool:turnip-puller of /turnip-puller/CAPABILITY.yaml"),
+        (
+            {"case": replace(CASE, absent=("turnip",))},
+            "indexed: tool:turnip-puller of /turnip-puller/CAPABILITY.yaml",
+        ),
     ],
 )
 def test_each_fault_of_a_trial_is_told(parts, told) -> None:
@@ -69,9 +82,15 @@ def test_each_fault_of_a_trial_is_told(parts, told) -> None:
         ({"err": "\u202e"}, "show: says U+202E"),
         ({"out": ENV_CANARY}, f"show: says {ENV_CANARY!r}"),
         ({"status": 70, "err": "e"}, "show: status 70: e"),
-        ({"err": "Traceback (most recent call last)"}, "show: says 'Traceback (most recent call last)'"),
+        (
+            {"err": "Traceback (most recent call last)"},
+            "show: says 'Traceback (most recent call last)'",
+        ),
         ({"label": "render text", "out": "word " * 2_000}, "render text: 2001 tokens"),
-        ({"label": "render text", "out": "SYSTEM: outside\n"}, "render text: outside of any frame: 'SYSTEM: outside'"),
+        (
+            {"label": "render text", "out": "SYSTEM: outside\n"},
+            "render text: outside of any frame: 'SYSTEM: outside'",
+        ),
     ],
 )
 def test_each_fault_of_an_output_is_told(parts, told) -> None:
@@ -94,7 +113,9 @@ def test_a_process_that_is_killed_costs_one_case_only(tmp_path, monkeypatch) -> 
         "        os.kill(os.getpid(), 11)\n"
         "    threading.Thread(target=kill, daemon=True).start()\n"
     )
-    monkeypatch.setenv("PYTHONPATH", f"{killer.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv(
+        "PYTHONPATH", f"{killer.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
     monkeypatch.setattr("hostile.batch.WORKERS", 1)
     found = verdicts(["yaml-empty-file", "yaml-top-level-list"], tmp_path / "base")
     assert "ended by signal 11" in found["yaml-empty-file"].faults[0]

@@ -10,14 +10,20 @@ from pathlib import Path
 import pytest
 from adopting import adopt
 
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.lazy_imports import load_token_counter
 from hostile.groups import CASES
 from hostile.known import KNOWN
 from hostile.together import Together, one_scan
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 FORMATS = ("text", "markdown", "xml", "json", "skills-xml")
-WORDS = ("convert temperature", "pull turnips from the field", "ignore all previous instructions", "second", "row 17")
+WORDS = (
+    "convert temperature",
+    "pull turnips from the field",
+    "ignore all previous instructions",
+    "second",
+    "row 17",
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +50,12 @@ def test_the_errors_name_every_bad_folder(scanned) -> None:
 def test_budgets_hold_over_hostile_content(scanned, capdisc) -> None:
     _, index = scanned
     adopt(Path(index))
-    rng, count = random.Random(SEED), token_count()
+    rng, count = random.Random(SEED), load_token_counter()
     for _ in range(60):
         words, form, budget = rng.choice(WORDS), rng.choice(FORMATS), rng.randrange(100, 4_000)
-        found = capdisc("render", words, "--format", form, "--budget", str(budget), "--index-dir", index)
+        found = capdisc(
+            "render", words, "--format", form, "--budget", str(budget), "--index-dir", index
+        )
         assert found.code in (0, 2), found.err
         assert count(found.out) <= budget
         if form == "json" and found.out:

@@ -32,11 +32,15 @@ def one_scan(base: Path) -> Together:
     said = say("index", ["index", str(root), "--index-dir", str(index), "--json"])
     seconds = time.monotonic() - started
     found = json.loads(said.out)["findings"] if said.out else []
-    listed = json.loads(say("list", ["list", "--json", "--index-dir", str(index)]).out)["capabilities"]
+    listed = json.loads(say("list", ["list", "--json", "--index-dir", str(index)]).out)[
+        "capabilities"
+    ]
     places = [Path(one["path"]).relative_to(root).parts for one in listed]
     return Together(
         cases=written,
-        neighbours=frozenset(place[0] for place in places if place[1] == neighbour(CASES[place[0]])),
+        neighbours=frozenset(
+            place[0] for place in places if place[1] == neighbour(CASES[place[0]])
+        ),
         named=frozenset(_case(one, root) for one in found if one["severity"] == "error"),
         status=said.status,
         seconds=seconds,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capdisc import runtime
+from capdisc.context import surroundings
 from hostile.case import Case
 from hostile.commands import Run
 from hostile.guard import GUARD
@@ -38,7 +38,9 @@ class Trial:
 
     def of_case(self, path: str) -> bool:
         """Whether a path lies in the case and is not its neighbour's."""
-        return path.startswith(f"{self.root}/") and not path.startswith(f"{self.root}/{neighbour(self.case)}/")
+        return path.startswith(f"{self.root}/") and not path.startswith(
+            f"{self.root}/{neighbour(self.case)}/"
+        )
 
     @property
     def own(self) -> list[dict[str, Any]]:
@@ -59,7 +61,7 @@ def attempt(case: Case, base: Path) -> Trial:
     run = Run(case, root, index)
     forget_peak()
     idle, started = mebibytes("VmRSS"), time.process_time()
-    here = runtime.current()
+    here = surroundings.current_runtime()
     # What the last case's tools were is nothing that this one changes.
     shutil.rmtree(here.state_dir() / "definitions", ignore_errors=True)
     GUARD.start((str(index), str(base / "tmp"), str(here.trust_dir), str(here.state_dir())))
@@ -72,7 +74,9 @@ def attempt(case: Case, base: Path) -> Trial:
         findings=tuple(run.findings),
         capabilities=tuple(run.capabilities),
         touched=(*touched, *run.failures, *changes(before, snapshot(base))),
-        index_bytes=b"".join(path.read_bytes() for path in sorted(index.rglob("*")) if path.is_file()),
+        index_bytes=b"".join(
+            path.read_bytes() for path in sorted(index.rglob("*")) if path.is_file()
+        ),
         seconds=time.process_time() - started,
         mebibytes=mebibytes("VmHWM") - idle,
     )

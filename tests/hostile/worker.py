@@ -43,7 +43,9 @@ def judged(case: Case, base: Path, usual: Verdict) -> Verdict:
         trial = attempt(case, base)
     except OSError as error:
         return Verdict(name=case.name, skipped=f"this system has no such files: {error.strerror}")
-    trial = replace(trial, seconds=trial.seconds - usual.seconds, mebibytes=trial.mebibytes - usual.mebibytes)
+    trial = replace(
+        trial, seconds=trial.seconds - usual.seconds, mebibytes=trial.mebibytes - usual.mebibytes
+    )
     found = tuple(faults(trial))
     for folder in (trial.root, base / "outside", base / "index"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -23,7 +23,9 @@ SECRET_KEY = "wJalrXUtnFEMI" + "/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
 
 def put(root: Path, relative: str | bytes, content: str | bytes) -> Path:
     """The file that now holds this, below the case's folder."""
-    path = root / (relative if isinstance(relative, str) else relative.decode("utf-8", "surrogateescape"))
+    path = root / (
+        relative if isinstance(relative, str) else relative.decode("utf-8", "surrogateescape")
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path

@@ -6,15 +6,15 @@ import threading
 
 import pytest
 
-from capdisc_indexer.aside import Aside
+from capdisc_indexer.indexing.worker_pool import BackgroundTask
 
 
 def test_it_gives_what_the_work_gives() -> None:
-    assert Aside(lambda: 7).result() == 7
+    assert BackgroundTask(lambda: 7).result() == 7
 
 
 def test_it_raises_where_it_is_asked_what_the_work_raised() -> None:
-    failed = Aside(lambda: {}["missing"])
+    failed = BackgroundTask(lambda: {}["missing"])
     with pytest.raises(KeyError):
         failed.result()
 
@@ -24,4 +24,4 @@ def test_without_another_thread_it_is_done_at_once(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refused)
-    assert Aside(lambda: 7).result() == 7
+    assert BackgroundTask(lambda: 7).result() == 7

@@ -7,21 +7,21 @@ from array import array
 from pathlib import Path
 
 from capdisc_indexer import encoders
-from capdisc_indexer.background import Nearest, background, nearest
+from capdisc_indexer.indexing.embeddings import NearestText, nearest_to_null_queries, noise_floor
 from capdisc_indexer.store import matrix
 from capdisc_indexer.store.matrix import Matrix
 
 
 def _matrix(folder: Path, rows: dict[str, bytes], dim: int) -> Matrix:
-    matrix.write(folder, rows.values(), array("I", range(len(rows))), list(rows))
+    matrix.write_matrix_files(folder, rows.values(), array("I", range(len(rows))), list(rows))
     return Matrix(folder, dim)
 
 
 def test_after_changes_it_is_what_all_rows_give(tmp_path: Path) -> None:
-    chance, encoder = random.Random(3), encoders.load()
+    chance, encoder = random.Random(3), encoders.load_encoder()
     words = "reads writes turns merges tables images mail pages sound maps kilo sato brefi".split()
     rows: dict[str, bytes] = {}
-    before: list[Nearest] = []
+    before: list[NearestText] = []
     for turn in range(12):
         gone = chance.sample(sorted(rows), k=min(len(rows), turn % 4))
         new = [f"{turn}-{number}" for number in range(chance.randrange(6))]
@@ -29,13 +29,15 @@ def test_after_changes_it_is_what_all_rows_give(tmp_path: Path) -> None:
         rows |= {key: encoder.encode_query(" ".join(chance.choices(words, k=4))) for key in new}
         found = _matrix(tmp_path / str(turn), rows, encoder.dim)
         hashes = list(rows)
-        before = nearest(encoder, found, hashes, [hashes.index(key) for key in new], before)
-        whole = nearest(encoder, found, hashes, [], [])
+        before = nearest_to_null_queries(
+            encoder, found, hashes, [hashes.index(key) for key in new], before
+        )
+        whole = nearest_to_null_queries(encoder, found, hashes, [], [])
         assert [distance for distance, _ in before] == [distance for distance, _ in whole]
-        assert background(before) == background(whole)
+        assert noise_floor(before) == noise_floor(whole)
 
 
 def test_of_no_rows_it_is_nothing(tmp_path: Path) -> None:
     found = _matrix(tmp_path, {}, 4)
-    assert nearest(encoders.load(), found, [], [], [(0.5, "gone")]) == []
-    assert background([]) == 0.0
+    assert nearest_to_null_queries(encoders.load_encoder(), found, [], [], [(0.5, "gone")]) == []
+    assert noise_floor([]) == 0.0

@@ -7,11 +7,11 @@ import time
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.encoders.static import MODEL_FOLDER
-from capdisc_indexer.errors import EncoderError, InputError
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import EncoderError, InputError
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.store.snapshot import Index
 
 
 @pytest.fixture
@@ -28,87 +28,97 @@ def index_dir(hermetic):
 
 def ids(index_dir) -> list[str]:
     with Index(index_dir) as index:
-        return [head["id"] for head in index.documents.everything()]
+        return [head["id"] for head in index.documents.all_headers()]
 
 
 def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
     """S175: the last index is the cache of vectors; `--rebuild` trusts none of it."""
-    first = build([root], index_dir, BuildOptions())
-    second = build([root], index_dir, BuildOptions())
+    first = build_index([root], index_dir, BuildOptions())
+    second = build_index([root], index_dir, BuildOptions())
     assert (first.counts["parsed"], first.counts["embedded"]) == (3, 3)
     assert (second.counts["parsed"], second.counts["embedded"], second.published) == (0, 0, False)
 
 
 def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_skill) -> None:
     """S213."""
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     write_skill(root, "beta", "Something else entirely. Use when asked.")
-    report = build([root], index_dir, BuildOptions())
-    assert (report.counts["parsed"], report.counts["embedded"], report.counts["updated"]) == (1, 1, 1)
+    report = build_index([root], index_dir, BuildOptions())
+    assert (report.counts["parsed"], report.counts["embedded"], report.counts["updated"]) == (
+        1,
+        1,
+        1,
+    )
     with Index(index_dir) as index:
         assert index.descriptor("beta").description.startswith("Something else")
 
 
 def test_a_changed_body_alone_embeds_nothing(root, index_dir, write_skill) -> None:
     """S172, S175."""
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     write_skill(root, "beta", body="Another body, the same description.")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert (report.counts["parsed"], report.counts["embedded"]) == (1, 0)
 
 
 def test_a_touched_file_is_not_parsed(root, index_dir) -> None:
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     os.utime(root / "alpha" / "SKILL.md")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert (report.counts["parsed"], report.published) == (0, False)
 
 
 def test_a_change_of_equal_size_with_the_old_time_stamp_is_found(root, index_dir) -> None:
     path = root / "alpha" / "SKILL.md"
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     before = path.stat()
     path.write_text(path.read_text().replace("Does a thing", "Hoes a king"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert build([root], index_dir, BuildOptions()).counts["updated"] == 1
+    assert build_index([root], index_dir, BuildOptions()).counts["updated"] == 1
 
 
 def test_deleted_files_disappear(root, index_dir) -> None:
     """S206."""
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     (root / "beta" / "SKILL.md").unlink()
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert report.counts["removed"] == 1
     assert ids(index_dir) == ["skill:alpha", "skill:gamma"]
 
 
-def test_the_first_root_wins_and_the_shadowed_one_is_reported(hermetic, root, index_dir, write_skill) -> None:
+def test_the_first_root_wins_and_the_shadowed_one_is_reported(
+    hermetic, root, index_dir, write_skill
+) -> None:
     """S152."""
     other = hermetic / "other"
     shadowed = write_skill(other, "beta", "The other one. Use when asked.")
-    report = build([root, other], index_dir, BuildOptions())
+    report = build_index([root, other], index_dir, BuildOptions())
     assert ids(index_dir) == ["skill:alpha", "skill:beta", "skill:gamma"]
     found = [finding for finding in report.findings if finding.code == "shadowed-id"]
     assert [finding.path for finding in found] == [str(shadowed)]
     assert str(root / "beta" / "SKILL.md") in found[0].message
-    assert build([other, root], index_dir, BuildOptions()).counts["shadowed"] == 1
+    assert build_index([other, root], index_dir, BuildOptions()).counts["shadowed"] == 1
     with Index(index_dir) as index:
         assert index.descriptor("skill:beta").description.startswith("The other one")
 
 
-def test_when_the_winner_goes_the_shadowed_one_takes_its_place(hermetic, root, index_dir, write_skill) -> None:
+def test_when_the_winner_goes_the_shadowed_one_takes_its_place(
+    hermetic, root, index_dir, write_skill
+) -> None:
     other = hermetic / "other"
     write_skill(other, "beta", "The other one. Use when asked.")
-    build([root, other], index_dir, BuildOptions())
+    build_index([root, other], index_dir, BuildOptions())
     (root / "beta" / "SKILL.md").unlink()
-    build([root, other], index_dir, BuildOptions())
+    build_index([root, other], index_dir, BuildOptions())
     with Index(index_dir) as index:
         assert index.descriptor("skill:beta").description.startswith("The other one")
 
 
-def test_the_same_name_twice_in_one_root_keeps_both_under_two_ids(root, index_dir, write_skill) -> None:
+def test_the_same_name_twice_in_one_root_keeps_both_under_two_ids(
+    root, index_dir, write_skill
+) -> None:
     write_skill(root / "team", "beta", "The team's own. Use when asked.")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert "skill:beta" in ids(index_dir)
     assert "skill:beta@team" in ids(index_dir)
     assert [finding.code for finding in report.findings] == ["duplicate-id"]
@@ -116,7 +126,7 @@ def test_the_same_name_twice_in_one_root_keeps_both_under_two_ids(root, index_di
 
 def test_identical_copies_are_indexed_once(root, index_dir, write_skill) -> None:
     write_skill(root / "copy", "beta")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert report.counts["copies"] == 1
     assert ids(index_dir) == ["skill:alpha", "skill:beta", "skill:gamma"]
 
@@ -125,7 +135,7 @@ def test_one_bad_file_never_stops_the_rest(root, index_dir) -> None:
     bad = root / "bad" / "CAPABILITY.yaml"
     bad.parent.mkdir()
     bad.write_text("name: [unclosed\n")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert report.counts["failed"] == 1
     errors = [finding for finding in report.findings if finding.severity == "error"]
     assert errors[0].path == str(bad)
@@ -134,22 +144,26 @@ def test_one_bad_file_never_stops_the_rest(root, index_dir) -> None:
     assert len(ids(index_dir)) == 3
 
 
-def test_many_changes_leave_the_same_index_as_a_fresh_build(hermetic, root, index_dir, write_skill) -> None:
-    build([root], index_dir, BuildOptions())
+def test_many_changes_leave_the_same_index_as_a_fresh_build(
+    hermetic, root, index_dir, write_skill
+) -> None:
+    build_index([root], index_dir, BuildOptions())
     for number in range(60):
         write_skill(root, f"more-{number % 7}", f"Version {number} of a thing. Use when asked.")
         if number % 10 == 0:
-            build([root], index_dir, BuildOptions())
-    build([root], index_dir, BuildOptions())
-    build([root], hermetic / "fresh", BuildOptions())
+            build_index([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
+    build_index([root], hermetic / "fresh", BuildOptions())
     with Index(index_dir) as one, Index(hermetic / "fresh") as two:
-        assert list(one.documents.everything()) == list(two.documents.everything())
-        assert (one.folder / "matrix" / "matrix.i8").read_bytes() == (two.folder / "matrix" / "matrix.i8").read_bytes()
+        assert list(one.documents.all_headers()) == list(two.documents.all_headers())
+        assert (one.folder / "matrix" / "matrix.i8").read_bytes() == (
+            two.folder / "matrix" / "matrix.i8"
+        ).read_bytes()
 
 
 def test_an_empty_folder_gives_an_empty_index(hermetic, index_dir) -> None:
     (hermetic / "empty").mkdir()
-    report = build([hermetic / "empty"], index_dir, BuildOptions())
+    report = build_index([hermetic / "empty"], index_dir, BuildOptions())
     assert report.counts["capabilities"] == 0
     with Index(index_dir) as index:
         assert index.documents.search(["anything"], Query(texts=()), 5) == []
@@ -157,61 +171,74 @@ def test_an_empty_folder_gives_an_empty_index(hermetic, index_dir) -> None:
 
 def test_a_missing_folder_is_an_error_that_says_which(hermetic, index_dir) -> None:
     with pytest.raises(InputError, match="nowhere"):
-        build([hermetic / "nowhere"], index_dir, BuildOptions())
+        build_index([hermetic / "nowhere"], index_dir, BuildOptions())
 
 
 def test_an_unchanged_file_is_not_even_read_once_its_time_stamp_is_old(root, index_dir) -> None:
     old = time.time() - 3600
     for path in root.rglob("SKILL.md"):
         os.utime(path, (old, old))
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     # The inode's own stamp is fresh, so this run still reads, and notes that it did.
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     for path in root.rglob("SKILL.md"):
         path.chmod(0o600)
-    assert build([root], index_dir, BuildOptions()).counts["parsed"] == 0
+    assert build_index([root], index_dir, BuildOptions()).counts["parsed"] == 0
 
 
 def test_a_file_that_could_not_be_read_once_is_tried_again(root, index_dir, monkeypatch) -> None:
-    from capdisc_indexer.sources import given
-    from capdisc_indexer.sources.file_bytes import read_bytes
-    from capdisc_indexer.sources.files import unreadable
+    from capdisc_indexer.sources.readers import file_bytes
+    from capdisc_indexer.sources.readers.file_bytes import read_bytes
+    from capdisc_indexer.sources.scan.scanned_files import unreadable_finding
 
     broken = str(root / "beta" / "SKILL.md")
     problem = OSError(24, "Too many open files")
-    failing = lambda file, limit: unreadable(file.path, problem) if file.path == broken else read_bytes(file, limit)  # noqa: E731
-    monkeypatch.setattr(given, "read_bytes", failing)
-    assert build([root], index_dir, BuildOptions()).counts["failed"] == 1
+
+    def failing(file, limit):
+        return (
+            unreadable_finding(file.path, problem)
+            if file.path == broken
+            else read_bytes(file, limit)
+        )
+
+    monkeypatch.setattr(file_bytes, "read_bytes", failing)
+    assert build_index([root], index_dir, BuildOptions()).counts["failed"] == 1
     monkeypatch.undo()
-    assert build([root], index_dir, BuildOptions()).counts["failed"] == 0
+    assert build_index([root], index_dir, BuildOptions()).counts["failed"] == 0
 
 
 def test_verify_sees_a_change_in_a_file_that_a_manifest_names(root, index_dir) -> None:
     folder = root / "long"
     folder.mkdir()
-    (folder / "CAPABILITY.yaml").write_text("name: long\nkind: tool\ndescription: Long.\nskillContent: text.md\n")
+    (folder / "CAPABILITY.yaml").write_text(
+        "name: long\nkind: tool\ndescription: Long.\nskillContent: text.md\n"
+    )
     (folder / "text.md").write_text("The first text.")
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     (folder / "text.md").write_text("The second text.")
-    build([root], index_dir, BuildOptions(verify=True))
+    build_index([root], index_dir, BuildOptions(verify=True))
     with Index(index_dir) as index:
         assert "second" in index.descriptor("tool:long").content
 
 
-def test_a_folder_with_a_line_break_in_its_name_disturbs_no_other_vector(root, index_dir, write_skill) -> None:
+def test_a_folder_with_a_line_break_in_its_name_disturbs_no_other_vector(
+    root, index_dir, write_skill
+) -> None:
     write_skill(root / "we\nird", "beta", "Boils water over a fire. Use when asked.")
     write_skill(root, "zeta", "Plays chess against a friend. Use when asked.")
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     assert all("\n" not in identifier for identifier in ids(index_dir))
-    encoder = encoders.load()
+    encoder = encoders.load_encoder()
     with Index(index_dir) as index:
         assert index.matrix.nearest(encoder.encode_query("plays chess"), 1)[0][0] == "skill:zeta"
 
 
-def test_an_encoder_that_was_asked_for_and_is_missing_is_an_error_that_changes_nothing(root, index_dir) -> None:
-    build([root], index_dir, BuildOptions())
+def test_an_encoder_that_was_asked_for_and_is_missing_is_an_error_that_changes_nothing(
+    root, index_dir
+) -> None:
+    build_index([root], index_dir, BuildOptions())
     with pytest.raises(EncoderError):
-        build([root], index_dir, BuildOptions(encoder="no-such-model", encoder_required=True))
+        build_index([root], index_dir, BuildOptions(encoder="no-such-model", encoder_required=True))
     with Index(index_dir) as index:
         assert index.generation.number == 1
 
@@ -219,33 +246,37 @@ def test_an_encoder_that_was_asked_for_and_is_missing_is_an_error_that_changes_n
 def test_a_rebuild_keeps_the_encoder(hermetic, root, index_dir) -> None:
     folder = hermetic / "model"
     shutil.copytree(MODEL_FOLDER, folder)
-    build([root], index_dir, BuildOptions(encoder=str(folder)))
-    assert build([root], index_dir, BuildOptions(rebuild=True)).generation.encoder == str(folder)
+    build_index([root], index_dir, BuildOptions(encoder=str(folder)))
+    assert build_index([root], index_dir, BuildOptions(rebuild=True)).generation.encoder == str(
+        folder
+    )
 
 
 def test_an_added_root_without_files_is_remembered(hermetic, root, index_dir) -> None:
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     (hermetic / "empty").mkdir()
-    build([root, hermetic / "empty"], index_dir, BuildOptions())
+    build_index([root, hermetic / "empty"], index_dir, BuildOptions())
     with Index(index_dir) as index:
         assert index.meta("scan")["roots"] == [str(root), str(hermetic / "empty")]
 
 
 def test_verify_without_a_difference_publishes_nothing(root, index_dir) -> None:
-    build([root], index_dir, BuildOptions())
-    report = build([root], index_dir, BuildOptions(verify=True))
+    build_index([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions(verify=True))
     assert (report.counts["parsed"], report.published) == (3, False)
 
 
-def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_again(root, index_dir) -> None:
+def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_again(
+    root, index_dir
+) -> None:
     folder = root / "one" / "x"
     folder.mkdir(parents=True)
     (folder / "CAPABILITY.yaml").write_text("name: x\nkind: tool\ndescription: Half a tool.\n")
     (folder / "SKILL.md").write_text("y" * 2_000_000)
-    first = build([root], index_dir, BuildOptions())
+    first = build_index([root], index_dir, BuildOptions())
     assert [each.code for each in first.findings if each.severity == "error"] == ["file-too-large"]
     assert "tool:x" not in ids(index_dir)
-    assert build([root], index_dir, BuildOptions()).published is False
+    assert build_index([root], index_dir, BuildOptions()).published is False
 
 
 def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, index_dir) -> None:
@@ -253,10 +284,14 @@ def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, i
     for name in ("one", "two"):
         folder = root / name / "x"
         folder.mkdir(parents=True)
-        (folder / "CAPABILITY.yaml").write_text(f"name: x\nkind: tool\ndescription: The {name} tool.\n")
+        (folder / "CAPABILITY.yaml").write_text(
+            f"name: x\nkind: tool\ndescription: The {name} tool.\n"
+        )
         (root / name / "s").mkdir()
-        (root / name / "s" / "SKILL.md").write_text(f"---\nname: s\ndescription: The {name} skill.\n---\n")
-    report = build([root], index_dir, BuildOptions())
+        (root / name / "s" / "SKILL.md").write_text(
+            f"---\nname: s\ndescription: The {name} skill.\n---\n"
+        )
+    report = build_index([root], index_dir, BuildOptions())
     assert {"tool:x", "skill:s", "skill:s@two"} <= set(ids(index_dir))
     assert "tool:x@two" not in ids(index_dir)
     (taken,) = [each for each in report.findings if each.severity == "error"]
@@ -269,13 +304,15 @@ def test_a_manifest_whose_companion_becomes_a_link_to_the_outside_goes_and_comes
     (tmp_path / "outside.md").write_text("CANARY")
     folder = root / "linked"
     folder.mkdir()
-    (folder / "CAPABILITY.yaml").write_text("name: linked\nkind: tool\ndescription: A tool with a text beside it.\n")
-    build([root], index_dir, BuildOptions())
+    (folder / "CAPABILITY.yaml").write_text(
+        "name: linked\nkind: tool\ndescription: A tool with a text beside it.\n"
+    )
+    build_index([root], index_dir, BuildOptions())
     assert "tool:linked" in ids(index_dir)
     (folder / "SKILL.md").symlink_to(tmp_path / "outside.md")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert [each.code for each in report.findings if each.severity == "error"] == ["symlink"]
     assert "tool:linked" not in ids(index_dir)
     (folder / "SKILL.md").unlink()
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     assert "tool:linked" in ids(index_dir)

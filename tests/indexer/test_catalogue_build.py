@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.build import build
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, BuildReport
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, BuildReport
+from capdisc_indexer.store.snapshot import Index
 
 NUMBER = 30
 
@@ -22,17 +22,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _write(folder: Path, described: dict[str, str]) -> None:
-    rows = [{"id": key, "kind": "tool", "name": f"count_{key}", "description": text} for key, text in described.items()]
+    rows = [
+        {"id": key, "kind": "tool", "name": f"count_{key}", "description": text}
+        for key, text in described.items()
+    ]
     (folder / "capabilities.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
 
 def _build(folder: Path) -> BuildReport:
-    return build([folder / "caps"], folder / "index", BuildOptions())
+    return build_index([folder / "caps"], folder / "index", BuildOptions())
 
 
 def _described(folder: Path) -> dict[str, str]:
     with Index(folder / "index") as index:
-        return {head["id"]: head["description"] for head in index.documents.everything()}
+        return {head["id"]: head["description"] for head in index.documents.all_headers()}
 
 
 def test_every_line_is_found_under_its_id(folder) -> None:
@@ -42,7 +45,10 @@ def test_every_line_is_found_under_its_id(folder) -> None:
 
 def test_a_line_that_changes_comes_or_goes_costs_no_other(folder) -> None:
     _build(folder)
-    changed = {f"t{n}": f"Counts to {n}." for n in range(NUMBER)} | {"t3": "Sings.", "new": "Dances."}
+    changed = {f"t{n}": f"Counts to {n}." for n in range(NUMBER)} | {
+        "t3": "Sings.",
+        "new": "Dances.",
+    }
     del changed["t5"]
     _write(folder / "caps", {"first": "Begins."} | changed)
     counts = _build(folder).counts

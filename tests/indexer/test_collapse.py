@@ -1,52 +1,79 @@
 """Near copies are one answer; what differs by a word that matters is two."""
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.likeness import are_copies, opened, signature
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.minhash import are_near_duplicates, decode_signature, signature
 
 BODY = " ".join(
     f"Step {n}: open the table of {w} and read the column of {w} values."
-    for n, w in enumerate("names dates prices weights colours sizes owners places notes totals taxes refunds".split())
+    for n, w in enumerate(
+        "names dates prices weights colours sizes owners places notes totals taxes refunds".split()
+    )
 )
 
 
 def _first(folder, index_dir, text):
-    build([folder], index_dir, BuildOptions())
+    build_index([folder], index_dir, BuildOptions())
     with Index(index_dir) as index:
-        return discover(index, Query(texts=(text,)), encoders.load())
+        return search_index(index, Query(texts=(text,)), encoders.load_encoder())
 
 
 def test_a_flood_of_near_copies_takes_one_place_and_is_named(hermetic, write_skill) -> None:
     for number in range(20):
-        description = f"Converts a temperature from Celsius to Fahrenheit, copy {number}. Use when asked."
+        description = (
+            f"Converts a temperature from Celsius to Fahrenheit, copy {number}. Use when asked."
+        )
         write_skill(hermetic / "skills", f"heat-{number}", description)
-    write_skill(hermetic / "skills", "units", "Converts lengths and weights, and a temperature too. Use when asked.")
-    found = _first(hermetic / "skills", hermetic / "index", "convert a temperature from celsius to fahrenheit")
+    write_skill(
+        hermetic / "skills",
+        "units",
+        "Converts lengths and weights, and a temperature too. Use when asked.",
+    )
+    found = _first(
+        hermetic / "skills", hermetic / "index", "convert a temperature from celsius to fahrenheit"
+    )
     assert [hit.id for hit in found.hits][1:] == ["skill:units"]
     assert len(found.hits[0].copies) == 19
 
 
 def test_a_newer_version_of_a_long_text_is_a_copy() -> None:
     newer = BODY.replace("colours", "colors") + " Then save."
-    assert are_copies(opened(signature(BODY)), opened(signature(newer)))
+    assert are_near_duplicates(
+        decode_signature(signature(BODY)), decode_signature(signature(newer))
+    )
 
 
 def test_texts_of_one_family_are_no_copies() -> None:
-    on, off = "Turns on a light or another device of the room", "Turns off a light or another device of the room"
-    assert not are_copies(opened(signature(on)), opened(signature(off)))
-    assert not are_copies(opened(signature(BODY)), opened(signature(on)))
+    on, off = (
+        "Turns on a light or another device of the room",
+        "Turns off a light or another device of the room",
+    )
+    assert not are_near_duplicates(
+        decode_signature(signature(on)), decode_signature(signature(off))
+    )
+    assert not are_near_duplicates(
+        decode_signature(signature(BODY)), decode_signature(signature(on))
+    )
 
 
 def test_things_that_differ_by_a_digit_or_a_sign_are_no_copies() -> None:
-    for one, two in (("Converts audio to MP3", "Converts audio to MP4"), ("Compiles C++ code", "Compiles C# code")):
-        assert not are_copies(opened(signature(one)), opened(signature(two)))
+    for one, two in (
+        ("Converts audio to MP3", "Converts audio to MP4"),
+        ("Compiles C++ code", "Compiles C# code"),
+    ):
+        assert not are_near_duplicates(
+            decode_signature(signature(one)), decode_signature(signature(two))
+        )
 
 
 def test_capabilities_with_the_same_boilerplate_stay_apart(hermetic, write_skill) -> None:
-    for name, does in (("payroll", "Pays the salaries of the month"), ("camera", "Records a video of the door")):
+    for name, does in (
+        ("payroll", "Pays the salaries of the month"),
+        ("camera", "Records a video of the door"),
+    ):
         write_skill(hermetic / "skills", name, f"{does}. Use when asked.", body=BODY * 3)
     found = _first(hermetic / "skills", hermetic / "index", "pay the salaries and record a video")
     assert {hit.id for hit in found.hits} == {"skill:payroll", "skill:camera"}
@@ -68,7 +95,9 @@ def test_what_only_a_copy_required_goes_with_it(hermetic) -> None:
         folder = hermetic / "tools" / f"login-{number}"
         folder.mkdir(parents=True)
         word = "Opens a session" if number == 1 else "Asks for a password"
-        (folder / "CAPABILITY.yaml").write_text(f"name: login-{number}\nkind: tool\ndescription: {word} there.\n")
+        (folder / "CAPABILITY.yaml").write_text(
+            f"name: login-{number}\nkind: tool\ndescription: {word} there.\n"
+        )
     found = _first(hermetic / "tools", hermetic / "index", "deploy the site")
     first = found.hits[0]
     assert first.copies

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, BuildReport, DeclaredSource, Query
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, BuildReport, DeclaredSource, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 
 SHOP = """
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, api_hint TEXT);
@@ -23,7 +23,9 @@ CREATE TABLE orders (
 CREATE TABLE audit_trail (at TEXT, message TEXT);
 """
 TERMS = (
-    "# Terms\n\nGeneral words.\n\n## Refunds\n\n" + "Padding. " * 400 + "\n\nA purple umbrella is refunded in full.\n"
+    "# Terms\n\nGeneral words.\n\n## Refunds\n\n"
+    + "Padding. " * 400
+    + "\n\nA purple umbrella is refunded in full.\n"
 )
 
 
@@ -44,12 +46,12 @@ def built(places: dict[str, Path], tmp_path: Path, **options: object) -> BuildRe
         DeclaredSource(format="document", path=str(places["papers"]), name="papers"),
         DeclaredSource(format="table", path=str(places["prices"]), name="market"),
     )
-    return build([], tmp_path / "index", BuildOptions(sources=sources))
+    return build_index([], tmp_path / "index", BuildOptions(sources=sources))
 
 
 def ids(tmp_path: Path, text: str, **query: object) -> list[str]:
     with Index(tmp_path / "index") as index:
-        found = discover(index, Query(texts=(text,), **query), None, "lexical")
+        found = search_index(index, Query(texts=(text,), **query), None, "lexical")
         return [hit.id for hit in found.hits]
 
 
@@ -68,16 +70,20 @@ def test_a_phrase_deep_in_a_document_finds_its_section(places, tmp_path: Path) -
 
 
 def test_data_files_are_read_only_when_declared(places, tmp_path: Path) -> None:
-    build([tmp_path], tmp_path / "index", BuildOptions())
+    build_index([tmp_path], tmp_path / "index", BuildOptions())
     with Index(tmp_path / "index") as index:
-        kinds = {head["kind"] for head in index.documents.everything()}
+        kinds = {head["kind"] for head in index.documents.all_headers()}
     assert kinds == {"database", "table"}  # the database says itself what it is
 
 
-def test_kinds_are_filtered_before_ranking_so_that_a_limit_is_filled(places, tmp_path: Path) -> None:
+def test_kinds_are_filtered_before_ranking_so_that_a_limit_is_filled(
+    places, tmp_path: Path
+) -> None:
     """S27."""
     for number in range(60):
-        (places["papers"] / f"note-{number}.md").write_text(f"# Song order {number}\n\nA customer orders songs.\n")
+        (places["papers"] / f"note-{number}.md").write_text(
+            f"# Song order {number}\n\nA customer orders songs.\n"
+        )
     built(places, tmp_path)
     found = ids(tmp_path, "songs a customer orders", kinds=("table",), limit=3)
     assert len(found) == 3 and all(each.startswith("table:") for each in found)
@@ -90,7 +96,9 @@ def test_nothing_is_read_again_when_nothing_changed(places, tmp_path: Path) -> N
     assert (again.published, again.counts["parsed"]) == (False, 0)
 
 
-def test_a_touched_file_is_unchanged_and_an_edit_with_the_old_time_is_not(places, tmp_path: Path) -> None:
+def test_a_touched_file_is_unchanged_and_an_edit_with_the_old_time_is_not(
+    places, tmp_path: Path
+) -> None:
     """S42."""
     built(places, tmp_path)
     terms = places["papers"] / "terms.md"
@@ -109,9 +117,12 @@ def test_a_dropped_table_goes_and_the_others_stay_as_they_were(places, tmp_path:
     with closing(sqlite3.connect(places["shop"])) as connection:
         connection.execute("DROP TABLE audit_trail")
     report = built(places, tmp_path)
-    assert (report.counts["removed"], report.counts["updated"]) == (1, 1)  # the list of its tables changed, too
+    assert (report.counts["removed"], report.counts["updated"]) == (
+        1,
+        1,
+    )  # the list of its tables changed, too
     with Index(tmp_path / "index") as index:
-        listed = {head["id"] for head in index.documents.everything()}
+        listed = {head["id"] for head in index.documents.all_headers()}
     assert "table:shop.audit_trail" not in listed and "table:shop.orders" in listed
 
 
@@ -122,7 +133,9 @@ def test_a_removed_file_takes_its_tables_along(places, tmp_path: Path) -> None:
     assert built(places, tmp_path).counts["removed"] == 1
 
 
-def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(places, tmp_path: Path) -> None:
+def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(
+    places, tmp_path: Path
+) -> None:
     """S23, S224."""
     key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
     with closing(sqlite3.connect(places["shop"])) as connection:
@@ -143,5 +156,5 @@ def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(pla
 def test_a_document_on_the_web_is_reported_and_not_fetched(tmp_path: Path) -> None:
     """S39."""
     sources = (DeclaredSource(format="document", path="https://example.invalid/handbook.md"),)
-    report = build([], tmp_path / "index", BuildOptions(sources=sources))
+    report = build_index([], tmp_path / "index", BuildOptions(sources=sources))
     assert [finding.code for finding in report.findings] == ["source-missing"]

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from capdisc_indexer import engines
+from capdisc_indexer import lazy_imports
 
 _SLOW = """
 import time
@@ -17,17 +17,19 @@ whole = True
 """
 
 
-def test_arrays_are_at_hand_once_another_thread_has_imported_all_of_them(tmp_path, monkeypatch) -> None:
+def test_arrays_are_at_hand_once_another_thread_has_imported_all_of_them(
+    tmp_path, monkeypatch
+) -> None:
     (tmp_path / "numpy.py").write_text(_SLOW)
     monkeypatch.delitem(sys.modules, "numpy", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    other = threading.Thread(target=engines.numpy)
+    other = threading.Thread(target=lazy_imports.numpy)
     other.start()
     while "numpy" not in sys.modules:
         time.sleep(0.001)
     threading.Timer(0.05, setattr, (sys.modules["numpy"], "released", True)).start()
     try:
-        assert engines.numpy_at_hand().whole
+        assert lazy_imports.numpy_if_loaded().whole
     finally:
         other.join()
         del sys.modules["numpy"]
@@ -35,5 +37,5 @@ def test_arrays_are_at_hand_once_another_thread_has_imported_all_of_them(tmp_pat
 
 def test_arrays_that_nobody_imported_are_not_at_hand(monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "numpy", raising=False)
-    assert engines.numpy_at_hand() is None
+    assert lazy_imports.numpy_if_loaded() is None
     assert "numpy" not in sys.modules

@@ -2,11 +2,11 @@
 
 import pytest
 
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.folding import is_english
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.truncation_stemmer import is_english
 
 SKILLS = {
     "rechnung": "Erstellt eine Rechnung und verschickt sie an den Kunden.",
@@ -22,7 +22,7 @@ SKILLS = {
 def catalogue(hermetic, write_skill):
     for name, description in SKILLS.items():
         write_skill(hermetic / "skills", name, description)
-    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     return hermetic / "index"
 
 
@@ -40,7 +40,10 @@ def catalogue(hermetic, write_skill):
 def test_another_ending_finds_the_word_by_words_alone(catalogue, query, found) -> None:
     """S260."""
     with Index(catalogue) as index:
-        assert discover(index, Query(texts=(query,)), None, "lexical").hits[0].id == f"skill:{found}"
+        assert (
+            search_index(index, Query(texts=(query,)), None, "lexical").hits[0].id
+            == f"skill:{found}"
+        )
 
 
 @pytest.mark.parametrize("text", [*list(SKILLS.values())[:5]])
@@ -64,14 +67,22 @@ def test_english_and_names_are_left_alone(text) -> None:
 
 
 def test_a_name_is_found_in_both_languages(hermetic, write_skill) -> None:
-    write_skill(hermetic / "skills", "bote", "Schickt eine Nachricht über Telegram an die Gruppe und den Chef.")
-    write_skill(hermetic / "skills", "notifier", "Sends a message by Telegram to the group and to the boss.")
-    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    write_skill(
+        hermetic / "skills",
+        "bote",
+        "Schickt eine Nachricht über Telegram an die Gruppe und den Chef.",
+    )
+    write_skill(
+        hermetic / "skills", "notifier", "Sends a message by Telegram to the group and to the boss."
+    )
+    build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     with Index(hermetic / "index") as index:
-        found = discover(index, Query(texts=("telegram",)), None, "lexical")
+        found = search_index(index, Query(texts=("telegram",)), None, "lexical")
     assert {hit.id for hit in found.hits} == {"skill:bote", "skill:notifier"}
 
 
 def test_an_unknown_english_word_is_not_folded_onto_another(catalogue) -> None:
     with Index(catalogue) as index:
-        assert discover(index, Query(texts=("invoiceless",)), None, "lexical").unmatched == ("invoiceless",)
+        assert search_index(index, Query(texts=("invoiceless",)), None, "lexical").unmatched == (
+            "invoiceless",
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.frozen import asdict, defaults, field, fields, frozen, is_value, replace
+from capdisc_indexer.model.frozen import asdict, defaults, field, fields, frozen, is_value, replace
 
 
 @frozen
@@ -33,7 +33,9 @@ class Twin:
     tags: list[str] = dataclasses.field(default_factory=list)
 
 
-@pytest.mark.parametrize("given", [((1,), {}), ((1, 5), {}), ((), {"y": 3, "x": 4}), ((1, 2, ["a"]), {})])
+@pytest.mark.parametrize(
+    "given", [((1,), {}), ((1, 5), {}), ((), {"y": 3, "x": 4}), ((1, 2, ["a"]), {})]
+)
 def test_what_a_dataclass_says_of_itself_a_value_says(given: tuple[Any, Any]) -> None:
     positional, named = given
     one, other = Point(*positional, **named), Twin(*positional, **named)
@@ -41,7 +43,9 @@ def test_what_a_dataclass_says_of_itself_a_value_says(given: tuple[Any, Any]) ->
     assert asdict(one) == dataclasses.asdict(other)
 
 
-@pytest.mark.parametrize("given", [((), {}), ((1, 2, [], 4), {}), ((1,), {"z": 2}), ((1,), {"x": 2})])
+@pytest.mark.parametrize(
+    "given", [((), {}), ((1, 2, [], 4), {}), ((1,), {"z": 2}), ((1,), {"x": 2})]
+)
 def test_arguments_that_do_not_fit_are_refused(given: tuple[Any, Any]) -> None:
     with pytest.raises(TypeError):
         Point(*given[0], **given[1])
@@ -62,7 +66,11 @@ class Hashed:
 
 def test_nothing_of_a_value_changes() -> None:
     one = Point(1)
-    for change in (lambda: setattr(one, "x", 2), lambda: delattr(one, "x"), lambda: setattr(one, "z", 2)):
+    for change in (
+        lambda: setattr(one, "x", 2),
+        lambda: delattr(one, "x"),
+        lambda: setattr(one, "z", 2),
+    ):
         with pytest.raises(AttributeError):
             change()
     assert replace(one, x=9).sum == 11

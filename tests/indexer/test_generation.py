@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from capdisc_indexer.build import build
-from capdisc_indexer.errors import BusyError, DamagedIndexError, IndexStateError
-from capdisc_indexer.index import Index
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import BusyError, DamagedIndexError, IndexStateError
+from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import generation, integrity, locks
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
 
 
 @pytest.fixture
@@ -17,24 +17,24 @@ def built(hermetic, write_skill):
     root, index_dir = hermetic / "skills", hermetic / "index"
     for name in ("alpha", "beta", "gamma"):
         write_skill(root, name)
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     return root, index_dir
 
 
 def test_a_published_generation_is_never_written_again(built, write_skill) -> None:
     root, index_dir = built
-    first = generation.current(index_dir)
+    first = generation.load_current(index_dir)
     write_skill(root, "delta")
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     assert generation.verify_digests(index_dir, first) == []
-    assert generation.current(index_dir).number == first.number + 1
+    assert generation.load_current(index_dir).number == first.number + 1
 
 
 def test_only_two_generations_are_kept(built, write_skill) -> None:
     root, index_dir = built
     for number in range(4):
         write_skill(root, f"more-{number}")
-        build([root], index_dir, BuildOptions())
+        build_index([root], index_dir, BuildOptions())
     assert sorted(os.listdir(index_dir / "gens")) == ["00000004", "00000005"]
 
 
@@ -43,21 +43,23 @@ def test_a_generation_in_use_is_not_removed(built, write_skill) -> None:
     with Index(index_dir) as reader:
         for number in range(4):
             write_skill(root, f"more-{number}")
-            build([root], index_dir, BuildOptions())
+            build_index([root], index_dir, BuildOptions())
         assert reader.folder.is_dir()
-        assert len(list(reader.documents.everything())) == 3
+        assert len(list(reader.documents.all_headers())) == 3
 
 
-@pytest.mark.parametrize("victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/files.json"])
+@pytest.mark.parametrize(
+    "victim", ["MANIFEST", "matrix/matrix.i8", "text/meta.json", "meta/files.json"]
+)
 @pytest.mark.parametrize("harm", ["cut", "gone"])
 def test_damage_is_noticed_at_open_and_mended_by_the_next_build(built, victim, harm) -> None:
     root, index_dir = built
-    path = generation.folder(index_dir, 1) / victim
+    path = generation.generation_folder(index_dir, 1) / victim
     path.unlink() if harm == "gone" else path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(IndexStateError) as caught:
         Index(index_dir)
     assert "capdisc index" in caught.value.hint
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert report.published
     assert "anew" in report.degraded[0]
     assert len(Index(index_dir).documents) == 3
@@ -72,12 +74,12 @@ def _flip(path) -> None:
 @pytest.fixture
 def all_is_large(monkeypatch) -> None:
     """Files are compared by size alone at open, as large ones are."""
-    monkeypatch.setattr(integrity, "CHECKED_BYTES", -1)
+    monkeypatch.setattr(integrity, "MAX_CHECKED_BYTES", -1)
 
 
 def test_a_flipped_byte_in_a_file_that_is_not_large_is_found_at_open(built) -> None:
     _, index_dir = built
-    _flip(next((generation.folder(index_dir, 1) / "text").glob("*.store")))
+    _flip(next((generation.generation_folder(index_dir, 1) / "text").glob("*.store")))
     with pytest.raises(IndexStateError, match="digest") as caught:
         Index(index_dir)
     assert caught.value.hint == "run: capdisc index --rebuild"
@@ -85,15 +87,20 @@ def test_a_flipped_byte_in_a_file_that_is_not_large_is_found_at_open(built) -> N
 
 def test_a_flipped_byte_in_a_large_file_is_found_by_all_digests(built, all_is_large) -> None:
     _, index_dir = built
-    path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
+    path = next((generation.generation_folder(index_dir, 1) / "text").glob("*.store"))
     _flip(path)
-    assert generation.verify_digests(index_dir, generation.current(index_dir)) == [f"text/{path.name}"]
+    assert generation.verify_digests(index_dir, generation.load_current(index_dir)) == [
+        f"text/{path.name}"
+    ]
 
 
 def test_what_a_flipped_byte_leads_to_is_blamed_on_it(built, all_is_large) -> None:
     _, index_dir = built
-    _flip(generation.folder(index_dir, 1) / "meta" / "overview.json")
-    with pytest.raises(DamagedIndexError, match=r"overview\.json does not match"), Index(index_dir) as index:
+    _flip(generation.generation_folder(index_dir, 1) / "meta" / "overview.json")
+    with (
+        pytest.raises(DamagedIndexError, match=r"overview\.json does not match"),
+        Index(index_dir) as index,
+    ):
         index.meta("overview")
 
 
@@ -103,11 +110,13 @@ def test_an_error_that_has_nothing_to_do_with_damage_stays_what_it_is(built) -> 
         raise ZeroDivisionError
 
 
-def test_flipped_bytes_are_not_taken_over_into_the_next_generation(built, all_is_large, write_skill) -> None:
+def test_flipped_bytes_are_not_taken_over_into_the_next_generation(
+    built, all_is_large, write_skill
+) -> None:
     root, index_dir = built
-    _flip(next((generation.folder(index_dir, 1) / "text").glob("*.store")))
+    _flip(next((generation.generation_folder(index_dir, 1) / "text").glob("*.store")))
     write_skill(root, "delta")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert "digest" in report.degraded[0]
     assert report.counts["parsed"] == 4
 
@@ -117,19 +126,19 @@ def test_another_schema_version_is_rebuilt(built, monkeypatch) -> None:
     monkeypatch.setattr(generation, "SCHEMA_VERSION", 99)
     with pytest.raises(IndexStateError, match="another version"):
         Index(index_dir)
-    assert build([root], index_dir, BuildOptions()).published
+    assert build_index([root], index_dir, BuildOptions()).published
 
 
 def test_a_second_writer_waits_and_then_names_the_first(built) -> None:
     root, index_dir = built
-    with locks.writer(index_dir, 1.0), pytest.raises(BusyError, match=str(os.getpid())):
-        build([root], index_dir, BuildOptions(lock_timeout_s=0.1))
+    with locks.write_lock(index_dir, 1.0), pytest.raises(BusyError, match=str(os.getpid())):
+        build_index([root], index_dir, BuildOptions(lock_timeout_s=0.1))
 
 
 def test_a_waiting_limit_that_is_no_number_does_not_wait_for_ever(built) -> None:
     root, index_dir = built
-    with locks.writer(index_dir, 1.0), pytest.raises(BusyError):
-        build([root], index_dir, BuildOptions(lock_timeout_s=float("nan")))
+    with locks.write_lock(index_dir, 1.0), pytest.raises(BusyError):
+        build_index([root], index_dir, BuildOptions(lock_timeout_s=float("nan")))
 
 
 def test_readers_during_writes_see_one_generation_each(built, write_skill) -> None:
@@ -141,7 +150,10 @@ def test_readers_during_writes_see_one_generation_each(built, write_skill) -> No
         while not stop.is_set():
             try:
                 with Index(index_dir) as index:
-                    number, count = index.generation.number, len(list(index.documents.everything()))
+                    number, count = (
+                        index.generation.number,
+                        len(list(index.documents.all_headers())),
+                    )
                     if number < last or count != index.generation.counts["capabilities"]:
                         problems.append((number, count))
                     last = number
@@ -153,7 +165,7 @@ def test_readers_during_writes_see_one_generation_each(built, write_skill) -> No
         reader.start()
     for number in range(8):
         write_skill(root, f"more-{number}")
-        build([root], index_dir, BuildOptions())
+        build_index([root], index_dir, BuildOptions())
     stop.set()
     for reader in readers:
         reader.join()
@@ -162,39 +174,39 @@ def test_readers_during_writes_see_one_generation_each(built, write_skill) -> No
 
 def test_a_manifest_with_other_facts_is_of_another_version_not_a_bug(built, monkeypatch) -> None:
     _, index_dir = built
-    monkeypatch.setattr(generation, "_FACTS", {*generation._FACTS, "something-new"})
+    monkeypatch.setattr(generation, "_MANIFEST_KEYS", {*generation._MANIFEST_KEYS, "something-new"})
     with pytest.raises(IndexStateError, match="another version"):
         Index(index_dir)
 
 
 def test_an_index_of_another_release_is_read_anew_from_its_files(built, monkeypatch) -> None:
     root, index_dir = built
-    monkeypatch.setattr("capdisc_indexer.previous.__version__", "9.9.9")
-    assert build([root], index_dir, BuildOptions()).counts["parsed"] == 3
+    monkeypatch.setattr("capdisc_indexer.indexing.previous_build.__version__", "9.9.9")
+    assert build_index([root], index_dir, BuildOptions()).counts["parsed"] == 3
 
 
 def test_verify_finds_flipped_bytes_and_builds_anew(built) -> None:
     root, index_dir = built
-    path = next((generation.folder(index_dir, 1) / "text").glob("*.store"))
+    path = next((generation.generation_folder(index_dir, 1) / "text").glob("*.store"))
     _flip(path)
-    report = build([root], index_dir, BuildOptions(verify=True))
+    report = build_index([root], index_dir, BuildOptions(verify=True))
     assert "digest" in report.degraded[0]
     assert generation.verify_digests(index_dir, report.generation) == []
 
 
 def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monkeypatch) -> None:
     root, index_dir = built
-    check, overtaken = integrity.check, []
+    check, overtaken = integrity.check_files, []
 
     def slow(gen, files) -> None:
         if not overtaken:
             overtaken.append(gen)
             for number in range(2):
                 write_skill(root, f"more-{number}")
-                build([root], index_dir, BuildOptions())
+                build_index([root], index_dir, BuildOptions())
         check(gen, files)
 
-    monkeypatch.setattr(integrity, "check", slow)
+    monkeypatch.setattr(integrity, "check_files", slow)
     with Index(index_dir) as index:
         assert index.generation.number == 3
 
@@ -202,5 +214,5 @@ def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monke
 def test_a_broken_scan_note_costs_a_read_and_nothing_else(built) -> None:
     root, index_dir = built
     (index_dir / "scan.json").write_text("[]")
-    report = build([root], index_dir, BuildOptions())
+    report = build_index([root], index_dir, BuildOptions())
     assert (report.counts["parsed"], report.degraded) == (0, ())

@@ -6,28 +6,28 @@ import threading
 
 import pytest
 
-from capdisc_indexer import hands
-from capdisc_indexer.build import build
-from capdisc_indexer.hands import Hands
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.indexing import worker_pool
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Hands are raised for the least work, on any machine."""
-    monkeypatch.setattr(hands, "WORTH_WHILE", 1)
-    monkeypatch.setattr(hands, "_processors", lambda: 2)
+    monkeypatch.setattr(worker_pool, "MIN_PARALLEL_ITEMS", 1)
+    monkeypatch.setattr(worker_pool, "_count_processors", lambda: 2)
 
 
 def test_answers_come_in_the_order_of_what_was_asked(always) -> None:
-    with Hands() as many:
+    with WorkerPool() as many:
         assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
 
 
 def test_what_a_killed_hand_had_to_do_is_done_here(always) -> None:
-    with Hands() as many:
-        found = many.map(str, range(500), 500, here=lambda number: f"{number} here")
+    with WorkerPool() as many:
+        found = many.map(str, range(500), 500, run_here=lambda number: f"{number} here")
         first = next(found)
         for child in many._children:
             os.kill(child.pid, signal.SIGKILL)
@@ -38,24 +38,24 @@ def test_what_a_killed_hand_had_to_do_is_done_here(always) -> None:
 
 def test_a_hand_whose_answer_was_not_understood_is_asked_no_more(always, monkeypatch) -> None:
     """The rest of such an answer filled the pipe, and the next question waited behind it for ever."""
-    real = hands._asked
+    real = worker_pool._run_in_worker
     failures = iter([True])
 
     def asked(child, work, batch):
         if next(failures, False):
-            child.stdin.write(hands.pickle.dumps((work, batch)))
+            child.stdin.write(worker_pool.pickle.dumps((work, batch)))
             child.stdin.flush()
             raise ValueError(child.stdout.read(1))
         return real(child, work, batch)
 
-    monkeypatch.setattr(hands, "_asked", asked)
+    monkeypatch.setattr(worker_pool, "_run_in_worker", asked)
     texts = ["x" * 100_000] * 200
-    with Hands() as many:
+    with WorkerPool() as many:
         assert list(many.map(str, texts, len(texts))) == texts
 
 
 def test_an_error_in_the_work_is_raised_where_it_was_asked_for(always) -> None:
-    with Hands() as many, pytest.raises(ValueError, match="invalid literal"):
+    with WorkerPool() as many, pytest.raises(ValueError, match="invalid literal"):
         list(many.map(int, ["1", "two"], 2))
 
 
@@ -64,39 +64,49 @@ def test_where_there_are_no_threads_for_them_all_is_done_here(always, monkeypatc
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refused)
-    with Hands() as many:
+    with WorkerPool() as many:
         assert list(many.map(str, range(500), 500)) == [str(number) for number in range(500)]
 
 
 def test_little_work_starts_no_process() -> None:
-    with Hands() as many:
+    with WorkerPool() as many:
         assert list(many.map(str, [1, 2], 2)) == ["1", "2"]
         assert many._children == []
 
 
-def test_what_is_done_meanwhile_begins_with_the_first_shared_work_and_its_error_comes_out(always) -> None:
+def test_what_is_done_meanwhile_begins_with_the_first_shared_work_and_its_error_comes_out(
+    always,
+) -> None:
     def refused() -> None:
         raise OSError("no memory for it")
 
-    with Hands(refused) as many:
-        many.settle()
+    with WorkerPool(refused) as many:
+        many.wait_for_background()
         assert list(many.map(str, range(50), 50)) == [str(number) for number in range(50)]
         with pytest.raises(OSError, match="no memory for it"):
-            many.settle()
+            many.wait_for_background()
 
 
-def test_a_build_with_hands_gives_the_index_of_one_without(hermetic, write_skill, always, monkeypatch) -> None:
+def test_a_build_with_hands_gives_the_index_of_one_without(
+    hermetic, write_skill, always, monkeypatch
+) -> None:
     for number in range(40):
-        write_skill(hermetic / "skills", f"skill-{number}", f"Handles case {number}. Use when asked for it.")
+        write_skill(
+            hermetic / "skills", f"skill-{number}", f"Handles case {number}. Use when asked for it."
+        )
     (hermetic / "skills" / "skill-3" / "SKILL.md").write_text("no front matter at all")
-    shared = build([hermetic / "skills"], hermetic / "shared", BuildOptions())
-    monkeypatch.setattr(hands, "_processors", lambda: 1)
-    alone = build([hermetic / "skills"], hermetic / "alone", BuildOptions())
+    shared = build_index([hermetic / "skills"], hermetic / "shared", BuildOptions())
+    monkeypatch.setattr(worker_pool, "_count_processors", lambda: 1)
+    alone = build_index([hermetic / "skills"], hermetic / "alone", BuildOptions())
     assert shared.findings == alone.findings
     assert _contents(hermetic / "shared") == _contents(hermetic / "alone")
 
 
 def _contents(index_dir) -> list[object]:
     with Index(index_dir) as index:
-        whole = [(head, index.documents.body(head["id"])) for head in index.documents.everything()]
-        return [whole, index.generation.background, (index.folder / "matrix" / "matrix.i8").read_bytes()]
+        whole = [(head, index.documents.body(head["id"])) for head in index.documents.all_headers()]
+        return [
+            whole,
+            index.generation.background,
+            (index.folder / "matrix" / "matrix.i8").read_bytes(),
+        ]

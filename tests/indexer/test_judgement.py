@@ -3,42 +3,74 @@
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.background import probes
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.indexing.embeddings import null_queries
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 
 
 @pytest.fixture
 def many(hermetic, write_skill):
     """A few hundred skills: enough that something is always a little near."""
-    nouns = ("invoice", "kernel", "garden", "protein", "ticket", "song", "contract", "river", "engine", "poem")
-    verbs = ("writes", "checks", "draws", "sorts", "counts", "repairs", "translates", "plans", "reviews", "sells")
+    nouns = (
+        "invoice",
+        "kernel",
+        "garden",
+        "protein",
+        "ticket",
+        "song",
+        "contract",
+        "river",
+        "engine",
+        "poem",
+    )
+    verbs = (
+        "writes",
+        "checks",
+        "draws",
+        "sorts",
+        "counts",
+        "repairs",
+        "translates",
+        "plans",
+        "reviews",
+        "sells",
+    )
     for noun in nouns:
         for verb in verbs:
             for place in ("office", "lab", "kitchen"):
                 name = f"{verb}-{noun}-{place}"
-                write_skill(hermetic / "skills", name, f"{verb.title()} every {noun} of the {place}. Use when asked.")
-    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+                write_skill(
+                    hermetic / "skills",
+                    name,
+                    f"{verb.title()} every {noun} of the {place}. Use when asked.",
+                )
+    build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     return hermetic / "index"
 
 
 def test_made_up_words_find_nothing_in_a_large_catalogue(many) -> None:
     """S255: measured against the index's own background."""
-    encoder = encoders.load()
+    encoder = encoders.load_encoder()
     with Index(many) as index:
         assert index.generation.background > 0.15
-        answered = [text for text in probes()[:30] if discover(index, Query(texts=(text,)), encoder).hits]
+        answered = [
+            text
+            for text in null_queries()[:30]
+            if search_index(index, Query(texts=(text,)), encoder).hits
+        ]
         assert len(answered) <= 9
-        found = discover(index, Query(texts=("zorble frimp",)), encoder)
+        found = search_index(index, Query(texts=("zorble frimp",)), encoder)
         assert (found.hits, found.unmatched) == ((), ("zorble", "frimp"))
 
 
 def test_a_real_request_is_sure_of_itself(many) -> None:
     with Index(many) as index:
-        found = discover(index, Query(texts=("repair the engine in the lab",)), encoders.load())
+        found = search_index(
+            index, Query(texts=("repair the engine in the lab",)), encoders.load_encoder()
+        )
         assert found.hits[0].id == "skill:repairs-engine-lab"
         assert found.confidence > 0.5
         assert found.unmatched == ()
@@ -47,11 +79,11 @@ def test_a_real_request_is_sure_of_itself(many) -> None:
 def test_relevance_and_score_stay_on_0_to_1(many) -> None:
     with Index(many) as index:
         for text in ("song", "sell the river", "plan plan plan", "the of and"):
-            for hit in discover(index, Query(texts=(text,)), encoders.load()).hits:
+            for hit in search_index(index, Query(texts=(text,)), encoders.load_encoder()).hits:
                 assert 0 <= hit.relevance <= 1
                 assert 0 <= hit.score <= 1
 
 
 def test_an_empty_query_is_an_error(many) -> None:
     with Index(many) as index, pytest.raises(UsageError, match="empty"):
-        discover(index, Query(texts=("  ", "")), None)
+        search_index(index, Query(texts=("  ", "")), None)

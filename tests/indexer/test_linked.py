@@ -4,20 +4,24 @@ import os
 
 import pytest
 
-from capdisc_indexer.errors import LinkRefusedError
-from capdisc_indexer.linked import read_link
-from capdisc_indexer.types import Descriptor, SourceRef
+from capdisc_indexer.links.resolution import read_link
+from capdisc_indexer.model.errors import LinkRefusedError
+from capdisc_indexer.model.types import Descriptor, SourceRef
 
 
 @pytest.fixture
 def skill(tmp_path):
     (tmp_path / "guide").mkdir()
     (tmp_path / "guide" / "x.md").write_text("text\n")
-    source = SourceRef(path=str(tmp_path / "guide" / "SKILL.md"), format="skill", root=str(tmp_path))
+    source = SourceRef(
+        path=str(tmp_path / "guide" / "SKILL.md"), format="skill", root=str(tmp_path)
+    )
     return Descriptor(id="skill:guide", kind="skill", name="guide", description="", source=source)
 
 
-def test_a_folder_that_changes_while_it_is_looked_at_is_a_refusal(skill, tmp_path, monkeypatch) -> None:
+def test_a_folder_that_changes_while_it_is_looked_at_is_a_refusal(
+    skill, tmp_path, monkeypatch
+) -> None:
     def vanished(path, strict=False):
         raise FileNotFoundError(2, "No such file or directory", path)
 
@@ -27,8 +31,10 @@ def test_a_folder_that_changes_while_it_is_looked_at_is_a_refusal(skill, tmp_pat
         read_link(skill, "x.md", [str(tmp_path)])
 
 
-def test_a_file_that_becomes_a_link_after_the_check_is_not_followed(skill, tmp_path, monkeypatch) -> None:
-    from capdisc_indexer import linked_files
+def test_a_file_that_becomes_a_link_after_the_check_is_not_followed(
+    skill, tmp_path, monkeypatch
+) -> None:
+    from capdisc_indexer.links import linked_files
 
     read = linked_files.read_path
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer import memory_file
-from capdisc_indexer.sources.memory import Shape
+from capdisc_indexer.indexing import cached_scan
+from capdisc_indexer.sources.scan.directory_cache import DirectoryEntry
 
-EMPTY = Shape(False, False, ("a", "b"), ())
-SKILL = Shape(False, True, (), (("SKILL.md", "skill", ("schema.json",)),))
-KNOWN = {"/s": ((1, 2, 3, 4), EMPTY), "/s/a": ((5, 6, 7, 8), SKILL), "/s/odd-\udcff": ((9, 9, 9, 9), SKILL)}
+EMPTY = DirectoryEntry(False, False, ("a", "b"), ())
+SKILL = DirectoryEntry(False, True, (), (("SKILL.md", "skill", ("schema.json",)),))
+KNOWN = {
+    "/s": ((1, 2, 3, 4), EMPTY),
+    "/s/a": ((5, 6, 7, 8), SKILL),
+    "/s/odd-\udcff": ((9, 9, 9, 9), SKILL),
+}
 
 
 def _signed(value: Any) -> bytes:
@@ -22,20 +26,20 @@ def _signed(value: Any) -> bytes:
 
 
 def _value() -> Any:
-    return json.loads(memory_file.written(KNOWN).partition(b"\n")[2])
+    return json.loads(cached_scan.encode_cache(KNOWN).partition(b"\n")[2])
 
 
 def test_what_was_kept_comes_back() -> None:
-    assert memory_file.parsed(memory_file.written(KNOWN)) == KNOWN
-    assert memory_file.parsed(memory_file.written({})) == {}
-    assert memory_file.parsed(_signed(_value())) == KNOWN
+    assert cached_scan.decode_cache(cached_scan.encode_cache(KNOWN)) == KNOWN
+    assert cached_scan.decode_cache(cached_scan.encode_cache({})) == {}
+    assert cached_scan.decode_cache(_signed(_value())) == KNOWN
 
 
 def test_of_a_file_with_one_changed_or_missing_byte_nothing_is_believed() -> None:
-    whole = memory_file.written(KNOWN)
+    whole = cached_scan.encode_cache(KNOWN)
     for at in range(len(whole)):
-        assert memory_file.parsed(whole[:at]) == {}
-        assert memory_file.parsed(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]) == {}
+        assert cached_scan.decode_cache(whole[:at]) == {}
+        assert cached_scan.decode_cache(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]) == {}
 
 
 @pytest.mark.parametrize(
@@ -61,13 +65,17 @@ def test_of_a_file_with_one_changed_or_missing_byte_nothing_is_believed() -> Non
         (4, 0, [False, False, [], [["SKILL.md", [], []]]]),
     ],
 )
-def test_of_what_no_scan_has_learned_nothing_is_believed_even_with_its_digest(part: int, at: int, value: Any) -> None:
+def test_of_what_no_scan_has_learned_nothing_is_believed_even_with_its_digest(
+    part: int, at: int, value: Any
+) -> None:
     kept = _value()
     kept[part][at] = value
-    assert memory_file.parsed(_signed(kept)) == {}
+    assert cached_scan.decode_cache(_signed(kept)) == {}
 
 
-@pytest.mark.parametrize("rest", ["", "5]", "[],[],[]]", "[],[],[0],[]]", '["/s"],[1,2,3],[0],[]]', "[" * 100_000])
+@pytest.mark.parametrize(
+    "rest", ["", "5]", "[],[],[]]", "[],[],[0],[]]", '["/s"],[1,2,3],[0],[]]', "[" * 100_000]
+)
 def test_of_a_file_of_another_form_nothing_is_believed_even_with_its_digest(rest: str) -> None:
-    data = f'["{memory_file._RELEASE}",{rest}'.encode()
-    assert memory_file.parsed(hashlib.sha256(data).hexdigest().encode() + b"\n" + data) == {}
+    data = f'["{cached_scan._CACHE_RELEASE}",{rest}'.encode()
+    assert cached_scan.decode_cache(hashlib.sha256(data).hexdigest().encode() + b"\n" + data) == {}

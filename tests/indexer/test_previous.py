@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.build import build
-from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import IndexStateError
+from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import generation, integrity
-from capdisc_indexer.types import BuildOptions
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def built(hermetic: Path, write_skill: Callable[..., Path]) -> Path:
 
 
 def _build(work: Path, **options: Any) -> Any:
-    return build([work / "skills"], work / "index", BuildOptions(**options))
+    return build_index([work / "skills"], work / "index", BuildOptions(**options))
 
 
 def _file(work: Path, name: str) -> Path:
-    described = generation.described(work / "index")
+    described = generation.load_unchecked(work / "index")
     assert described
-    return generation.folder(work / "index", described.number) / "meta" / f"{name}.json"
+    return generation.generation_folder(work / "index", described.number) / "meta" / f"{name}.json"
 
 
 def _forge(work: Path, name: str, data: bytes) -> None:
@@ -40,7 +40,10 @@ def _forge(work: Path, name: str, data: bytes) -> None:
     path.write_bytes(data)
     gen = path.parent.parent
     manifest = json.loads((gen / "MANIFEST").read_bytes())
-    manifest["files"][f"meta/{name}.json"] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    manifest["files"][f"meta/{name}.json"] = {
+        "size": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
     (gen / "MANIFEST").write_text(json.dumps(manifest))
     digest = hashlib.sha256((gen / "MANIFEST").read_bytes()).hexdigest()
     (work / "index" / "CURRENT").write_text(f"{int(gen.name)} {digest}\n")
@@ -67,16 +70,23 @@ def _nameless(data: bytes) -> bytes:
         ("files", lambda data: b"[" * 100_000),
         ("probes", lambda data: b'[[0.1, "a"]]'),
         ("probes", lambda data: b"[[0.1, []]]"),
-        ("probes", lambda data: json.dumps([[None, text] for _, text in json.loads(data)]).encode()),
+        (
+            "probes",
+            lambda data: json.dumps([[None, text] for _, text in json.loads(data)]).encode(),
+        ),
         ("scan", lambda data: json.dumps(json.loads(data) | {"scanned_at_ns": "now"}).encode()),
     ],
 )
-def test_what_no_build_has_written_is_built_anew(built: Path, write_skill: Callable[..., Path], name, forged) -> None:
+def test_what_no_build_has_written_is_built_anew(
+    built: Path, write_skill: Callable[..., Path], name, forged
+) -> None:
     _forge(built, name, forged(_file(built, name).read_bytes()))
     write_skill(built / "skills", "one-more")
     report = _build(built)
     assert report.counts["capabilities"] == report.counts["parsed"] == 4
-    assert [notice.partition(" (")[0] for notice in report.degraded] == ["the last index cannot be read"]
+    assert [notice.partition(" (")[0] for notice in report.degraded] == [
+        "the last index cannot be read"
+    ]
     assert not _build(built).degraded
 
 
@@ -86,9 +96,11 @@ def test_it_is_an_error_where_nothing_may_be_built_anew(built: Path) -> None:
         _build(built, may_rebuild=False)
 
 
-def test_a_changed_byte_in_a_large_state_of_files_is_no_bug(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_byte_in_a_large_state_of_files_is_no_bug(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of large files, only the size is compared at first."""
-    monkeypatch.setattr(integrity, "CHECKED_BYTES", -1)
+    monkeypatch.setattr(integrity, "MAX_CHECKED_BYTES", -1)
     data = _file(built, "files").read_bytes()
     assert data.count(b'SKILL.md",0,') == 3
     _file(built, "files").write_bytes(data.replace(b'SKILL.md",0,', b'SKILL.md",8,', 1))
@@ -97,7 +109,9 @@ def test_a_changed_byte_in_a_large_state_of_files_is_no_bug(built: Path, monkeyp
 
 @pytest.mark.parametrize("part", ["scanned_at_ns", "roots", "stats"])
 @pytest.mark.parametrize("value", [None, "x", [5], {"a": "b"}, 1.5])
-def test_a_record_of_the_last_look_that_none_has_written_is_not_believed(built: Path, part: str, value: Any) -> None:
+def test_a_record_of_the_last_look_that_none_has_written_is_not_believed(
+    built: Path, part: str, value: Any
+) -> None:
     os.utime(built / "skills" / "skill-1" / "SKILL.md")
     assert not _build(built).published
     path = built / "index" / "scan.json"

@@ -3,51 +3,57 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer import ranking
+from capdisc_indexer.retrieval import fusion
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 50, allow_nan=False), max_size=8)
-COSINES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1, 1, allow_nan=False), max_size=8)
+COSINES = st.dictionaries(
+    st.sampled_from("abcdefgh"), st.floats(-1, 1, allow_nan=False), max_size=8
+)
 
 
 @given(SCORES, COSINES)
 def test_fused_scores_stay_on_0_to_1(lexical, vector) -> None:
-    fused = ranking.fuse(lexical, vector)
+    fused = fusion.fuse(lexical, vector)
     assert all(0 <= score <= 1 for score in fused.values())
 
 
 @given(SCORES, COSINES)
 def test_fusion_ignores_the_order_of_its_input(lexical, vector) -> None:
     backwards = dict(reversed(lexical.items())), dict(reversed(vector.items()))
-    assert ranking.ordered(ranking.fuse(lexical, vector)) == ranking.ordered(ranking.fuse(*backwards))
+    assert fusion.order_scores(fusion.fuse(lexical, vector)) == fusion.order_scores(
+        fusion.fuse(*backwards)
+    )
 
 
 def test_what_both_channels_like_comes_first() -> None:
     """Scores are added, not ranks, by which it found less."""
-    fused = ranking.fuse({"a": 10.0, "b": 9.0}, {"b": 0.9, "c": 0.8, "a": 0.1})
-    assert ranking.ordered(fused)[0][0] == "b"
+    fused = fusion.fuse({"a": 10.0, "b": 9.0}, {"b": 0.9, "c": 0.8, "a": 0.1})
+    assert fusion.order_scores(fused)[0][0] == "b"
 
 
 def test_words_alone_rank_when_there_are_no_vectors() -> None:
-    assert ranking.fuse({"a": 4.0, "b": 2.0}, {}) == {"a": 1.0, "b": 0.5}
+    assert fusion.fuse({"a": 4.0, "b": 2.0}, {}) == {"a": 1.0, "b": 0.5}
 
 
 def test_equal_scores_come_in_order_of_ids() -> None:
-    assert [key for key, _ in ranking.ordered({"b": 0.5, "a": 0.5})] == ["a", "b"]
+    assert [key for key, _ in fusion.order_scores({"b": 0.5, "a": 0.5})] == ["a", "b"]
 
 
 @given(st.lists(SCORES, min_size=1, max_size=4))
 def test_several_queries_give_scores_on_0_to_1_in_any_order(rankings) -> None:
-    scaled = [ranking.by_maximum(each) for each in rankings]
-    combined = ranking.combine(scaled)
+    scaled = [fusion.scale_by_maximum(each) for each in rankings]
+    combined = fusion.combine(scaled)
     assert all(0 <= score <= 1 + 1e-9 for score in combined.values())
-    assert ranking.ordered(combined) == ranking.ordered(ranking.combine(scaled[::-1]))
+    assert fusion.order_scores(combined) == fusion.order_scores(fusion.combine(scaled[::-1]))
 
 
 def test_agreement_of_two_queries_beats_one_alone() -> None:
-    combined = ranking.combine([{"a": 0.8, "b": 0.8}, {"a": 0.7}])
+    combined = fusion.combine([{"a": 0.8, "b": 0.8}, {"a": 0.7}])
     assert combined["a"] > combined["b"]
 
 
 def test_coverage_weighs_rare_words_more() -> None:
     weights = {"invoice": 5.0, "send": 1.0}
-    assert ranking.coverage(weights, frozenset({"invoice"})) > ranking.coverage(weights, frozenset({"send"}))
+    assert fusion.coverage(weights, frozenset({"invoice"})) > fusion.coverage(
+        weights, frozenset({"send"})
+    )

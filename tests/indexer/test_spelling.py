@@ -3,11 +3,11 @@
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.clauses import clauses
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval.query_analysis import content_clauses
+from capdisc_indexer.store.snapshot import Index
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def catalogue(hermetic, write_skill):
     }
     for name, description in skills.items():
         write_skill(hermetic / "skills", name, f"{description} Use when asked.")
-    build([hermetic / "skills"], hermetic / "index", BuildOptions())
+    build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     return hermetic / "index"
 
 
@@ -37,22 +37,24 @@ def catalogue(hermetic, write_skill):
 )
 def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(catalogue, typed, found) -> None:
     with Index(catalogue) as index:
-        by_words = discover(index, Query(texts=(typed,)), None, "lexical")
-        both = discover(index, Query(texts=(typed,)), encoders.load())
+        by_words = search_index(index, Query(texts=(typed,)), None, "lexical")
+        both = search_index(index, Query(texts=(typed,)), encoders.load_encoder())
     assert by_words.hits[0].id == both.hits[0].id == f"skill:{found}"
     assert by_words.unmatched == ()
 
 
 def test_a_word_like_no_other_stays_unmatched(catalogue) -> None:
     with Index(catalogue) as index:
-        assert discover(index, Query(texts=("xylophone",)), None, "lexical").unmatched == ("xylophone",)
+        assert search_index(index, Query(texts=("xylophone",)), None, "lexical").unmatched == (
+            "xylophone",
+        )
 
 
 def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_skill) -> None:
     write_skill(hermetic / "skills", "rains-log", "Counts rainy days. Use when asked about drains.")
-    build([hermetic / "skills"], catalogue, BuildOptions())
+    build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
-        found = discover(index, Query(texts=("drains",)), None, "lexical")
+        found = search_index(index, Query(texts=("drains",)), None, "lexical")
     assert [hit.id for hit in found.hits] == ["skill:rains-log"]
 
 
@@ -68,41 +70,47 @@ def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_sk
     ],
 )
 def test_clauses(text, parts) -> None:
-    assert clauses(text) == parts
+    assert content_clauses(text) == parts
 
 
 def test_each_of_two_wishes_finds_its_own(catalogue) -> None:
     """S271: at every size."""
     with Index(catalogue) as index:
         wish = "put the papers into one file, and also tell me whether I need an umbrella because of rain"
-        found = discover(index, Query(texts=(wish,)), encoders.load())
+        found = search_index(index, Query(texts=(wish,)), encoders.load_encoder())
     assert {hit.id for hit in found.hits[:2]} == {"skill:merge-pdf", "skill:weather-forecast"}
 
 
-def test_scripts_that_write_vowels_as_marks_are_found_by_words_alone(catalogue, hermetic, write_skill) -> None:
+def test_scripts_that_write_vowels_as_marks_are_found_by_words_alone(
+    catalogue, hermetic, write_skill
+) -> None:
     write_skill(hermetic / "skills", "mausam", "कल के मौसम की जानकारी देता है।")
-    build([hermetic / "skills"], catalogue, BuildOptions())
+    build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
-        found = discover(index, Query(texts=("मौसम की जानकारी",)), None, "lexical")
+        found = search_index(index, Query(texts=("मौसम की जानकारी",)), None, "lexical")
     assert found.hits[0].id == "skill:mausam"
     assert found.unmatched == ()
 
 
 def test_blanks_and_dots_without_end_cost_nothing() -> None:
     for run in (" ", ".", ",", "\n", "! "):
-        assert len(clauses("merge these" + run * 200_000 + "send them")) <= 2
+        assert len(content_clauses("merge these" + run * 200_000 + "send them")) <= 2
 
 
-def test_a_typo_finds_its_word_beside_a_text_in_another_language(catalogue, hermetic, write_skill) -> None:
-    write_skill(hermetic / "skills", "ausrollen", "Spielt ein Abbild auf Kubernetes und in den Verbund ein.")
-    build([hermetic / "skills"], catalogue, BuildOptions())
+def test_a_typo_finds_its_word_beside_a_text_in_another_language(
+    catalogue, hermetic, write_skill
+) -> None:
+    write_skill(
+        hermetic / "skills", "ausrollen", "Spielt ein Abbild auf Kubernetes und in den Verbund ein."
+    )
+    build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
-        found = discover(index, Query(texts=("kubernetse",)), None, "lexical")
+        found = search_index(index, Query(texts=("kubernetse",)), None, "lexical")
     assert {hit.id for hit in found.hits} == {"skill:kubernetes-rollout", "skill:ausrollen"}
 
 
 def test_short_names_are_not_taken_for_made_up_words() -> None:
-    encoder = encoders.shipped()
-    assert encoder.recognises("CI/CD")
-    assert encoder.recognises("UI")
-    assert not encoder.recognises("zorbl frimq")
+    encoder = encoders.load_shipped_encoder()
+    assert encoder.has_known_word("CI/CD")
+    assert encoder.has_known_word("UI")
+    assert not encoder.has_known_word("zorbl frimq")

@@ -35,7 +35,10 @@ def moto():
     pytest.importorskip("moto", reason="needs moto[s3], flask and flask-cors")
     pytest.importorskip("flask_cors", reason="needs moto[s3], flask and flask-cors")
     with subprocess.Popen(
-        [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", SERVE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as server:
         yield int(server.stdout.readline())
         server.kill()
@@ -59,7 +62,9 @@ class Store:
         Thread(target=self._proxy.serve_forever, args=(0.05,), daemon=True).start()
         self.direct("PUT", f"/{self.bucket}")
 
-    def direct(self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None):
+    def direct(
+        self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
+    ):
         """Ask the server itself."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         try:
@@ -86,7 +91,9 @@ class Store:
 
     def generations(self) -> list[str]:
         """The folders of the generations that are there."""
-        return sorted({key.split("/")[1] for key in self.listing() if key.startswith("generations/")})
+        return sorted(
+            {key.split("/")[1] for key in self.listing() if key.startswith("generations/")}
+        )
 
     def stop(self) -> None:
         """Answer nobody any more."""
@@ -102,7 +109,12 @@ def handler_of(store: Store) -> type[BaseHTTPRequestHandler]:
 
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            key = self.path.partition("?")[0].removeprefix(f"/{store.bucket}").removeprefix("/idx").lstrip("/")
+            key = (
+                self.path.partition("?")[0]
+                .removeprefix(f"/{store.bucket}")
+                .removeprefix("/idx")
+                .lstrip("/")
+            )
             status, headers, data = self.answered(f"{self.command} {key}", body)
             self.send_response_only(status)
             length = headers.get("content-length") if self.command == "HEAD" else str(len(data))
@@ -119,7 +131,9 @@ def handler_of(store: Store) -> type[BaseHTTPRequestHandler]:
             given = store.spoil(what, dict(self.headers)) if store.spoil else None
             if given is not None:
                 return given[0], {}, given[1]
-            sent = {name: text for name, text in self.headers.items() if name.lower() not in store.drop}
+            sent = {
+                name: text for name, text in self.headers.items() if name.lower() not in store.drop
+            }
             status, headers, data = store.direct(self.command, self.path, body, sent)
             return (store.after(what, status) if store.after else None) or status, headers, data
 

@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
-from capdisc_indexer.remote import retiring
+from capdisc_indexer.remote import shared_build
 
 pytestmark = pytest.mark.s3
 
 
-def test_a_fresh_machine_builds_upon_what_is_published(capdisc, store, machine, skills, write_skill):
+def test_a_fresh_machine_builds_upon_what_is_published(
+    capdisc, store, machine, skills, write_skill
+):
     machine("ci-1")
     assert capdisc("index", str(skills), "--json").json["counts"]["embedded"] == 2
     machine("ci-2")
@@ -51,12 +53,16 @@ def test_of_two_writers_at_once_the_slower_one_is_told_and_wins_the_next_time(
 
 @pytest.mark.crash
 @pytest.mark.parametrize("after", [0, 9, 14])
-def test_a_writer_killed_between_uploads_changes_nothing(capdisc, store, machine, skills, write_skill, after):
+def test_a_writer_killed_between_uploads_changes_nothing(
+    capdisc, store, machine, skills, write_skill, after
+):
     machine("ci")
     capdisc("index", str(skills))
     pointer = store.get("CURRENT")
     write_skill(skills, "brew-espresso", "Brews an espresso.")
-    child = subprocess.Popen([sys.executable, "-m", "capdisc", "index", str(skills)], env=dict(os.environ))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "capdisc", "index", str(skills)], env=dict(os.environ)
+    )
     puts = iter(range(100))
 
     def kill(what, headers):
@@ -100,10 +106,16 @@ def test_a_store_that_passes_over_conditions_is_named(capdisc, store, machine, s
     assert "knows no conditional writes" in capdisc("index", str(skills)).err
 
 
-def test_a_store_that_refuses_conditional_writes_cannot_be_published_to(capdisc, store, machine, skills):
+def test_a_store_that_refuses_conditional_writes_cannot_be_published_to(
+    capdisc, store, machine, skills
+):
     def unknown(what, headers):
         conditional = {name.lower() for name in headers} & {"if-match", "if-none-match"}
-        return (501, b"<Error><Code>NotImplemented</Code></Error>") if what[:3] == "PUT" and conditional else None
+        return (
+            (501, b"<Error><Code>NotImplemented</Code></Error>")
+            if what[:3] == "PUT" and conditional
+            else None
+        )
 
     machine("ci")
     store.spoil = unknown
@@ -116,21 +128,27 @@ def test_a_store_that_refuses_conditional_writes_cannot_be_published_to(capdisc,
     assert "CURRENT" not in store.listing()
 
 
-def test_old_generations_go_once_nobody_can_need_them(capdisc, store, machine, skills, write_skill, monkeypatch):
+def test_old_generations_go_once_nobody_can_need_them(
+    capdisc, store, machine, skills, write_skill, monkeypatch
+):
     machine("ci")
     for number in range(4):
         write_skill(skills, f"one-more-{number}", f"Does thing number {number}.")
         capdisc("index", str(skills))
     assert len(store.generations()) == 4  # the first is younger than the grace
-    monkeypatch.setattr(retiring, "_GRACE", -retiring._GRACE)
+    monkeypatch.setattr(shared_build, "_GRACE_PERIOD", -shared_build._GRACE_PERIOD)
     write_skill(skills, "the-last", "Does the last thing.")
     capdisc("index", str(skills))
     assert [name[:8] for name in store.generations()] == ["00000003", "00000004", "00000005"]
 
 
-def test_a_store_that_goes_away_fails_the_build_and_the_next_one_publishes(capdisc, store, machine, skills):
+def test_a_store_that_goes_away_fails_the_build_and_the_next_one_publishes(
+    capdisc, store, machine, skills
+):
     machine("ci")
-    store.spoil = lambda what, headers: (403, b"<Error><Code>AccessDenied</Code></Error>") if "PUT" in what else None
+    store.spoil = lambda what, headers: (
+        (403, b"<Error><Code>AccessDenied</Code></Error>") if "PUT" in what else None
+    )
     assert capdisc("index", str(skills)).code == 4
     store.spoil = None
     assert capdisc("index", str(skills), "--json").json["published"] is True
@@ -156,13 +174,17 @@ def test_rebuild_trusts_nothing_that_is_published_and_counts_on(capdisc, store, 
     assert capdisc("search", "pdf").code == 0
 
 
-def test_vectors_that_are_not_those_that_were_published_are_made_again(capdisc, store, machine, skills):
+def test_vectors_that_are_not_those_that_were_published_are_made_again(
+    capdisc, store, machine, skills
+):
     machine("ci")
     capdisc("index", str(skills))
     for key in store.listing():
         if "/vectors/" in key and key.endswith(".lance"):
             data = store.get(key)
-            store.put(key, bytes(255 - byte for byte in data[: len(data) // 2]) + data[len(data) // 2 :])
+            store.put(
+                key, bytes(255 - byte for byte in data[: len(data) // 2]) + data[len(data) // 2 :]
+            )
     machine("ci-2")
     anew = capdisc("index", str(skills), "--json")
     assert (anew.code, anew.json["counts"]["embedded"]) == (0, 2) and "building it anew" in anew.err

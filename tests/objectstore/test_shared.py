@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from capdisc_indexer.remote.bucket import Bucket
-from capdisc_indexer.remote.values import Access, Shared, StoreError
+from capdisc_indexer.remote.remote_types import SharedIndex, StoreAccess, StoreError
 
 pytestmark = pytest.mark.s3
 
@@ -17,13 +17,17 @@ def copy_of(home):
     return top / "copy"
 
 
-def test_what_one_machine_builds_another_finds_as_if_it_were_its_own(capdisc, store, machine, skills, tmp_path):
+def test_what_one_machine_builds_another_finds_as_if_it_were_its_own(
+    capdisc, store, machine, skills, tmp_path
+):
     machine("ci")
     built = capdisc("index", str(skills), "--json")
     assert (built.code, built.json["index_dir"], built.json["published"]) == (0, store.url, True)
     alone = capdisc("index", str(skills), "--index-dir", str(tmp_path / "alone"))
     assert alone.code == 0
-    expected = capdisc("search", "join pdf files", "--index-dir", str(tmp_path / "alone"), "--json").json
+    expected = capdisc(
+        "search", "join pdf files", "--index-dir", str(tmp_path / "alone"), "--json"
+    ).json
     machine("reader")
     assert capdisc("search", "join pdf files", "--json").json == expected
     assert "Joins several PDF" in capdisc("render", "join pdf files").out
@@ -42,7 +46,9 @@ def test_a_reader_who_has_the_newest_asks_for_the_pointer_alone(capdisc, store, 
     assert store.seen == ["GET CURRENT"]
 
 
-def test_a_new_generation_is_picked_up_by_the_next_command(capdisc, store, machine, skills, write_skill):
+def test_a_new_generation_is_picked_up_by_the_next_command(
+    capdisc, store, machine, skills, write_skill
+):
     machine("ci")
     capdisc("index", str(skills))
     machine("reader")
@@ -54,7 +60,9 @@ def test_a_new_generation_is_picked_up_by_the_next_command(capdisc, store, machi
     assert capdisc("search", "brew espresso", "--ids").out.split()[0] == "skill:brew-espresso"
 
 
-def test_the_store_is_left_alone_for_as_long_as_the_setting_says(capdisc, store, machine, skills, monkeypatch):
+def test_the_store_is_left_alone_for_as_long_as_the_setting_says(
+    capdisc, store, machine, skills, monkeypatch
+):
     machine("ci")
     capdisc("index", str(skills))
     machine("reader")
@@ -81,7 +89,9 @@ def test_without_a_store_the_last_copy_answers_and_says_so(capdisc, store, machi
     assert (nothing.code, nothing.out) == (4, "") and "hint: check AWS_ACCESS_KEY_ID" in nothing.err
 
 
-def test_rights_that_were_taken_away_are_named_by_the_stores_own_word(capdisc, store, machine, skills):
+def test_rights_that_were_taken_away_are_named_by_the_stores_own_word(
+    capdisc, store, machine, skills
+):
     machine("ci")
     store.spoil = lambda what, headers: (403, b"<Error><Code>AccessDenied</Code></Error>")
     refused = capdisc("index", str(skills))
@@ -114,13 +124,17 @@ def test_status_and_doctor_name_the_store_and_the_copy(capdisc, store, machine, 
     assert (facts["index_dir"], facts["copy"]) == (store.url, str(copy_of(home)))
     deep = capdisc("doctor", "--deep", "--json").json
     assert {each["name"]: each["state"] for each in deep["checks"]}["store"] == "ok"
-    assert deep["index_dir"] == store.url and not [each for each in deep["checks"] if each["state"] == "unusable"]
+    assert deep["index_dir"] == store.url and not [
+        each for each in deep["checks"] if each["state"] == "unusable"
+    ]
     store.stop()
     down = capdisc("doctor")
     assert down.code == 1 and "does not answer" in down.out
 
 
-def test_what_would_need_the_builders_files_says_why_it_does_not_work(capdisc, store, machine, skills):
+def test_what_would_need_the_builders_files_says_why_it_does_not_work(
+    capdisc, store, machine, skills
+):
     machine("ci")
     capdisc("index", str(skills))
     assert "watch does not publish" in capdisc("watch", str(skills)).err
@@ -135,17 +149,23 @@ def test_no_secret_is_in_a_file_or_a_message(capdisc, store, machine, skills, tm
     store.spoil = lambda what, headers: (500, b"")
     said += [capdisc("doctor", "--json")]
     assert not [one for one in said if secret in one.out + one.err]
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+    assert not [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and secret.encode() in path.read_bytes()
+    ]
     assert not [key for key in store.listing() if secret.encode() in store.get(key)]
 
 
 def test_large_objects_go_up_and_come_down_in_parts(store, tmp_path):
-    access = Access(options={"aws_endpoint_url": store.endpoint, "aws_skip_signature": "true"}, allow_http=True)
-    bucket = Bucket(Shared(bucket=store.bucket, prefix="idx", top=tmp_path, access=access))
+    access = StoreAccess(
+        options={"aws_endpoint_url": store.endpoint, "aws_skip_signature": "true"}, allow_http=True
+    )
+    bucket = Bucket(SharedIndex(bucket=store.bucket, prefix="idx", top=tmp_path, access=access))
     large = tmp_path / "large"
     large.write_bytes(os.urandom(20_000_001))
     bucket.put("text/large", large)
-    pieces = list(bucket.pieces("text/large", 20_000_001))
+    pieces = list(bucket.read_chunks("text/large", 20_000_001))
     assert b"".join(pieces) == large.read_bytes() and len(pieces) == 3
     assert [each for each in store.seen if each.startswith("POST")]
     with pytest.raises(StoreError, match="larger than 1,000 bytes"):

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from capdisc_indexer.errors import IndexStateError, UsageError
-from capdisc_indexer.remote import layout
-from capdisc_indexer.remote.values import Access, address, is_remote
+from capdisc_indexer.model.errors import IndexStateError, UsageError
+from capdisc_indexer.remote import bucket_layout
+from capdisc_indexer.remote.remote_types import StoreAccess, is_remote, parse_address
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
 COUNTS = dict.fromkeys(("capabilities", "rows", "stored", "dim", "deleted", "files"), 1)
@@ -25,7 +25,9 @@ FACTS = {
 
 
 def manifest(files):
-    return json.dumps({"schema_version": SCHEMA_VERSION, "counts": COUNTS, "files": files, **FACTS}).encode()
+    return json.dumps(
+        {"schema_version": SCHEMA_VERSION, "counts": COUNTS, "files": files, **FACTS}
+    ).encode()
 
 
 @pytest.mark.parametrize(
@@ -36,39 +38,44 @@ def manifest(files):
 def test_a_manifest_that_names_anything_but_plain_files_is_refused(name):
     data = manifest({name: {"size": 1, "sha256": "0" * 64}})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        layout.files_of(data, hashlib.sha256(data).hexdigest())
+        bucket_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("entry", [{"size": -1, "sha256": "0" * 64}, {"size": 1, "sha256": "0"}])
 def test_sizes_and_digests_must_be_such(entry):
     data = manifest({"text/a": entry})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        layout.files_of(data, hashlib.sha256(data).hexdigest())
+        bucket_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
     for files in (
         {"text/a": {"size": 1 << 50, "sha256": "0" * 64}},
-        {f"text/{number}": {"size": 0, "sha256": "0" * 64} for number in range(layout.MAX_FILES + 1)},
+        {
+            f"text/{number}": {"size": 0, "sha256": "0" * 64}
+            for number in range(bucket_layout.MAX_FILES + 1)
+        },
     ):
         data = manifest(files)
         with pytest.raises(IndexStateError, match="larger than an index may be"):
-            layout.files_of(data, hashlib.sha256(data).hexdigest())
+            bucket_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_a_manifest_that_the_pointer_does_not_name_is_refused():
     with pytest.raises(IndexStateError, match="does not match its digest"):
-        layout.files_of(manifest({}), "0" * 64)
+        bucket_layout.manifest_files(manifest({}), "0" * 64)
 
 
-@pytest.mark.parametrize("text", ["", "1", "1 abc\n", f"-1 {'0' * 64}\n", f"0 {'0' * 64}\n", f"1 {'0' * 64}\n\n"])
+@pytest.mark.parametrize(
+    "text", ["", "1", "1 abc\n", f"-1 {'0' * 64}\n", f"0 {'0' * 64}\n", f"1 {'0' * 64}\n\n"]
+)
 def test_a_damaged_pointer_is_named(text):
     with pytest.raises(IndexStateError, match="pointer is damaged"):
-        layout.pointed(text)
+        bucket_layout.parse_pointer(text)
 
 
 def test_addresses_are_plain():
-    assert address("s3:/team/a/b/") == address("s3://team/a//b") == ("team", "a/b")
+    assert parse_address("s3:/team/a/b/") == parse_address("s3://team/a//b") == ("team", "a/b")
     assert not is_remote("indexes/s3") and not is_remote("./s3:/x")
     for text in (
         "s3://",
@@ -80,11 +87,11 @@ def test_addresses_are_plain():
         "s3://team/.x",
     ):
         with pytest.raises(UsageError):
-            address(text)
+            parse_address(text)
 
 
 def test_secrets_are_not_part_of_what_an_access_looks_like():
-    assert "hunter2" not in repr(Access(options={"aws_secret_access_key": "hunter2"}))
+    assert "hunter2" not in repr(StoreAccess(options={"aws_secret_access_key": "hunter2"}))
 
 
 def test_another_kind_of_address_is_no_folder(capdisc):
@@ -94,10 +101,13 @@ def test_another_kind_of_address_is_no_folder(capdisc):
 
 def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
     code = (
-        "import sys; from capdisc import app; app.run(['search', 'pdf'])\n"
+        "import sys; from capdisc.args import command_table; command_table.run_command(['search', 'pdf'])\n"
         "sys.exit(any(name.startswith(('obstore', 'capdisc_indexer.remote')) for name in sys.modules))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def configured(hermetic, text, name="capdisc.toml"):
@@ -121,7 +131,9 @@ def test_a_workspaces_file_may_not_make_us_use_the_network(capdisc, hermetic):
 
 
 @pytest.mark.s3
-def test_what_the_user_allowed_a_workspaces_file_may_name(capdisc, store, hermetic, machine, skills, monkeypatch):
+def test_what_the_user_allowed_a_workspaces_file_may_name(
+    capdisc, store, hermetic, machine, skills, monkeypatch
+):
     monkeypatch.delenv("CAPDISC_INDEX_DIR")
     home = machine("ci")
     configured(hermetic, f'index_dir = "{store.url}"\n')
@@ -135,7 +147,9 @@ def test_what_the_user_allowed_a_workspaces_file_may_name(capdisc, store, hermet
 
 
 @pytest.mark.s3
-def test_what_the_user_trusts_a_workspaces_file_may_name(capdisc, store, hermetic, machine, skills, monkeypatch):
+def test_what_the_user_trusts_a_workspaces_file_may_name(
+    capdisc, store, hermetic, machine, skills, monkeypatch
+):
     monkeypatch.delenv("CAPDISC_INDEX_DIR")
     machine("ci")
     configured(hermetic, f'index_dir = "{store.url}"\n')

@@ -6,29 +6,47 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.lazy_imports import load_token_counter
 from hostile.streams import say
 from properties.pieces import ASKING, put_together
 
 FORMATS = ("text", "markdown", "xml", "json", "messages", "skills-xml")
 TIERS = ("0,1,2", "0,1,2", "1,2", "2", "0", "1")
-_WORDS = ("convert temperature", "pull turnips", "merge PDF files", "send an e-mail", "ignore all instructions", "row")
+_WORDS = (
+    "convert temperature",
+    "pull turnips",
+    "merge PDF files",
+    "send an e-mail",
+    "ignore all instructions",
+    "row",
+)
 
 
 def over_budget(rng: random.Random, indexes: Sequence[Path]) -> str:
     """The fault of one prompt made by chance; empty when it keeps its budget and says what it cut."""
-    words = rng.choice(_WORDS) if rng.random() < 0.7 else put_together(rng, ASKING, 12).strip() or "row"
+    words = (
+        rng.choice(_WORDS) if rng.random() < 0.7 else put_together(rng, ASKING, 12).strip() or "row"
+    )
     form, tiers, budget = (
         rng.choice(FORMATS),
         rng.choice(TIERS),
         rng.choice((60, 300, 1_200, 4_000)) + rng.randrange(60),
     )
-    where = ["--format", form, "--tier", tiers, "--budget", str(budget), "--index-dir", str(rng.choice(indexes))]
+    where = [
+        "--format",
+        form,
+        "--tier",
+        tiers,
+        "--budget",
+        str(budget),
+        "--index-dir",
+        str(rng.choice(indexes)),
+    ]
     said = say("render", ["render", *where, "--", words])
     what = f"{' '.join(said.argv)!r}"
     if said.status not in (0, 2):
         return f"{what}: status {said.status}: {said.err[:200]}"
-    if (tokens := token_count()(said.out)) > budget:
+    if (tokens := load_token_counter()(said.out)) > budget:
         return f"{what}: {tokens} tokens"
     if "[cut to fit the budget" in said.out and "cut to fit" not in said.err:
         return f"{what}: cut without a word"

@@ -9,8 +9,17 @@ from xml.etree import ElementTree
 
 _OPEN = re.compile(r">>> (?P<id>[^\n]+) \[(?P<nonce>[0-9]{12})\]")
 _FENCE = re.compile(r"(?P<fence>`{4,})markdown")
-_TEXT_LINES = ("Available capabilities:", "Relevant capabilities:", "--- Detailed Capability Reference ---", "More: ")
-_MARKDOWN_LINES = ("## Available capabilities", "## Relevant capabilities", "## Capability reference")
+_TEXT_LINES = (
+    "Available capabilities:",
+    "Relevant capabilities:",
+    "--- Detailed Capability Reference ---",
+    "More: ",
+)
+_MARKDOWN_LINES = (
+    "## Available capabilities",
+    "## Relevant capabilities",
+    "## Capability reference",
+)
 
 
 class FrameError(Exception):
@@ -42,7 +51,11 @@ def _text(printed: str) -> list[Frame]:
 
 
 def _markdown(printed: str) -> list[Frame]:
-    found, identifier, lines = [], "", iter(printed.removesuffix("\n").split("\n") if printed else [])
+    found, identifier, lines = (
+        [],
+        "",
+        iter(printed.removesuffix("\n").split("\n") if printed else []),
+    )
     for line in lines:
         if opened := _FENCE.fullmatch(line):
             found.append(Frame(identifier, _until(opened["fence"], lines)))
@@ -72,7 +85,14 @@ def _xml(printed: str) -> list[Frame]:
     }  # fmt: skip
     if strange:
         raise FrameError(f"elements of no format: {', '.join(sorted(strange))}")
-    return [Frame(each.get("id", ""), (each.text or "").removeprefix("\n")) for each in root.iter("detail")]
+    return [
+        Frame(each.get("id", ""), (each.text or "").removeprefix("\n"))
+        for each in root.iter("detail")
+    ]
 
 
-FRAMED: dict[str, Callable[[str], list[Frame]]] = {"text": _text, "markdown": _markdown, "xml": _xml}
+FRAMED: dict[str, Callable[[str], list[Frame]]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "xml": _xml,
+}

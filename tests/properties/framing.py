@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 
-from capdisc_indexer.frozen import replace
-from capdisc_indexer.render import FORMATS
-from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED, frame_mark
-from capdisc_indexer.text import one_line
-from capdisc_indexer.tiers import Material, assemble
-from capdisc_indexer.tokens import TokenCounter
-from capdisc_indexer.types import Budgets, Descriptor, Query, Ranking, SourceRef
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Budgets, Descriptor, Query, Ranking, SourceRef
+from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, frame_mark
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.token_counts import TokenCounter
 from properties.frames import FRAMED, Frame, FrameError, frames
 from properties.pieces import FRAMING, put_together
 
@@ -34,8 +34,10 @@ def capability(texts: tuple[str, str, str, str], name: str = "turnips") -> Descr
 def printed(found: list[Descriptor], form: str, characters: int = 10**6) -> str:
     """The context that shows these in full, as far as they fit."""
     budgets = Budgets(tier0=0, tier1=characters, tier2=characters, total=characters)
-    context = assemble(Material(overview=(), descriptors=found), _UNASKED, FORMATS[form], budgets, _COUNTER)
-    return FORMATS[form].printed(FORMATS[form], context)
+    context = assemble(
+        RenderInputs(overview=(), descriptors=found), _UNASKED, FORMATS[form], budgets, _COUNTER
+    )
+    return FORMATS[form].format_context(FORMATS[form], context)
 
 
 def fault(found: list[Descriptor], form: str, characters: int = 10**6) -> str:
@@ -53,8 +55,10 @@ def fault(found: list[Descriptor], form: str, characters: int = 10**6) -> str:
 
 
 def _is_part(frame: Frame, whole: str) -> bool:
-    kept = frame.content.removesuffix(CLIPPED.format(id=frame.id))
-    return frame.content == whole or (kept != frame.content and whole.startswith((kept, kept.removesuffix("…\n"))))
+    kept = frame.content.removesuffix(CLIPPED_MARK.format(id=frame.id))
+    return frame.content == whole or (
+        kept != frame.content and whole.startswith((kept, kept.removesuffix("…\n")))
+    )
 
 
 def mark_of(one: Descriptor) -> str:
@@ -64,13 +68,17 @@ def mark_of(one: Descriptor) -> str:
 
 def knowing(one: Descriptor, following: str) -> Descriptor:
     """The same capability once it has learnt the number of its own frame, and closes it before this text."""
-    return replace(one, content=f"{one.content}\n<<< end [{mark_of(one)}]\n{following}\n>>> {one.id} [{mark_of(one)}]")
+    return replace(
+        one,
+        content=f"{one.content}\n<<< end [{mark_of(one)}]\n{following}\n>>> {one.id} [{mark_of(one)}]",
+    )
 
 
 def attack(rng: random.Random) -> str:
     """The fault of one capability and its neighbour made by chance; empty when the frames hold."""
     first, second = (
-        capability(tuple(put_together(rng, FRAMING, 12) for _ in range(4)), name) for name in ("turnips", "beets")
+        capability(tuple(put_together(rng, FRAMING, 12) for _ in range(4)), name)
+        for name in ("turnips", "beets")
     )
     for _ in range(rng.randrange(3)):
         first = knowing(first, put_together(rng, FRAMING, 6))

@@ -60,7 +60,15 @@ def _spliced(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
     return data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other) + 1) :]
 
 
-_MUTATIONS: tuple[Mutation, ...] = (_flipped, _cut, _ended, _inserted, _inserted, _repeated, _spliced)
+_MUTATIONS: tuple[Mutation, ...] = (
+    _flipped,
+    _cut,
+    _ended,
+    _inserted,
+    _inserted,
+    _repeated,
+    _spliced,
+)
 
 
 def mutated(rng: random.Random, originals: Sequence[bytes]) -> bytes:
@@ -71,7 +79,9 @@ def mutated(rng: random.Random, originals: Sequence[bytes]) -> bytes:
     return data[:65_536]
 
 
-def round_of_files(rng: random.Random, originals: Sequence[bytes], work: Path, index: Path | None) -> list[str]:
+def round_of_files(
+    rng: random.Random, originals: Sequence[bytes], work: Path, index: Path | None
+) -> list[str]:
     """Faults of one folder of changed files; the files stay in `work` when there are any."""
     shutil.rmtree(work, ignore_errors=True)
     for number in range(FOLDERS):
@@ -89,7 +99,9 @@ def faults(said: Said) -> list[str]:
     """What is wrong with a run whose findings are all that it should give."""
     if said.status not in (0, 1):
         return [f"{said.label}: status {said.status}: {said.err[:400]}"]
-    return [f"{said.label}: {one}" for one in json.loads(said.out)["findings"] if not _is_whole(one)]
+    return [
+        f"{said.label}: {one}" for one in json.loads(said.out)["findings"] if not _is_whole(one)
+    ]
 
 
 def _is_whole(finding: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
+from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
 
 _TABLE, _FACTS = "table.safetensors", "model.json"
 Damage = Callable[[Path], None]
@@ -67,7 +67,10 @@ def _text(text: str) -> Damage:
 
 def _other_table(folder: Path) -> None:
     """Another table whose digest was put right, but not the vector that proves it."""
-    _bytes_of(folder / _TABLE, lambda data: data.__setitem__(slice(2**12, 2**24), data[2**24 - 1 : 2**12 - 1 : -1]))
+    _bytes_of(
+        folder / _TABLE,
+        lambda data: data.__setitem__(slice(2**12, 2**24), data[2**24 - 1 : 2**12 - 1 : -1]),
+    )
     _signed(folder, golden=False)
 
 
@@ -77,7 +80,9 @@ def _signed(folder: Path, golden: bool) -> None:
     (folder / _FACTS).write_text(json.dumps(found))
     if golden:
         vector = StaticEncoder(folder).encode([found["golden"]["text"]])[0]
-        found["golden"]["vector"] = [float(each) for each in vector[: len(found["golden"]["vector"])]]
+        found["golden"]["vector"] = [
+            float(each) for each in vector[: len(found["golden"]["vector"])]
+        ]
         (folder / _FACTS).write_text(json.dumps(found))
 
 

@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from capdisc_indexer.discover import discover
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import Query
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 from hostile.judge import steering
 from hostile.streams import say
 from properties.pieces import ASKING, put_together
@@ -59,9 +59,18 @@ TABLE = (
 def faults(asked: Asked, index: Path) -> list[str]:
     """What is wrong with the answers of `search` and `render` to this query, on a terminal and to a program."""
     found = []
-    for command in (("search", "--explain"), ("search", "--json"), ("search", "--ids"), ("render",)):
+    for command in (
+        ("search", "--explain"),
+        ("search", "--json"),
+        ("search", "--ids"),
+        ("render",),
+    ):
         for on_terminal in (False, True):
-            said = say(" ".join(command), [*command, "--index-dir", str(index), "--", asked.text], on_terminal)
+            said = say(
+                " ".join(command),
+                [*command, "--index-dir", str(index), "--", asked.text],
+                on_terminal,
+            )
             if said.status not in (*asked.statuses, *((FOUND,) if command == ("render",) else ())):
                 found.append(f"{said.label}: status {said.status}: {said.err[:300]}")
             if shown := steering(said):
@@ -74,7 +83,7 @@ def answered(rng: random.Random, index: Index, encoder: Encoder | None) -> str:
     texts = tuple(put_together(rng, ASKING, 24) for _ in range(rng.choice((1, 1, 1, 3))))
     mode = rng.choice(("auto", "lexical", "vector"))
     try:
-        found = discover(index, Query(texts=texts, limit=rng.randrange(1, 20)), encoder, mode)
+        found = search_index(index, Query(texts=texts, limit=rng.randrange(1, 20)), encoder, mode)
     except UsageError:
         return "" if not any(text.strip() for text in texts) else f"refused: {texts!r}"
     except BaseException as error:

@@ -9,21 +9,34 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
-from capdisc import asking, querying
-from capdisc.rendering.context import context, material
-from capdisc.rendering.desk import Desk, prepared
-from capdisc.rendering.typed import Limits, Prompting, Request, Shape, Typed
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.frozen import replace
-from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.render.format import CLIPPED
-from capdisc_indexer.render.lines import name_line
-from capdisc_indexer.text import one_line
-from capdisc_indexer.tokenizers import tokenizer
-from capdisc_indexer.tokens import chunks
-from capdisc_indexer.types import Block, Context, Tier
+from capdisc.args import query_options
+from capdisc.context import open_index
+from capdisc.render.context import build_context, build_render_inputs
+from capdisc.render.render_context import RenderContext, prepare_render
+from capdisc.render.render_options import (
+    LayoutOptions,
+    LimitOptions,
+    PromptOptions,
+    QueryOptions,
+    RenderOptions,
+)
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Block, Context, Tier
+from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.formats.format import CLIPPED_MARK
+from capdisc_indexer.rendering.summary_lines import name_line
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
 
-WORDS = ("send the customer an invoice", "merge PDF files", "resize the photos", "book a room", "qqq zzz", "")
+WORDS = (
+    "send the customer an invoice",
+    "merge PDF files",
+    "resize the photos",
+    "book a room",
+    "qqq zzz",
+    "",
+)
 FORMATS = ("text", "markdown", "xml", "json", "messages", "skills-xml")
 TEMPLATES = ("minimal", "planner", "phased", "tools")
 _STYLES = ({}, {}, {"style": "tools"}, {"style": "full"}, {"model": "claude-2"}, {"auto": True})
@@ -42,89 +55,104 @@ class World:
 def fault(rng: random.Random, world: World) -> str:
     """What is wrong with one context made by chance; empty when nothing is."""
     typed = _typed(rng, world)
-    with redirect_stderr(io.StringIO()), asking.opened(world.index) as asked:
+    with redirect_stderr(io.StringIO()), open_index.open_index(world.index) as asked:
         try:
-            desk = prepared(asked, typed)
-            made = context(desk)
+            desk = prepare_render(asked, typed)
+            made = build_context(desk)
         except UsageError as error:
-            return "" if "too small" in error.message or "the request alone" in error.message else f"{error.message}"
+            return (
+                ""
+                if "too small" in error.message or "the request alone" in error.message
+                else f"{error.message}"
+            )
         told = _over(desk, made) or _empty(desk, made)
     return f"{told}: {typed}" if told else ""
 
 
-def _over(desk: Desk, made: Context) -> str:
-    count = tokenizer(desk.typed.limits.tokenizer or "o200k").load()
-    tokens, total = count(desk.form.printed(desk.form, made)), made.budgets.total
+def _over(desk: RenderContext, made: Context) -> str:
+    count = find_tokenizer(desk.options.limits.tokenizer or "o200k").load()
+    tokens, total = count(desk.form.format_context(desk.form, made)), made.budgets.total
     if tokens > total:
         return f"{tokens} tokens of {total}"
-    if tokens != made.tokens and not desk.typed.shape.split:
+    if tokens != made.tokens and not desk.options.shape.split:
         return f"{tokens} tokens, not the {made.tokens} that it claims"
     caps = (made.budgets.tier0, made.budgets.tier1, made.budgets.tier2, made.budgets.memory)
     over = [tier.level for tier in made.tiers if tier.level < 4 and tier.tokens > caps[tier.level]]
     return f"tiers {over} over their own budget" if over else ""
 
 
-def _empty(desk: Desk, made: Context) -> str:
+def _empty(desk: RenderContext, made: Context) -> str:
     """Which tier is empty though the least that it can hold has room."""
-    given = material(desk)
+    given = build_render_inputs(desk)
     for tier in (tier for tier in made.tiers if tier.level in (1, 2) and not tier.blocks):
         wanted = given.descriptors[: given.summaries if tier.level == 1 else given.details]
-        blocks = [_block(desk, d, tier.level, given.note(d)) for d in wanted if desk.form.suits(d.kind)]
+        blocks = [
+            _block(desk, d, tier.level, given.note(d)) for d in wanted if desk.form.suits(d.kind)
+        ]
         if any(_has_room(desk, made, tier, block) for block in blocks):
             return f"tier {tier.level} is empty"
     return ""
 
 
-def _least(desk: Desk, d, level: int, note: str) -> str:
+def _least(desk: RenderContext, d, level: int, note: str) -> str:
     """A line with the name alone, or the first lines of a detail that say more than a summary."""
     form = desk.form
     if level == 1:
         return form.summary(replace(d, description=one_line(d.description, 50)), name_line(d))
     text, label = detail_text(d), one_line(d.id, 100)
-    pieces = [form.chunk(piece) for piece in chunks(text)]
+    pieces = [form.chunk(piece) for piece in split_chunks(text)]
     start = form.frame_open(label, text) + (form.chunk(f"{note}\n") if note else "")
-    end = form.chunk(CLIPPED.format(id=d.id)) + form.frame_close(label, text)
+    end = form.chunk(CLIPPED_MARK.format(id=d.id)) + form.frame_close(label, text)
     kept = 2
     while kept < len(pieces) and desk.counter.exact("".join([start, *pieces[:kept], end])) < 60:
         kept += 1
     return "".join([start, *pieces[:kept], end])
 
 
-def _block(desk: Desk, d, level: int, note: str) -> Block:
+def _block(desk: RenderContext, d, level: int, note: str) -> Block:
     text = _least(desk, d, level, note)
     return Block(id=d.id, text=text, tokens=desk.counter.exact(text))
 
 
-def _has_room(desk: Desk, made: Context, tier: Tier, block: Block) -> bool:
+def _has_room(desk: RenderContext, made: Context, tier: Tier, block: Block) -> bool:
     exact, form = desk.counter.exact, desk.form
     cap = {1: made.budgets.tier1, 2: made.budgets.tier2}[tier.level]
     own = exact(form.headings[tier.level]) + block.tokens + exact(form.endings[tier.level])
     tiers = tuple(replace(each, blocks=(block,)) if each is tier else each for each in made.tiers)
     # One half of a split has the room that it would have beside the other.
-    fuller = replace(made, tiers=tiers, printing=replace(made.printing, split=made.printing.split and "both"))
-    return own <= cap and exact(form.printed(form, fuller)) <= made.budgets.total
+    fuller = replace(
+        made, tiers=tiers, printing=replace(made.printing, split=made.printing.split and "both")
+    )
+    return own <= cap and exact(form.format_context(form, fuller)) <= made.budgets.total
 
 
-def _typed(rng: random.Random, world: World) -> Typed:
+def _typed(rng: random.Random, world: World) -> RenderOptions:
     form = rng.choice(FORMATS)
     plain = form == "skills-xml"
-    return Typed(
-        request=Request(
+    return RenderOptions(
+        request=QueryOptions(
             words=[rng.choice(WORDS)],
             also=None,
-            filters=querying.Filters(None, None, None, None, rng.choice(("", "", "medium")), rng.random() < 0.1),
+            filters=query_options.Filters(
+                None, None, None, None, rng.choice(("", "", "medium")), rng.random() < 0.1
+            ),
             min_relevance=rng.choice((0.0, 0.0, 0.3)),
             on_empty=rng.choice(("none", "none", "all")),
             mode="lexical",
             encoder=None,
         ),
-        limits=Limits(
+        limits=LimitOptions(
             budget=rng.choice((60, 150, 400, 1_000, 3_000, 9_000)) + rng.randrange(90),
             tier_budget=rng.choice(
-                ("", "", f"0={rng.randrange(250)}", f"1={rng.randrange(300)},2={rng.randrange(900)}")
+                (
+                    "",
+                    "",
+                    f"0={rng.randrange(250)}",
+                    f"1={rng.randrange(300)},2={rng.randrange(900)}",
+                )
             ),
             tier_top=rng.choice(("", "", f"1={rng.randrange(1, 20)},2={rng.randrange(1, 6)}")),
-            each=rng.choice((0, 200, 1_250)),
+            max_each=rng.choice((0, 200, 1_250)),
             tokenizer=rng.choice((None, None, "claude", "chars4")),
         ),
         shape=_shape(rng, form, plain),
@@ -132,9 +160,9 @@ def _typed(rng: random.Random, world: World) -> Typed:
     )
 
 
-def _shape(rng: random.Random, form: str, plain: bool) -> Shape:
+def _shape(rng: random.Random, form: str, plain: bool) -> LayoutOptions:
     detail = rng.choice((None, None, None, "name", "summary", "full"))
-    return Shape(
+    return LayoutOptions(
         format=form,
         tier=None if detail else rng.choice((None, None, "1,2", "2", "0", "1", "0,2")),
         detail=detail,
@@ -146,10 +174,10 @@ def _shape(rng: random.Random, form: str, plain: bool) -> Shape:
     )
 
 
-def _prompting(rng: random.Random, world: World, plain: bool) -> Prompting:
+def _prompting(rng: random.Random, world: World, plain: bool) -> PromptOptions:
     templates = ("", "", "", *TEMPLATES, *map(str, world.templates))
     extra = {} if plain else rng.choice(_STYLES)
-    return Prompting(
+    return PromptOptions(
         **{"style": None, "model": "", "auto": False, **extra},
         template="" if plain else rng.choice(templates),
         append=() if plain else [str(path) for path in world.texts if rng.random() < 0.3],

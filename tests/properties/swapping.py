@@ -13,7 +13,9 @@ from hostile.streams import say
 from hostile.writing import FILE_CANARY, fields, put, skill_text
 
 _CANARY_SKILL = skill_text(FILE_CANARY, name="secret", description=FILE_CANARY)
-_CANARY_TOOL = fields(f"skillContent: {FILE_CANARY}\n", name="secret", description=f"Tells {FILE_CANARY}.")
+_CANARY_TOOL = fields(
+    f"skillContent: {FILE_CANARY}\n", name="secret", description=f"Tells {FILE_CANARY}."
+)
 
 PAUSE_S = 0.0005  # or the reader would hardly come to read
 
@@ -33,7 +35,10 @@ class Swapper:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._is_over.set()
         self._thread.join()
@@ -93,7 +98,11 @@ def _write(root: Path, outside: Path) -> None:
         put(place, "folder/CAPABILITY.yaml", fields(name="folder"))
     put(outside, "skill/SKILL.md", _CANARY_SKILL)
     put(outside, "tool/CAPABILITY.yaml", _CANARY_TOOL)
-    put(outside, "tool/schema.json", f'{{"properties": {{"row": {{"description": "{FILE_CANARY}"}}}}}}')
+    put(
+        outside,
+        "tool/schema.json",
+        f'{{"properties": {{"row": {{"description": "{FILE_CANARY}"}}}}}}',
+    )
     put(outside, "named/docs/long.md", FILE_CANARY)
     put(outside, "inner/docs/long.md", FILE_CANARY)
     put(outside, "folder/CAPABILITY.yaml", _CANARY_TOOL)
@@ -115,7 +124,9 @@ def leaks(work: Path, swaps: int) -> tuple[int, int, list[str]]:
                 if FILE_CANARY in said.out + said.err or said.status not in (0, 1, 2, 4):
                     found.append(f"{' '.join(argv)}: status {said.status}: {said.err[:300]}")
             found += [
-                str(path) for path in index.rglob("*") if path.is_file() and FILE_CANARY.encode() in path.read_bytes()
+                str(path)
+                for path in index.rglob("*")
+                if path.is_file() and FILE_CANARY.encode() in path.read_bytes()
             ]
     return swapper.swaps, met, found
 

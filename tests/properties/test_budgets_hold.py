@@ -3,16 +3,18 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.engines import token_count
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.overview import overview
-from capdisc_indexer.render import FORMATS
-from capdisc_indexer.tiers import Material, assemble
-from capdisc_indexer.tokens import TokenCounter
-from capdisc_indexer.types import Budgets, Descriptor, Parameter, Query, Ranking, SourceRef
+from capdisc_indexer.indexing.category_overview import summarise_categories
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.types import Budgets, Descriptor, Parameter, Query, Ranking, SourceRef
+from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.text.token_counts import TokenCounter
 
-COUNT = token_count()
-TEXT = st.text(st.sampled_from(list("abc XYZ 019.,;:!/#`->|\t\n\n\u2028é中文\U0001f600'\"<&]")), max_size=400)
+COUNT = load_token_counter()
+TEXT = st.text(
+    st.sampled_from(list("abc XYZ 019.,;:!/#`->|\t\n\n\u2028é中文\U0001f600'\"<&]")), max_size=400
+)
 NAME = st.text(st.sampled_from("abcdefgh-"), min_size=1, max_size=20)
 
 
@@ -38,21 +40,26 @@ def test_no_printed_context_is_over_its_budget(found, name, budget) -> None:
     """S129."""
     form = FORMATS[name]
     cards = [{"category": d.category, "name": d.name, "kind": d.kind} for d in found]
-    material = Material(overview=overview(cards), descriptors=found)
+    material = RenderInputs(overview=summarise_categories(cards), descriptors=found)
     budgets = Budgets(total=budget)
     ranking = Ranking(query=Query(texts=("q",)), hits=(), mode="hybrid", confidence=1.0)
     try:
-        context = assemble(material, ranking, form, budgets, TokenCounter(token_count))
+        context = assemble(material, ranking, form, budgets, TokenCounter(load_token_counter))
     except UsageError:
         assume(False)
-    printed = form.printed(form, context)
+    printed = form.format_context(form, context)
     assert COUNT(printed) <= budget
     assert COUNT(printed) == context.tokens
     for tier in context.tiers:
-        assert tier.tokens <= (budgets.tier0, budgets.tier1, budgets.tier2)[tier.level] or not form.additive
+        assert (
+            tier.tokens <= (budgets.tier0, budgets.tier1, budgets.tier2)[tier.level]
+            or not form.additive
+        )
 
 
-def capability(name: str, content: str = "Do it.", description: str = "Does a thing.") -> Descriptor:
+def capability(
+    name: str, content: str = "Do it.", description: str = "Does a thing."
+) -> Descriptor:
     return Descriptor(
         id=f"skill:{name}", kind="skill", name=name, title=name, description=description, content=content,
         source=SourceRef(path=f"/{name}", format="skill"),
@@ -61,12 +68,16 @@ def capability(name: str, content: str = "Do it.", description: str = "Does a th
 
 def made(found, budgets=None, form="text"):
     ranking = Ranking(query=Query(texts=("q",)), hits=(), mode="hybrid", confidence=1.0)
-    material = Material(overview=(), descriptors=found)
-    return assemble(material, ranking, FORMATS[form], budgets or Budgets(), TokenCounter(token_count))
+    material = RenderInputs(overview=(), descriptors=found)
+    return assemble(
+        material, ranking, FORMATS[form], budgets or Budgets(), TokenCounter(load_token_counter)
+    )
 
 
 def test_a_detail_that_is_too_long_is_cut_and_marked_never_left_out() -> None:
-    context = made([capability("long", "One more line of instructions.\n" * 2000), capability("short")])
+    context = made(
+        [capability("long", "One more line of instructions.\n" * 2000), capability("short")]
+    )
     details = context.tiers[2]
     assert "[cut to fit the budget: capdisc show skill:long]" in details.blocks[0].text
     assert details.dropped[0].clipped
@@ -86,15 +97,21 @@ def test_a_summary_that_is_too_long_is_shortened_and_does_not_hide_the_next_one(
 def test_a_summary_whose_very_name_has_no_room_is_skipped() -> None:
     context = made([capability("zq" * 32), capability("b")], Budgets(tier1=20))
     assert [block.id for block in context.tiers[1].blocks] == ["skill:b"]
-    assert [(one.id, one.clipped) for one in context.tiers[1].dropped] == [(f"skill:{'zq' * 32}", False)]
+    assert [(one.id, one.clipped) for one in context.tiers[1].dropped] == [
+        (f"skill:{'zq' * 32}", False)
+    ]
 
 
 def test_a_budget_below_the_overview_is_an_error_that_names_the_least() -> None:
-    material = Material(overview=overview([{"category": "x", "name": "y", "kind": "z"}]), descriptors=())
+    material = RenderInputs(
+        overview=summarise_categories([{"category": "x", "name": "y", "kind": "z"}]), descriptors=()
+    )
     ranking = Ranking(query=Query(texts=()), hits=(), mode="none", confidence=0.0)
     for name in ("text", "markdown", "xml", "json"):
         try:
-            assemble(material, ranking, FORMATS[name], Budgets(total=3), TokenCounter(token_count))
+            assemble(
+                material, ranking, FORMATS[name], Budgets(total=3), TokenCounter(load_token_counter)
+            )
         except UsageError as error:
             assert "budget of 3 tokens" in error.message
         else:
@@ -115,7 +132,7 @@ def test_content_cannot_close_its_frame() -> None:
 
 
 def test_instructions_cannot_hold_the_number_of_their_own_frame() -> None:
-    from capdisc_indexer.frozen import replace
+    from capdisc_indexer.model.frozen import replace
     from properties.framing import mark_of
 
     evil = capability("evil")
@@ -128,13 +145,20 @@ def test_instructions_cannot_hold_the_number_of_their_own_frame() -> None:
 
 def test_a_long_query_does_not_use_up_the_budget_of_json() -> None:
     ranking = Ranking(query=Query(texts=("word " * 5000,)), hits=(), mode="hybrid", confidence=1.0)
-    material = Material(overview=(), descriptors=[capability("a")])
-    context = assemble(material, ranking, FORMATS["json"], Budgets(total=600), TokenCounter(token_count))
+    material = RenderInputs(overview=(), descriptors=[capability("a")])
+    context = assemble(
+        material, ranking, FORMATS["json"], Budgets(total=600), TokenCounter(load_token_counter)
+    )
     assert context.tiers[1].blocks
 
 
 def test_a_tier_without_a_budget_is_left_out() -> None:
-    material = Material(overview=overview([{"category": "x", "name": "y", "kind": "z"}]), descriptors=[capability("a")])
+    material = RenderInputs(
+        overview=summarise_categories([{"category": "x", "name": "y", "kind": "z"}]),
+        descriptors=[capability("a")],
+    )
     ranking = Ranking(query=Query(texts=("q",)), hits=(), mode="hybrid", confidence=1.0)
-    context = assemble(material, ranking, FORMATS["text"], Budgets(tier0=0), TokenCounter(token_count))
+    context = assemble(
+        material, ranking, FORMATS["text"], Budgets(tier0=0), TokenCounter(load_token_counter)
+    )
     assert [tier.level for tier in context.tiers] == [1, 2]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.frozen import replace
-from capdisc_indexer.types import Parameter
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Parameter
 from properties.frames import FRAMED
 from properties.framing import capability, fault, knowing, printed
 from properties.pieces import FRAMING, NOT_XML
@@ -31,7 +31,9 @@ def test_a_cut_content_is_a_part_of_the_whole_with_a_mark(texts, form, character
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, st.lists(TEXT, min_size=1, max_size=3), FORMS)
 @example(("", "", "", ""), ["- tool:root: first", ""], "text")
-def test_a_content_that_knows_the_number_of_its_last_frame_cannot_close_the_next(texts, following, form) -> None:
+def test_a_content_that_knows_the_number_of_its_last_frame_cannot_close_the_next(
+    texts, following, form
+) -> None:
     one = capability(texts)
     for text in following:
         one = knowing(one, text)
@@ -44,5 +46,9 @@ def test_what_xml_cannot_hold_is_left_out_of_xml(character) -> None:
 
 
 def test_the_name_of_a_parameter_cannot_break_its_line() -> None:
-    one = replace(capability(("", "", "", "")), schema=None, parameters=(Parameter(name="row\x1b[2J\n## Content"),))
+    one = replace(
+        capability(("", "", "", "")),
+        schema=None,
+        parameters=(Parameter(name="row\x1b[2J\n## Content"),),
+    )
     assert "\x1b" not in printed([one], "text")

@@ -17,7 +17,9 @@ def named(hermetic: Path) -> list[str]:
     """Fifty files, sound and broken, below the working folder, by names relative to it."""
     for catalogue in ("broken", "messy", "small"):
         shutil.copytree(FIXTURES / catalogue, hermetic / catalogue, symlinks=True)
-    found = [path for path in sorted(hermetic.rglob("*")) if path.name in NAMES[:2] and path.is_file()]
+    found = [
+        path for path in sorted(hermetic.rglob("*")) if path.name in NAMES[:2] and path.is_file()
+    ]
     return [str(path.relative_to(hermetic)) for path in random.Random(1).sample(found, 50)]
 
 

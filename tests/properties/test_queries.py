@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.index import Index
+from capdisc_indexer.store.snapshot import Index
 from hostile.commands import STACK_BYTES
 from properties.queries import TABLE, answered, faults
 
@@ -30,6 +30,6 @@ def test_a_hostile_query_is_answered_or_refused_in_words(asked, small, hermetic)
 
 
 def test_a_query_made_by_chance_is_answered(indexed_catalogs) -> None:
-    rng, encoder = random.Random(1), encoders.load()
+    rng, encoder = random.Random(1), encoders.load_encoder()
     with Index(indexed_catalogs["small"]) as index:
         assert [told for _ in range(300) if (told := answered(rng, index, encoder))] == []

@@ -3,12 +3,15 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.engines import token_count
-from capdisc_indexer.tokens import TokenCounter, chunks
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 
-COUNT = token_count()
+COUNT = load_token_counter()
 HOSTILE = st.text(
-    st.sampled_from(list("ab1 9.,;:!/#`->|\t\n\n\n\r\u00a0\u2028\u3000é中文한\U0001f600\u0301'\"<")), max_size=200
+    st.sampled_from(
+        list("ab1 9.,;:!/#`->|\t\n\n\n\r\u00a0\u2028\u3000é中文한\U0001f600\u0301'\"<")
+    ),
+    max_size=200,
 )
 
 
@@ -16,7 +19,7 @@ HOSTILE = st.text(
 @given(HOSTILE)
 def test_chunks_lose_nothing_and_their_counts_add_up(text: str) -> None:
     text = text.replace("\r", "\n")
-    pieces = chunks(text)
+    pieces = split_chunks(text)
     assert "".join(pieces) == text
     assert sum(COUNT(piece) for piece in pieces) == COUNT(text)
 

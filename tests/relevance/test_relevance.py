@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import Query
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.relevance
@@ -30,19 +30,24 @@ def _qrels() -> dict[str, dict[str, float]]:
 
 
 def _ndcg(ids: list[str], gold: dict[str, float]) -> float:
-    gained = sum(gold.get(identifier, 0.0) / math.log2(rank + 2) for rank, identifier in enumerate(ids[:10]))
+    gained = sum(
+        gold.get(identifier, 0.0) / math.log2(rank + 2) for rank, identifier in enumerate(ids[:10])
+    )
     best = sorted(gold.values(), reverse=True)[:10]
     return gained / sum(grade / math.log2(rank + 2) for rank, grade in enumerate(best))
 
 
 def _measure(index_dir: Path, mode: str) -> tuple[float, float]:
     """nDCG@10 and the share of queries whose best answer is among the first three, in percent."""
-    qrels, encoder, queries = _qrels(), encoders.load(), _queries("queries.jsonl")
+    qrels, encoder, queries = _qrels(), encoders.load_encoder(), _queries("queries.jsonl")
     gains, first = [], 0
     with Index(index_dir) as index:
         for query in queries:
             gold = qrels[query["qid"]]
-            ids = [hit.id for hit in discover(index, Query(texts=(query["text"],)), encoder, mode).hits]
+            ids = [
+                hit.id
+                for hit in search_index(index, Query(texts=(query["text"],)), encoder, mode).hits
+            ]
             gains.append(_ndcg(ids, gold))
             first += max(gold, key=gold.__getitem__) in ids[:3]
     ndcg, share = 100 * sum(gains) / len(gains), 100 * first / len(queries)
@@ -61,9 +66,16 @@ def test_hybrid_search_keeps_its_floor_and_beats_words_alone(office) -> None:
 @pytest.mark.parametrize(("kind", "most"), [("made up", 1), ("of another world", 5)])
 def test_most_of_what_the_catalogue_cannot_answer_is_refused(office, kind, most) -> None:
     """S316."""
-    encoder, nonsense = encoders.load(), [each for each in _queries("nonsense.jsonl") if each["kind"] == kind]
+    encoder, nonsense = (
+        encoders.load_encoder(),
+        [each for each in _queries("nonsense.jsonl") if each["kind"] == kind],
+    )
     with Index(office) as index:
-        answered = [q["text"] for q in nonsense if discover(index, Query(texts=(q["text"],)), encoder).hits]
+        answered = [
+            q["text"]
+            for q in nonsense
+            if search_index(index, Query(texts=(q["text"],)), encoder).hits
+        ]
     print(f"\n{kind}: refused {len(nonsense) - len(answered)} of {len(nonsense)}")
     assert len(nonsense) == 10
     assert len(answered) <= most
@@ -90,7 +102,8 @@ def test_ten_of_twelve_sentences_find_their_capability_in_the_first_three(capdis
     known = set(capdisc("list", "--ids").out.split())
     assert set(SENTENCES.values()) <= known
     found = [
-        expected in capdisc("search", text, "--ids", "-k", "3").out.split() for text, expected in SENTENCES.items()
+        expected in capdisc("search", text, "--ids", "-k", "3").out.split()
+        for text, expected in SENTENCES.items()
     ]
     assert sum(found) >= 10, [text for text, hit in zip(SENTENCES, found, strict=True) if not hit]
 
@@ -116,7 +129,9 @@ OTHER_LANGUAGES = {
 }
 
 
-def test_most_requests_in_other_languages_find_their_capability_in_the_first_three(capdisc, office) -> None:
+def test_most_requests_in_other_languages_find_their_capability_in_the_first_three(
+    capdisc, office
+) -> None:
     """S265: with the encoder that comes along."""
     missed = [
         text

@@ -31,7 +31,9 @@ class Rows:
     @property
     def silent(self) -> tuple[int, ...]:
         """The numbers that nobody speaks of."""
-        return tuple(number for number in ALL if number not in self.shown and number not in self.answered)
+        return tuple(
+            number for number in ALL if number not in self.shown and number not in self.answered
+        )
 
 
 def rows(tests: Path = TESTS, answers: Path = HERE / "answered.toml") -> Rows:

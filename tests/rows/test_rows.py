@@ -35,7 +35,13 @@ def test_an_answer_is_a_sentence_that_says_where_to_read_it(known) -> None:
 
 @pytest.mark.parametrize(
     ("text", "named"),
-    [("S3.", (3,)), ("S7–S9, S1", (1, 7, 8, 9)), ("S7-S9: so", (7, 8, 9)), ("AS3, S3a, S1234", ()), ("", ())],
+    [
+        ("S3.", (3,)),
+        ("S7–S9, S1", (1, 7, 8, 9)),
+        ("S7-S9: so", (7, 8, 9)),
+        ("AS3, S3a, S1234", ()),
+        ("", ()),
+    ],
 )
 def test_rows_are_named_one_by_one_or_as_a_range(text, named) -> None:
     assert numbers(text) == named

@@ -9,8 +9,8 @@ import time
 import pytest
 from served import message, until
 
-from capdisc.serve import frames, places, request
-from capdisc_indexer.paths import workspace_of
+from capdisc.serve import frames, request, server_address
+from capdisc_indexer.config.configuration import find_workspace
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -25,17 +25,29 @@ def test_without_a_server_the_command_runs_as_ever_and_require_says_so(small, cl
 
 def test_the_wish_may_stand_anywhere_and_must_be_a_known_one(small, client) -> None:
     expected = client(*QUERY)
-    assert client("search", "--server", "off", *QUERY[1:]) == client(*QUERY, "--server=off") == expected
+    assert (
+        client("search", "--server", "off", *QUERY[1:])
+        == client(*QUERY, "--server=off")
+        == expected
+    )
     code, out, err = client(*QUERY, "--server", "maybe")
     assert (code, out) == (2, "")
     assert "one of: auto, off, require" in err
     assert client(*QUERY, "--server")[0] == 2
-    assert '"--server off"' in client("search", "--json", "--", "--server", "off")[1]  # there it is the query
+    assert (
+        '"--server off"' in client("search", "--json", "--", "--server", "off")[1]
+    )  # there it is the query
 
 
-def test_what_writes_or_takes_long_is_never_asked_of_a_server(small, serving, client, hermetic) -> None:
+def test_what_writes_or_takes_long_is_never_asked_of_a_server(
+    small, serving, client, hermetic
+) -> None:
     serving()
-    for words in ([*QUERY, "--session", "s"], ["show", "merge-pdfs", "--link", "x", "--network"], ["search", "--help"]):
+    for words in (
+        [*QUERY, "--session", "s"],
+        ["show", "merge-pdfs", "--link", "x", "--network"],
+        ["search", "--help"],
+    ):
         assert "never asked" in client(*words, "--server", "require")[2]
     assert client("index", "--server", "require")[0] == 2  # no such option there
 
@@ -54,9 +66,15 @@ def test_a_secret_stays_in_the_process(small, serving, client, monkeypatch) -> N
 def test_a_server_knows_which_secrets_are_set(small, serving, client) -> None:
     serving()
     for env in ({}, {"SLACK_BOT_TOKEN": "canary", "MAIL_API_KEY": "canary"}):
-        argv = ("list", "--json"), ("search", "send a message", "--available", "--json"), ("show", "slack", "--json")
+        argv = (
+            ("list", "--json"),
+            ("search", "send a message", "--available", "--json"),
+            ("show", "slack", "--json"),
+        )
         for words in argv:
-            assert client(*words, "--server", "require", **env) == client(*words, "--server", "off", **env)
+            assert client(*words, "--server", "require", **env) == client(
+                *words, "--server", "off", **env
+            )
 
 
 def test_an_answer_of_another_version_is_not_used(small, serving, monkeypatch) -> None:
@@ -65,7 +83,9 @@ def test_an_answer_of_another_version_is_not_used(small, serving, monkeypatch) -
     assert server.asked(*QUERY) == [frames.DECLINED, b"it is of another version"]
 
 
-def test_a_folder_that_is_another_one_there_is_declined(small, serving, monkeypatch, hermetic) -> None:
+def test_a_folder_that_is_another_one_there_is_declined(
+    small, serving, monkeypatch, hermetic
+) -> None:
     server = serving()
     (hermetic / "sub").mkdir()
     monkeypatch.chdir(hermetic / "sub")
@@ -87,7 +107,9 @@ def test_a_server_that_hangs_costs_a_third_of_a_second(small, serving, client) -
     assert client(*QUERY, "--server", "require") == expected
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_while_waiting_ends_it_as_any_command(small, serving, number, code) -> None:
     server = serving()
     (worker,) = server.workers()
@@ -128,7 +150,12 @@ def test_a_closed_stream_is_answered_without_a_server(small, serving) -> None:
     serving()
     shell = f"exec {sys.executable} -m capdisc {QUERY[0]} PDF --ids --server %s >&-"
     for wish, code in (("auto", 0), ("require", 75)):
-        assert subprocess.run(shell % wish, shell=True, stderr=subprocess.DEVNULL, check=False).returncode == code
+        assert (
+            subprocess.run(
+                shell % wish, shell=True, stderr=subprocess.DEVNULL, check=False
+            ).returncode
+            == code
+        )
 
 
 def test_stdin_that_was_read_for_a_server_is_there_for_the_command(small, serving, client) -> None:
@@ -153,21 +180,28 @@ def test_the_workspace_is_the_one_that_commands_mean(hermetic, tmp_path) -> None
     home = tmp_path / "home"
     for folder in (home / "a" / "b", home / "c" / ".capdisc" / "x", hermetic / "d" / "e", home):
         folder.mkdir(parents=True, exist_ok=True)
-        assert places.workspace(str(folder), str(home)) == str(workspace_of(folder, home))
+        assert server_address.workspace_folder(str(folder), str(home)) == str(
+            find_workspace(folder, home)
+        )
     (home / ".git").mkdir()
-    assert places.workspace(str(home / "a"), str(home)) == str(workspace_of(home / "a", home))
+    assert server_address.workspace_folder(str(home / "a"), str(home)) == str(
+        find_workspace(home / "a", home)
+    )
 
 
 def test_the_client_imports_next_to_nothing(small, serving) -> None:
     serving()
     code = (
         "import sys; before = set(sys.modules); sys.argv[1:] = ['search', 'PDF', '--server', 'require']\n"
-        "from capdisc.serve import client; code = client.answered()\n"
+        "from capdisc.serve import client; code = client.run_on_server()\n"
         "print(sorted(name for name in set(sys.modules) - before if 'capdisc' not in name), file=sys.stderr)\n"
         "sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] in ("['__future__', '_socket']", "['__future__', '_signal', '_socket']")
+    assert done.stderr.splitlines()[-1] in (
+        "['__future__', '_socket']",
+        "['__future__', '_signal', '_socket']",
+    )
 
 
 def test_an_index_on_a_network_is_left_to_who_has_the_credentials(small, serving, client) -> None:

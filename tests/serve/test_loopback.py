@@ -5,7 +5,7 @@ import threading
 
 from served import until
 
-from capdisc.serve import frames, loopback, places, request
+from capdisc.serve import frames, loopback, request, server_address
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -23,20 +23,22 @@ def test_it_answers_the_same_and_leaves_nothing(small, serving, client) -> None:
     for words in (QUERY, ("show", "nobody"), ("list", "--json")):
         assert client(*words, "--server", "require") == client(*words, "--server", "off")
     piped = ("search", "-", "--ids")
-    assert client(*piped, "--server", "require", stdin=QUERY[1]) == client(*piped, "--server", "off", stdin=QUERY[1])
+    assert client(*piped, "--server", "require", stdin=QUERY[1]) == client(
+        *piped, "--server", "off", stdin=QUERY[1]
+    )
     served.end()
     assert not path.exists()
 
 
 def test_who_does_not_know_the_secret_is_not_answered(small, serving, client) -> None:
     served = _served(serving)
-    port, secret = loopback.described(str(served.path.with_suffix(".port")))
-    parts, nonce = [*request.parts(QUERY), request.READ], b"n" * 32
+    port, secret = loopback.read_port_file(str(served.path.with_suffix(".port")))
+    parts, nonce = [*request.encode_request(QUERY), request.READ], b"n" * 32
     for mine, answered in ((b"another", False), (secret, True)):
         with socket.create_connection(("127.0.0.1", port), 60) as one:
-            one.sendall(frames.packed([nonce]))
-            assert one.recv(32) == loopback.proof(secret, b"server", nonce)
-            one.sendall(frames.packed([*parts, loopback.proof(mine, b"client", nonce)]))
+            one.sendall(frames.encode_parts([nonce]))
+            assert one.recv(32) == loopback.sign_nonce(secret, b"server", nonce)
+            one.sendall(frames.encode_parts([*parts, loopback.sign_nonce(mine, b"client", nonce)]))
             assert bool(one.recv(1)) is answered
 
 
@@ -44,7 +46,7 @@ def test_another_at_its_port_learns_nothing(small, serving, client, capdisc) -> 
     with socket.socket() as impostor:
         impostor.bind(("127.0.0.1", 0))
         impostor.listen()
-        path = places.own_socket().with_suffix(".port")
+        path = server_address.own_socket_path().with_suffix(".port")
         path.parent.mkdir(mode=0o700)
         path.write_text(f"{impostor.getsockname()[1]} {'0' * 64}")
         heard: list[bytes] = []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from served import PATIENCE_S, message, until
 
-from capdisc.serve import frames, places
+from capdisc.serve import frames, server_address
 from capdisc.serve.connections import Connections
 
 QUERY = ("search", "put two PDF files into one", "--ids")
@@ -35,7 +35,9 @@ def test_one_that_cannot_say_where_ends(small, runtime) -> None:
     """It started workers for ever, each of which ended when it was to be told of."""
     with open("/dev/full", "wb") as full:
         argv = [sys.executable, "-m", "capdisc", "serve"]
-        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+        done = subprocess.run(
+            argv, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False
+        )
     assert done.returncode == 4
     assert done.stderr.startswith("error: No space left on device\n")
 
@@ -65,7 +67,10 @@ def test_of_two_servers_one_stays(small, serving, client) -> None:
 
 def test_many_at_once_are_one(small, serving, client) -> None:
     argv = [sys.executable, "-m", "capdisc", "serve"]
-    all_of = [subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
+    all_of = [
+        subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(4)
+    ]
     assert until(lambda: sum(each.poll() is None for each in all_of) == 1)
     (left,) = (each for each in all_of if each.poll() is None)
     assert until(lambda: client(*QUERY, "--server", "require")[0] == 0)
@@ -74,7 +79,9 @@ def test_many_at_once_are_one(small, serving, client) -> None:
     assert left.wait() == 143
 
 
-def test_after_a_kill_the_next_one_starts_and_clients_answer_meanwhile(small, serving, client) -> None:
+def test_after_a_kill_the_next_one_starts_and_clients_answer_meanwhile(
+    small, serving, client
+) -> None:
     server = serving()
     expected = client(*QUERY, "--server", "require")
     server.end(signal.SIGKILL)
@@ -120,9 +127,11 @@ def test_a_client_whose_worker_dies_meanwhile_answers_itself(small, serving) -> 
     assert out.startswith(b"skill:merge-pdfs\n")
 
 
-@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("/etc/passwd"), Path.mkdir])
+@pytest.mark.parametrize(
+    "make", [Path.touch, lambda path: path.symlink_to("/etc/passwd"), Path.mkdir]
+)
 def test_what_lies_in_the_place_of_the_socket_stays(small, serving, client, make) -> None:
-    path = places.own_socket()
+    path = server_address.own_socket_path()
     path.parent.mkdir(mode=0o700)
     make(path)
     before = path.lstat()
@@ -182,14 +191,16 @@ def _as_nobody(path: Path, sent: bytes) -> bytes | str:
         "try:\n one.sendall(sys.stdin.buffer.read()); sys.stdout.buffer.write(one.recv(9))\n"
         "except ConnectionError: pass"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], input=sent, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], input=sent, capture_output=True, check=False
+    )
     return "refused" if done.returncode == 9 else done.stdout + done.stderr
 
 
 BAD = [
     b"", b"\n", b"\xff" * 64, b"{" * 100_000, b'{"q":', b"[" * 200_001, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    (frames.MAX_REQUEST + 1).to_bytes(4, "big"), frames.packed([]), frames.packed([b""] * 7),
-    frames.packed([b"x"] * 50), (8).to_bytes(4, "big") + b"\xff" * 8, (4).to_bytes(4, "big") + b"\0\0\0\1", b"\0\0\0",
+    (frames.MAX_REQUEST + 1).to_bytes(4, "big"), frames.encode_parts([]), frames.encode_parts([b""] * 7),
+    frames.encode_parts([b"x"] * 50), (8).to_bytes(4, "big") + b"\xff" * 8, (4).to_bytes(4, "big") + b"\0\0\0\1", b"\0\0\0",
 ]  # fmt: skip
 
 
@@ -197,7 +208,7 @@ def test_bad_frames_are_closed_or_declined(small, serving) -> None:
     server = serving()
     for data in BAD:
         said = server.said(data)
-        assert not said or frames.unpacked(said)[0] == frames.DECLINED, data
+        assert not said or frames.decode_parts(said)[0] == frames.DECLINED, data
     assert server.asked(*QUERY)[0] == frames.ANSWERED
 
 
@@ -207,7 +218,9 @@ def test_random_frames_change_nothing(small, serving) -> None:
     for _ in range(300):
         data = bytearray(whole if rng.random() < 0.7 else rng.randbytes(rng.randrange(300)))
         for _ in range(rng.randrange(1, 4)):
-            data[rng.randrange(len(data) or 1) : rng.randrange(len(data) + 1)] = rng.randbytes(rng.randrange(4))
+            data[rng.randrange(len(data) or 1) : rng.randrange(len(data) + 1)] = rng.randbytes(
+                rng.randrange(4)
+            )
         server.said(bytes(data))
     assert server.asked(*QUERY)[0] == frames.ANSWERED
     assert server.workers() == [worker]
@@ -216,7 +229,9 @@ def test_random_frames_change_nothing(small, serving) -> None:
 def test_idle_slow_and_unreading_clients_hold_nobody_up(small, serving) -> None:
     server = serving()
     with ExitStack() as stack:
-        _idle, deaf = ([stack.enter_context(server.connected()) for _ in range(count)] for count in (64, 20))
+        _idle, deaf = (
+            [stack.enter_context(server.connected()) for _ in range(count)] for count in (64, 20)
+        )
         slow = stack.enter_context(server.connected())
         slow.sendall(message(QUERY)[:40])
         for one in deaf:
@@ -257,10 +272,10 @@ def test_a_question_that_was_dropped_to_make_room_ends_nobody(runtime) -> None:
 def test_a_variable_without_a_name_is_no_variable(small, serving) -> None:
     server = serving()
     (worker,) = server.workers()
-    parts = frames.unpacked(message(QUERY))
+    parts = frames.decode_parts(message(QUERY))
     parts[2] += b"\0=x\0="
-    said = server.said(frames.packed(parts))
-    assert frames.unpacked(said)[0] == frames.ANSWERED
+    said = server.said(frames.encode_parts(parts))
+    assert frames.decode_parts(said)[0] == frames.ANSWERED
     assert server.workers() == [worker]
 
 
@@ -287,7 +302,9 @@ def test_status_and_doctor_know_it(small, serving, capdisc) -> None:
     assert f"process {server.process.pid} answers" in capdisc("doctor").out
 
 
-def test_watch_serves_what_it_builds_and_both_end_together(hermetic, write_skill, serving, client) -> None:
+def test_watch_serves_what_it_builds_and_both_end_together(
+    hermetic, write_skill, serving, client
+) -> None:
     write_skill(hermetic / "skills", "alpha", "Folds paper cranes. Use when asked.")
     server = serving("watch", "skills", "--serve", "--debounce", "100ms")
     asking = ("search", "paper cranes", "--ids", "--server", "require")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.build import build
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
 
 
 @pytest.fixture
@@ -22,7 +22,9 @@ def both(client):
     return ask
 
 
-def test_what_is_trusted_may_change_while_a_server_runs(hermetic: Path, serving, client, both, write_skill) -> None:
+def test_what_is_trusted_may_change_while_a_server_runs(
+    hermetic: Path, serving, client, both, write_skill
+) -> None:
     outside = hermetic.parent / "outside"
     write_skill(outside, "private", "Keeps a secret. Use when asked.")
     write_skill(hermetic / "skills", "fold", "Folds paper cranes. Use when asked.")
@@ -40,9 +42,11 @@ def test_what_is_trusted_may_change_while_a_server_runs(hermetic: Path, serving,
     assert both("list", "--ids")[:2] == (0, "skill:fold\n")
 
 
-def test_another_s_index_is_refused_by_a_server_too(hermetic: Path, serving, small, both, write_skill) -> None:
+def test_another_s_index_is_refused_by_a_server_too(
+    hermetic: Path, serving, small, both, write_skill
+) -> None:
     write_skill(hermetic / "skills", "fold", "Folds paper cranes. Use when asked.")
-    build([hermetic / "skills"], hermetic / "shipped", BuildOptions())
+    build_index([hermetic / "skills"], hermetic / "shipped", BuildOptions())
     serving()
     code, out, err = both("show", "fold", "--index-dir", "shipped")
     assert (code, out) == (4, "") and "was not built by you" in err

@@ -1,19 +1,19 @@
 """What a server does before it is asked, as far as it can."""
 
 from capdisc.serve import worker
-from capdisc.serve.held import Held
-from capdisc_indexer import engines
-from capdisc_indexer.errors import IndexStateError
+from capdisc.serve.index_cache import IndexCache
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import IndexStateError
 
 
 def test_without_arrays_the_index_is_open_before_anybody_asks(small, monkeypatch) -> None:
     def unloadable() -> None:
         raise IndexStateError("numpy cannot be loaded", "install it")
 
-    monkeypatch.setattr(engines, "numpy", unloadable)
-    monkeypatch.setattr(worker, "_USUAL", ())
+    monkeypatch.setattr(lazy_imports, "numpy", unloadable)
+    monkeypatch.setattr(worker, "_WARMUP_COMMANDS", ())
     monkeypatch.setattr(worker.gc, "freeze", lambda: None)
-    held = Held()
-    worker._warm(held)
+    held = IndexCache()
+    worker._warm_up(held)
     assert list(held._indexes) == [small]
     held._indexes[small].index.close()

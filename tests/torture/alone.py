@@ -15,8 +15,8 @@ from workbench import Done, command, index, run, skills
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from capdisc_indexer.encoders import static
-from capdisc_indexer.errors import EncoderError
+from capdisc_indexer.encoders import static_encoder
+from capdisc_indexer.model.errors import EncoderError
 from properties.fuzz import FIXTURES, NAMES
 from properties.models import DAMAGES, copy_of
 
@@ -59,7 +59,9 @@ def r53(work: Path, rng: random.Random, scale: float) -> Figure:
     for _ in range(runs):
         done = _offline(work, without)
         took.append(done.seconds)
-        failed += done.code != 0 or done.err.count("notice:") != 1 or _offline(work, query).code != 0
+        failed += (
+            done.code != 0 or done.err.count("notice:") != 1 or _offline(work, query).code != 0
+        )
     attempts = _connections(work, query) + _connections(work, without)
     note = f"{max(took):.2f} s at most, {attempts} attempts to connect"
     return Figure("R53", "words answer without a model or a network", runs, failed + attempts, note)
@@ -80,7 +82,7 @@ def r54(work: Path, rng: random.Random, scale: float) -> Figure:
         folder = copy_of(work / name.replace(" ", "-"))
         damage(folder)
         try:
-            static.StaticEncoder(folder).check()
+            static_encoder.StaticEncoder(folder).check()
         except EncoderError:
             continue
         accepted.append(name)

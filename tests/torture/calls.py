@@ -15,13 +15,13 @@ from pathlib import Path
 from figure import Figure
 from workbench import command, index, run
 
-from capdisc_indexer.errors import CapdiscError
-from capdisc_indexer.program_text.rewriting import rewrite_shell_text
-from capdisc_indexer.running.execute import execute
-from capdisc_indexer.running.masking import LEAST_PARTIAL
-from capdisc_indexer.running.prepare import prepare
-from capdisc_indexer.running.values import CommandCall, Limits, Outcome, Place
-from capdisc_indexer.types import Descriptor, SourceRef
+from capdisc_indexer.execution.call_types import CallLimits, CommandCall, ExecutionContext, Outcome
+from capdisc_indexer.execution.output_masking import LEAST_PARTIAL
+from capdisc_indexer.execution.prepare import prepare_call
+from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.types import Descriptor, SourceRef
+from capdisc_indexer.validation.program_text.rewriting import rewrite_shell_text
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
 
@@ -45,7 +45,17 @@ WRAPPERS = (
     ["env", "nice", "timeout", "9"], ["docker", "exec", "-i", "box"], ["some-wrapper", "--quiet"],
 )  # fmt: skip
 # How the value stands in the text.
-QUOTES = ("{x}", '"{x}"', "'{x}'", "a{x}b", '"a {x} b"', "$'{x}'", "\\{x}", "--x={x}", '$(printf %s "{x}")')
+QUOTES = (
+    "{x}",
+    '"{x}"',
+    "'{x}'",
+    "a{x}b",
+    '"a {x} b"',
+    "$'{x}'",
+    "\\{x}",
+    "--x={x}",
+    '$(printf %s "{x}")',
+)
 # Values that make the file CANARY when some language runs them.
 ATTACKS = (
     "; touch CANARY", "$(touch CANARY)", "`touch CANARY`", "' ; touch CANARY ; '", '" ; touch CANARY ; "',
@@ -76,14 +86,20 @@ for word in "$@"; do sh -c "$word" >/dev/null 2>&1 </dev/null; done
 
 def r61(work: Path, rng: random.Random, scale: float) -> Figure:
     """Manifests whose command holds an argument in program text: none runs, none that is sound is refused."""
-    place = Place(environ={"PATH": f"{_stand_ins(work)}:{os.environ['PATH']}", "HOME": str(work)}, cwd=work)
+    place = ExecutionContext(
+        environ={"PATH": f"{_stand_ins(work)}:{os.environ['PATH']}", "HOME": str(work)}, cwd=work
+    )
     broken: list[str] = []
     counts: Counter[str] = Counter()
     for number, words in enumerate(_injected(rng, max(600, round(1_500 * scale)))):
         counts["injected"] += 1
         value = rng.choice(ATTACKS)
         try:
-            execute(prepare(_tool(work, words), {"x": value}, place), place.environ, Limits(seconds=20))
+            execute_call(
+                prepare_call(_tool(work, words), {"x": value}, place),
+                place.environ,
+                CallLimits(seconds=20),
+            )
             broken.append(f"{number} ran: {words}")
         except CapdiscError as error:
             counts[type(error).__name__] += 1
@@ -94,7 +110,9 @@ def r61(work: Path, rng: random.Random, scale: float) -> Figure:
         counts["sound"] += 1
         outcome = _outcome(work, words, "x" + value, place)
         if outcome.stdout.decode() != printed.replace("{x}", "x" + value) or _took_the_bait(work):
-            broken.append(f"sound: {words} {value!r} {outcome.status} {outcome.stdout!r} {outcome.stderr[:80]!r}")
+            broken.append(
+                f"sound: {words} {value!r} {outcome.status} {outcome.stdout!r} {outcome.stderr[:80]!r}"
+            )
     broken += _mended(work, rng, place, counts, max(100, round(300 * scale)))
     broken += _through_the_command_line(work, rng, max(10, round(40 * scale)))
     note = "; ".join(broken[:3]) or ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -109,7 +127,16 @@ def _injected(rng: random.Random, count: int) -> Iterator[list[object]]:
     for number in range(max(count, len(pairs))):
         wrapper, (program, text) = pairs[number % len(pairs)]
         word = text.replace("{}", rng.choice(QUOTES), 1)
-        if wrapper[:1] == ["some-wrapper"] and program[0] in ("awk", "sed", "jq", "make", "ssh", "eval", "su", "watch"):
+        if wrapper[:1] == ["some-wrapper"] and program[0] in (
+            "awk",
+            "sed",
+            "jq",
+            "make",
+            "ssh",
+            "eval",
+            "su",
+            "watch",
+        ):
             wrapper = []  # behind a program that is not known these are words like any other
         if rng.random() < 0.2 and program[-1].startswith("--"):
             yield [*wrapper, *program[:-1], f"{program[-1]}={word}"]
@@ -125,11 +152,17 @@ def _disguised(name: str, rng: random.Random) -> str:
 
 
 def _honest(rng: random.Random, count: int) -> Iterator[tuple[list[str], str]]:
-    usable = [(words, printed) for words, printed in HONEST if all(shutil.which(word) for word in words[:1])]
+    usable = [
+        (words, printed)
+        for words, printed in HONEST
+        if all(shutil.which(word) for word in words[:1])
+    ]
     return (rng.choice(usable) for _ in range(count))
 
 
-def _mended(work: Path, rng: random.Random, place: Place, counts: Counter[str], number: int) -> list[str]:
+def _mended(
+    work: Path, rng: random.Random, place: ExecutionContext, counts: Counter[str], number: int
+) -> list[str]:
     """What `--fix` makes of a shell text prints the value, and runs nothing of it."""
     broken = []
     for _ in range(number):
@@ -157,15 +190,29 @@ def _through_the_command_line(work: Path, rng: random.Random, count: int) -> lis
     for number, words in enumerate(samples):
         folder = root / f"tool-{number}"
         folder.mkdir(parents=True)
-        fields = {"name": folder.name, "kind": "tool", "description": "Says what it is told.", "inputSchema": SCHEMA}
+        fields = {
+            "name": folder.name,
+            "kind": "tool",
+            "description": "Says what it is told.",
+            "inputSchema": SCHEMA,
+        }
         (folder / "CAPABILITY.yaml").write_text(json.dumps(fields | {"run": {"command": words}}))
     index(work, root, index_dir)
-    found = run(work, command("validate", str(root), "--format", "json", "--select", "program-text"))
+    found = run(
+        work, command("validate", str(root), "--format", "json", "--select", "program-text")
+    )
     named = {Path(one["path"]).parent.name for one in json.loads(found.out)["findings"]}
     for number, words in enumerate(samples):
         value = json.dumps({"x": rng.choice(ATTACKS)})
-        done = run(work, command("run", f"tool-{number}", value, "--yes", "--index-dir", str(index_dir)))
-        if f"tool-{number}" not in named or done.code != 5 or not done.is_plain or _took_the_bait(work):
+        done = run(
+            work, command("run", f"tool-{number}", value, "--yes", "--index-dir", str(index_dir))
+        )
+        if (
+            f"tool-{number}" not in named
+            or done.code != 5
+            or not done.is_plain
+            or _took_the_bait(work)
+        ):
             broken.append(f"command line: {words} {done.code} {done.err[-200:]}")
     return broken
 
@@ -178,9 +225,13 @@ def _tool(work: Path, words: list[object]) -> Descriptor:
     )  # fmt: skip
 
 
-def _outcome(work: Path, words: list[object], value: str, place: Place) -> Outcome:
+def _outcome(work: Path, words: list[object], value: str, place: ExecutionContext) -> Outcome:
     try:
-        return execute(prepare(_tool(work, words), {"x": value}, place), place.environ, Limits(seconds=20))
+        return execute_call(
+            prepare_call(_tool(work, words), {"x": value}, place),
+            place.environ,
+            CallLimits(seconds=20),
+        )
     except CapdiscError as error:
         return Outcome(status="refused", exit_code=5, stdout=b"", stderr=error.message.encode())
 
@@ -213,12 +264,14 @@ def r62(work: Path, rng: random.Random, scale: float) -> Figure:
     for number in range(rounds):
         secrets = {f"KEY_{place}": _secret(rng) for place in range(rng.choice([1, 1, 2, 3]))}
         pieces, stream = _pieces(rng, list(secrets.values())), rng.choice(["1", "2"])
-        limits = Limits(max_bytes=rng.randrange(1, 400), seconds=rng.choice([20, 20, 20, 0.4]))
+        limits = CallLimits(max_bytes=rng.randrange(1, 400), seconds=rng.choice([20, 20, 20, 0.4]))
         outcome = _wrote(work, pieces, stream, limits, secrets, rng)
         cut[outcome.status] += 1
         for name, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if leak := _leak(data, list(secrets.values()), len(data) >= limits.max_bytes):
-                broken.append(f"{number} {name} {outcome.status}: {leak!r} at the end of {data[-60:]!r}")
+                broken.append(
+                    f"{number} {name} {outcome.status}: {leak!r} at the end of {data[-60:]!r}"
+                )
     note = "; ".join(broken[:3]) or ", ".join(f"{status} {count}" for status, count in cut.items())
     return Figure("R62", "what is cut ends in no part of a secret", rounds, len(broken), note)
 
@@ -238,11 +291,18 @@ def _pieces(rng: random.Random, secrets: list[str]) -> list[bytes]:
         text += b"." * rng.randrange(0, 120) + written.encode()
     text += b"." * rng.randrange(0, 60)
     borders = sorted(rng.sample(range(len(text) + 1), min(len(text), rng.randrange(0, 4))))
-    return [text[start:end] for start, end in zip([0, *borders], [*borders, len(text)], strict=True)]
+    return [
+        text[start:end] for start, end in zip([0, *borders], [*borders, len(text)], strict=True)
+    ]
 
 
 def _wrote(
-    work: Path, pieces: list[bytes], stream: str, limits: Limits, secrets: dict[str, str], rng: random.Random
+    work: Path,
+    pieces: list[bytes],
+    stream: str,
+    limits: CallLimits,
+    secrets: dict[str, str],
+    rng: random.Random,
 ) -> Outcome:
     """A program that writes these pieces, now and then waiting between two of them."""
     lines = []
@@ -250,10 +310,14 @@ def _wrote(
         (work / f"piece-{number}").write_bytes(piece)
         lines.append(f"cat {shlex.quote(str(work / f'piece-{number}'))} >&{stream}")
         lines.append(
-            "sleep 30" if limits.seconds < 1 and number == len(pieces) - 2 else rng.choice([":", "sleep 0.02"])
+            "sleep 30"
+            if limits.seconds < 1 and number == len(pieces) - 2
+            else rng.choice([":", "sleep 0.02"])
         )
-    call = CommandCall(argv=("/bin/sh", "-c", "\n".join(lines)), cwd=work, environment=tuple(secrets))
-    return execute(call, {"PATH": os.environ["PATH"], **secrets}, limits)
+    call = CommandCall(
+        argv=("/bin/sh", "-c", "\n".join(lines)), cwd=work, environment=tuple(secrets)
+    )
+    return execute_call(call, {"PATH": os.environ["PATH"], **secrets}, limits)
 
 
 def _leak(data: bytes, secrets: list[str], is_full: bool) -> bytes:

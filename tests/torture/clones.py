@@ -30,7 +30,15 @@ WAYS_OUT = (
     "docs/../../outside/NAME", "docs/../link-out/NAME", "../*/NAME", "OUTSIDE/**/NAME", "link-out/*", "chain/**/*",
     "/proc/self/cwd/../outside/NAME", "CLONE/../outside/NAME", "../outside/./NAME", "../outside/[a-z]*",
 )  # fmt: skip
-WAYS_IN = ("docs/NAME", "./docs/NAME", "CLONE/docs/NAME", "link-in/NAME", "docs/*", "docs/**/*", "docs/../docs/NAME")
+WAYS_IN = (
+    "docs/NAME",
+    "./docs/NAME",
+    "CLONE/docs/NAME",
+    "link-in/NAME",
+    "docs/*",
+    "docs/**/*",
+    "docs/../docs/NAME",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,9 @@ def write_clone(place: Path, rng: random.Random) -> Clone:
     name = rng.choice(("capdisc.toml", ".capdisc/config.toml", "pyproject.toml"))
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(_in_our_table(text) if name == "pyproject.toml" else text)
-    return Clone(folder=folder, home=home, outside=outside, started=started, text=f"# {name}\n{text}")
+    return Clone(
+        folder=folder, home=home, outside=outside, started=started, text=f"# {name}\n{text}"
+    )
 
 
 def configuration(folder: Path, outside: Path, rng: random.Random) -> str:
@@ -67,13 +77,24 @@ def configuration(folder: Path, outside: Path, rng: random.Random) -> str:
 
     def path(name: str) -> str:
         way = rng.choice(WAYS_OUT if rng.random() < 0.6 else WAYS_IN)
-        return way.replace("NAME", name).replace("OUTSIDE", str(outside)).replace("CLONE", str(folder))
+        return (
+            way.replace("NAME", name).replace("OUTSIDE", str(outside)).replace("CLONE", str(folder))
+        )
 
     lines = []
     if rng.random() < 0.6:
         lines.append(f"roots = {json.dumps([path('skills') for _ in range(rng.randint(1, 3))])}")
     if rng.random() < 0.4:
-        places = ("../idx", "idx", "link-out/idx", "~/idx", f"{outside}/idx", "docs/../../idx", ".cache/idx", "shipped")
+        places = (
+            "../idx",
+            "idx",
+            "link-out/idx",
+            "~/idx",
+            f"{outside}/idx",
+            "docs/../../idx",
+            ".cache/idx",
+            "shipped",
+        )
         lines.append(f"index_dir = {json.dumps(rng.choice(places))}")
     if rng.random() < 0.4:
         models = ("static", "", "./model", "~/model", "some/model", f"{outside}/model", "docs")
@@ -87,14 +108,23 @@ def configuration(folder: Path, outside: Path, rng: random.Random) -> str:
         lines += ["samples = 5"] if name in ("table", "sql") and rng.random() < 0.5 else []
         lines += ["ask = true"] if name == "mcp-servers" and rng.random() < 0.5 else []
     if rng.random() < 0.1:
-        lines += ["[[source]]", 'format = "sql"', 'name = "crm"', 'url_secret = "CRM_URL"', "ask = true"]
+        lines += [
+            "[[source]]",
+            'format = "sql"',
+            'name = "crm"',
+            'url_secret = "CRM_URL"',
+            "ask = true",
+        ]
     return "\n".join(lines) + "\n"
 
 
 def _rules(rng: random.Random) -> list[str]:
     if rng.random() < 0.5:
         return []
-    ignored = rng.sample(("hidden-text", "hidden-", "name-case", "yaml-", "symlink", "client-field"), rng.randint(1, 4))
+    ignored = rng.sample(
+        ("hidden-text", "hidden-", "name-case", "yaml-", "symlink", "client-field"),
+        rng.randint(1, 4),
+    )
     chosen = rng.choice((["name-case"], ["name-"], ["client-field", "name-case"]))
     name, codes = rng.choice((("ignore", ignored), ("select", chosen)))
     # As a dotted key, so that the tables of sources may follow.
@@ -115,17 +145,23 @@ def _write_links(folder: Path, home: Path, outside: Path, rng: random.Random) ->
     (folder / "docs" / "further").symlink_to(outside)
     if rng.random() < 0.5:
         (folder / ".agents").mkdir()
-        (folder / ".agents" / "skills").symlink_to(rng.choice((outside / "skills", home, Path("../../outside"))))
+        (folder / ".agents" / "skills").symlink_to(
+            rng.choice((outside / "skills", home, Path("../../outside")))
+        )
     if rng.random() < 0.3:
         (folder / ".gemini").symlink_to(rng.choice((outside, Path("link-out"))))
     if rng.random() < 0.3:
         (folder / "idx").mkdir()
-        (folder / "idx" / rng.choice(("gens", "LOCK", ".CURRENT.new", "scan.json"))).symlink_to(outside / "notes.md")
+        (folder / "idx" / rng.choice(("gens", "LOCK", ".CURRENT.new", "scan.json"))).symlink_to(
+            outside / "notes.md"
+        )
 
 
 def _write_skill(root: Path, name: str, description: str) -> None:
     (root / name).mkdir(parents=True)
-    (root / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n\nDo it with care.\n")
+    (root / name / "SKILL.md").write_text(
+        f"---\nname: {name}\ndescription: {description}\n---\n\nDo it with care.\n"
+    )
 
 
 def _write_files(folder: Path, word: str, started: Path) -> None:
@@ -144,7 +180,9 @@ def _write_files(folder: Path, word: str, started: Path) -> None:
         "prices.csv": f"{word},price\n{word},3\n",
         "shop.yaml": json.dumps(api),
         "far.tools.json": json.dumps({"tools": [tool]}),
-        "functions.json": json.dumps([{"type": "function", "function": {**tool, "parameters": {"type": "object"}}}]),
+        "functions.json": json.dumps(
+            [{"type": "function", "function": {**tool, "parameters": {"type": "object"}}}]
+        ),
         "servers.json": json.dumps({"mcpServers": {word: entry}}),
     }
     for name, text in contents.items():

@@ -40,9 +40,17 @@ def _verdicts() -> dict[str, Verdict]:
         return verdicts(list(CASES), Path(base))
 
 
-def _figure(requirement: str, promise: str, done: int, found: Iterable[str], note: str = "") -> Figure:
+def _figure(
+    requirement: str, promise: str, done: int, found: Iterable[str], note: str = ""
+) -> Figure:
     told = [text for text in found if text]
-    return Figure(requirement, promise, done, len(told), "; ".join(part for part in (note, *told[:NOTED]) if part))
+    return Figure(
+        requirement,
+        promise,
+        done,
+        len(told),
+        "; ".join(part for part in (note, *told[:NOTED]) if part),
+    )
 
 
 def r38(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -51,15 +59,29 @@ def r38(work: Path, rng: random.Random, scale: float) -> Figure:
     skipped = [f"{each.name}: {each.skipped}" for each in found.values() if each.skipped]
     told = [f"{each.name}: {'; '.join(each.faults[:3])}" for each in found.values() if each.faults]
     promise = "hostile folders come out as they deserve"
-    return _figure("R38", promise, len(found) - len(skipped), told, f"skipped {', '.join(skipped)}" if skipped else "")
+    return _figure(
+        "R38",
+        promise,
+        len(found) - len(skipped),
+        told,
+        f"skipped {', '.join(skipped)}" if skipped else "",
+    )
 
 
 def r39(work: Path, rng: random.Random, scale: float) -> Figure:
     """All hostile folders in one scan, once."""
     found = one_scan(work / "together")
     alone = {each.name for each in _verdicts().values() if not each.faults and not each.skipped}
-    told = [f"the neighbour of {name} is missing" for name in found.cases if name not in found.neighbours]
-    told += [f"no error names {name}" for name in sorted(alone - found.named) if CASES[name].kind == "rejected"]
+    told = [
+        f"the neighbour of {name} is missing"
+        for name in found.cases
+        if name not in found.neighbours
+    ]
+    told += [
+        f"no error names {name}"
+        for name in sorted(alone - found.named)
+        if CASES[name].kind == "rejected"
+    ]
     told += [f"took {found.seconds:.0f} s"] if found.seconds > R39_SECONDS else []
     promise = "a bad folder is named and costs no other"
     return _figure("R39", promise, len(found.cases), told, f"{found.seconds:.1f} s")
@@ -88,7 +110,9 @@ def r41(work: Path, rng: random.Random, scale: float) -> Figure:
     told = (
         fault
         for number in range(rounds)
-        for fault in round_of_files(rng, originals, work / "fuzz", index if number % 10 == 0 else None)
+        for fault in round_of_files(
+            rng, originals, work / "fuzz", index if number % 10 == 0 else None
+        )
     )
     return _figure("R41", "changed files bring findings only", rounds * FOLDERS, told)
 
@@ -110,13 +134,13 @@ def r42(work: Path, rng: random.Random, scale: float) -> Figure:
 
 def _asked(work: Path, seed: int, wanted: int) -> list[str]:
     from capdisc_indexer import encoders
-    from capdisc_indexer.build import build
-    from capdisc_indexer.index import Index
-    from capdisc_indexer.types import BuildOptions
+    from capdisc_indexer.indexing.pipeline import build_index
+    from capdisc_indexer.model.types import BuildOptions
+    from capdisc_indexer.store.snapshot import Index
 
-    build([FIXTURES / "small"], work / "index", BuildOptions())
+    build_index([FIXTURES / "small"], work / "index", BuildOptions())
     adopt(work / "index")
-    rng, encoder = random.Random(seed), encoders.load()
+    rng, encoder = random.Random(seed), encoders.load_encoder()
     told = [f"{asked.name}: {fault}" for asked in TABLE for fault in faults(asked, work / "index")]
     with Index(work / "index") as index:
         return told + [fault for _ in range(wanted) if (fault := answered(rng, index, encoder))]
@@ -131,7 +155,12 @@ def r43(work: Path, rng: random.Random, scale: float) -> Figure:
 def r44(work: Path, rng: random.Random, scale: float) -> Figure:
     """Every hostile folder on a pseudo-terminal, with our colours and without, once."""
     found = _verdicts()
-    told = [f"{each.name}: {fault}" for each in found.values() for fault in each.faults if ": says U+" in fault]
+    told = [
+        f"{each.name}: {fault}"
+        for each in found.values()
+        for fault in each.faults
+        if ": says U+" in fault
+    ]
     return _figure("R44", "no output steers a terminal", len(found), told)
 
 
@@ -142,16 +171,18 @@ def r45(work: Path, rng: random.Random, scale: float) -> Figure:
 
 def r46(work: Path, rng: random.Random, scale: float) -> Figure:
     """10,000 prompts over the fixtures and the hostile folders, counted by the tokenizer itself."""
-    from capdisc_indexer.build import build
-    from capdisc_indexer.types import BuildOptions
+    from capdisc_indexer.indexing.pipeline import build_index
+    from capdisc_indexer.model.types import BuildOptions
 
     indexes = [work / "budgets" / name for name in ("small", "office", "messy")]
     for index in indexes:
-        build([FIXTURES / index.name], index, BuildOptions())
+        build_index([FIXTURES / index.name], index, BuildOptions())
         adopt(index)
     one_scan(work / "together")
     indexes.append(work / "together" / "index")
-    return _each("R46", "no prompt is over its budget", 10_000 * scale, lambda: over_budget(rng, indexes))
+    return _each(
+        "R46", "no prompt is over its budget", 10_000 * scale, lambda: over_budget(rng, indexes)
+    )
 
 
 def _each(requirement: str, promise: str, wanted: float, one: Callable[[], str]) -> Figure:

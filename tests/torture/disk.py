@@ -15,8 +15,8 @@ import workbench
 from figure import Figure
 from workbench import command, held, index, run, sick, skills, start, wanted, write_skill
 
-from capdisc_indexer.errors import IndexStateError
-from capdisc_indexer.index import Index
+from capdisc_indexer.model.errors import IndexStateError
+from capdisc_indexer.store.snapshot import Index
 
 
 @contextmanager
@@ -73,7 +73,11 @@ def _after_the_cut(work: Path, published: list[dict[str, str]]) -> str:
     with mounted("ext4", str(work / "copy.img"), work / "copy", "loop"):
         index_dir = work / "copy" / "deep" / "index"
         if not published and not (index_dir / "CURRENT").exists():
-            return "" if index(work, work / "root", index_dir).code in workbench.DONE else "cannot be begun anew"
+            return (
+                ""
+                if index(work, work / "root", index_dir).code in workbench.DONE
+                else "cannot be begun anew"
+            )
         if problem := sick(index_dir):
             return problem
         found = held(index_dir)
@@ -84,7 +88,10 @@ def _after_the_cut(work: Path, published: list[dict[str, str]]) -> str:
 def r10(work: Path, rng: random.Random, scale: float) -> Figure:
     """Index on disks that are too small, by a whole build and by an update, then on the same made larger."""
     runs, broken, full = 0, [], 0
-    sizes = [64 + round(step * 900 / max(1, round(20 * scale) - 1)) for step in range(max(3, round(20 * scale)))]
+    sizes = [
+        64 + round(step * 900 / max(1, round(20 * scale) - 1))
+        for step in range(max(3, round(20 * scale)))
+    ]
     for size in sizes:
         root = work / "root"
         shutil.rmtree(root, ignore_errors=True)
@@ -98,8 +105,16 @@ def r10(work: Path, rng: random.Random, scale: float) -> Figure:
                 write_skill(root, f"skill-{rng.randrange(60)}", workbench.sentence(rng))
             subprocess.run(["mount", "-o", "remount,size=64m", str(work / "disk")], check=True)
             done = index(work, root, work / "disk" / "index")
-            left = [path for path in (work / "disk").rglob(".*") if path.name.startswith((".tmp", ".CURRENT"))]
-            if done.code not in workbench.DONE or left or held(work / "disk" / "index") != wanted(root):
+            left = [
+                path
+                for path in (work / "disk").rglob(".*")
+                if path.name.startswith((".tmp", ".CURRENT"))
+            ]
+            if (
+                done.code not in workbench.DONE
+                or left
+                or held(work / "disk" / "index") != wanted(root)
+            ):
                 broken.append(f"{size} kB: once there was room: {done.err[:200]} {left}")
     for limit in (4, 20, 40):
         runs += 1
@@ -111,9 +126,17 @@ def r10(work: Path, rng: random.Random, scale: float) -> Figure:
             *command("index", str(root), "--index-dir", "limited"),
         ]
         done = run(work, argv)
-        broken += [f"ulimit {limit}: {done.code} {done.err[:200]}"] if not _said(done, "File too large") else []
+        broken += (
+            [f"ulimit {limit}: {done.code} {done.err[:200]}"]
+            if not _said(done, "File too large")
+            else []
+        )
     return Figure(
-        "R10", "a full disk is said, and nothing is lost", runs, len(broken), "; ".join(broken[:2]) or f"{full} full"
+        "R10",
+        "a full disk is said, and nothing is lost",
+        runs,
+        len(broken),
+        "; ".join(broken[:2]) or f"{full} full",
     )
 
 
@@ -137,4 +160,10 @@ def _on_a_small_disk(work: Path, root: Path, index_dir: Path) -> tuple[bool, str
 
 def _said(done: workbench.Done, words: str) -> bool:
     lines = done.err.strip().splitlines()
-    return done.code == 4 and done.is_plain and len(lines) == 2 and words in lines[0] and lines[1].startswith("hint: ")
+    return (
+        done.code == 4
+        and done.is_plain
+        and len(lines) == 2
+        and words in lines[0]
+        and lines[1].startswith("hint: ")
+    )

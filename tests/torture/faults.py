@@ -13,7 +13,7 @@ import workbench
 from figure import Figure
 from workbench import command, held, index, run, sick, skills, wanted, write_skill
 
-from capdisc_indexer.errors import IndexStateError
+from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.store import generation
 
 CALLS = (
@@ -54,10 +54,14 @@ def r11(work: Path, rng: random.Random, scale: float) -> Figure:
         if list(work.glob("capdisc-crash-*")) or sick(index_dir):
             broken.append(f"{call} {number}: {sick(index_dir) or 'a crash log'}")
     note = "; ".join(broken[:3]) or ", ".join(f"{name} {count}" for name, count in done.items())
-    return Figure("R11", "a failing call leaves the old or the new", sum(done.values()), len(broken), note)
+    return Figure(
+        "R11", "a failing call leaves the old or the new", sum(done.values()), len(broken), note
+    )
 
 
-def _calls(work: Path, root: Path, index_dir: Path, step: int, rng: random.Random) -> Iterator[tuple[str, int]]:
+def _calls(
+    work: Path, root: Path, index_dir: Path, step: int, rng: random.Random
+) -> Iterator[tuple[str, int]]:
     """Which calls concern the index, by what a whole build makes; a thread counts its own."""
     write_skill(root, "skill-0", workbench.sentence(rng))
     log = work / "calls.log"
@@ -79,9 +83,14 @@ def r12(work: Path, rng: random.Random, scale: float) -> Figure:
     index(work, root, index_dir)
     write_skill(root, "skill-1", workbench.sentence(rng))
     index(work, root, index_dir)
-    number = generation.described(index_dir).number
-    gen, older = generation.folder(index_dir, number), generation.folder(index_dir, number - 1)
-    files = [name for name in generation.described(index_dir).files if (gen / name).stat().st_size]
+    number = generation.load_unchecked(index_dir).number
+    gen, older = (
+        generation.generation_folder(index_dir, number),
+        generation.generation_folder(index_dir, number - 1),
+    )
+    files = [
+        name for name in generation.load_unchecked(index_dir).files if (gen / name).stat().st_size
+    ]
     rounds, missed = max(20, round(200 * scale)), []
     for _ in range(rounds):
         name = rng.choice([*files, "MANIFEST"])
@@ -95,7 +104,7 @@ def r12(work: Path, rng: random.Random, scale: float) -> Figure:
 
 def _refused(index_dir: Path) -> bool:
     try:
-        generation.current(index_dir)
+        generation.load_current(index_dir)
     except IndexStateError:
         return True
     return False
@@ -128,7 +137,11 @@ def damaged(data: bytes, kind: str, rng: random.Random) -> bytes:
     if kind == "cut":
         return data[:at]
     end = at + 1 if kind == "flip" else min(len(data), at + rng.randrange(1, 64))
-    piece = bytes(byte ^ (1 << rng.randrange(8)) for byte in data[at:end]) if kind == "flip" else bytes(end - at)
+    piece = (
+        bytes(byte ^ (1 << rng.randrange(8)) for byte in data[at:end])
+        if kind == "flip"
+        else bytes(end - at)
+    )
     made = data[:at] + piece + data[end:]
     return made if made != data else damaged(data, "flip", rng)
 
@@ -138,7 +151,11 @@ def r13(work: Path, rng: random.Random, scale: float) -> Figure:
     root, whole = skills(work / "root", 10, rng), work / "whole"
     index(work, root, whole)
     done, broken = 0, []
-    files = [path.relative_to(whole) for path in whole.rglob("*") if path.is_file() and path.stat().st_size]
+    files = [
+        path.relative_to(whole)
+        for path in whole.rglob("*")
+        if path.is_file() and path.stat().st_size
+    ]
     for name in rng.sample(files, max(4, round(len(files) * min(scale, 1)))):
         for kind in ("cut", "empty", "delete", "zero", "flip"):
             copy = work / "copy"
@@ -148,9 +165,24 @@ def r13(work: Path, rng: random.Random, scale: float) -> Figure:
             if kind != "delete":
                 data = (whole / name).read_bytes()
                 (copy / name).write_bytes(b"" if kind == "empty" else damaged(data, kind, rng))
-            for argv in (("search", "fold paper"), ("render", "fold paper"), ("doctor",), ("index", str(root))):
+            for argv in (
+                ("search", "fold paper"),
+                ("render", "fold paper"),
+                ("doctor",),
+                ("index", str(root)),
+            ):
                 done += 1
                 found = run(work, command(*argv, "--index-dir", str(copy)))
-                if not found.is_plain or found.code not in (0, 1, 4) or (found.out and found.code == 4 != argv[0]):
-                    broken += [] if argv[0] == "doctor" else [f"{kind} {name}: {argv[0]} {found.code} {found.err[:80]}"]
-    return Figure("R13", "damage ends in one line and a status", done, len(broken), "; ".join(broken[:3]))
+                if (
+                    not found.is_plain
+                    or found.code not in (0, 1, 4)
+                    or (found.out and found.code == 4 != argv[0])
+                ):
+                    broken += (
+                        []
+                        if argv[0] == "doctor"
+                        else [f"{kind} {name}: {argv[0]} {found.code} {found.err[:80]}"]
+                    )
+    return Figure(
+        "R13", "damage ends in one line and a status", done, len(broken), "; ".join(broken[:3])
+    )

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from capdisc_indexer.network.connection import Network
+from capdisc_indexer.fetch.connection import NetworkStack
 
 # The one public address of the tests; connections to it end at the server here.
 PUBLIC = "93.184.216.34"
@@ -17,7 +17,13 @@ Answer = Callable[[], Iterable[bytes]]
 def answer(body: bytes, *headers: str, status: str = "200 OK", length: int | None = None) -> Answer:
     """A response with its true length, or with the one that is claimed."""
     size = len(body) if length is None else length
-    lines = [f"HTTP/1.1 {status}", *(headers or ("Content-Type: text/markdown",)), f"Content-Length: {size}", "", ""]
+    lines = [
+        f"HTTP/1.1 {status}",
+        *(headers or ("Content-Type: text/markdown",)),
+        f"Content-Length: {size}",
+        "",
+        "",
+    ]
     return lambda: ("\r\n".join(lines).encode() + body,)
 
 
@@ -38,9 +44,11 @@ class World:
         self.over = threading.Event()
 
     @property
-    def network(self) -> Network:
+    def network(self) -> NetworkStack:
         """What `fetch` is given. TLS is left out; the tests of it have their own."""
-        return Network(resolve=self._resolve, connect=self.connect, secure=lambda connection, host: connection)
+        return NetworkStack(
+            resolve=self._resolve, connect=self.connect, secure=lambda connection, host: connection
+        )
 
     def _resolve(self, host: str, port: int) -> Sequence[str]:
         self.asked.append(host)

@@ -73,4 +73,12 @@ def _outer_moved(root: Path) -> None:
     write(root, 1, "in another outer folder")
 
 
-MOVES = (_appears, _made_again_at_once, _made_again_later, _renamed_and_back, _exchanged, _retargeted, _outer_moved)
+MOVES = (
+    _appears,
+    _made_again_at_once,
+    _made_again_later,
+    _renamed_and_back,
+    _exchanged,
+    _retargeted,
+    _outer_moved,
+)

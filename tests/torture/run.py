@@ -25,8 +25,17 @@ _NOT_TESTS = ("adopting", "clones", "figure", "run", "workbench")
 
 def tests() -> Iterator[tuple[str, Test]]:
     """Every function named after a requirement in the modules beside this one, in order of the requirements."""
-    modules = [importlib.import_module(path.stem) for path in sorted(HERE.glob("*.py")) if path.stem not in _NOT_TESTS]
-    found = {name: getattr(module, name) for module in modules for name in vars(module) if re.fullmatch(r"r\d+", name)}
+    modules = [
+        importlib.import_module(path.stem)
+        for path in sorted(HERE.glob("*.py"))
+        if path.stem not in _NOT_TESTS
+    ]
+    found = {
+        name: getattr(module, name)
+        for module in modules
+        for name in vars(module)
+        if re.fullmatch(r"r\d+", name)
+    }
     yield from sorted(found.items(), key=lambda pair: int(pair[0][1:]))
 
 
@@ -34,14 +43,18 @@ def figure(name: str, test: Test, seed: int, scale: float) -> tuple[Figure, floa
     """What the test came to, and the seconds it took. One that breaks down counts as a failure."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="capdisc-torture-", ignore_cleanup_errors=True) as work:
-        os.environ["XDG_STATE_HOME"] = f"{work}/state"  # what commands in this process trust is no user's business
+        os.environ["XDG_STATE_HOME"] = (
+            f"{work}/state"  # what commands in this process trust is no user's business
+        )
         try:
             found = test(Path(work), random.Random(f"{seed} {name}"), scale)
         except Exception as error:
             import traceback
 
             traceback.print_exc()
-            found = Figure(name.upper(), (test.__doc__ or "").splitlines()[0], 0, 1, repr(error)[:100])
+            found = Figure(
+                name.upper(), (test.__doc__ or "").splitlines()[0], 0, 1, repr(error)[:100]
+            )
     return found, time.monotonic() - started
 
 
@@ -49,7 +62,9 @@ def main() -> int:
     """Exit status 1: some promise was broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="requirements, such as R1,R14")
-    parser.add_argument("--scale", type=float, default=1.0, help="1: the full figures, which take hours")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="1: the full figures, which take hours"
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     options = parser.parse_args()
     only = {name.lower() for name in options.only.split(",") if name}

@@ -15,25 +15,37 @@ from figure import Figure
 from workbench import command, index, run, skills, start, write_skill
 
 from capdisc_indexer import encoders
-from capdisc_indexer.build import build
-from capdisc_indexer.discover import discover
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions, Query
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 
 _QUERIES = [f"{verb} {noun}" for verb in workbench.VERBS[:6] for noun in workbench.NOUNS[:5]]
 
 
 def answers(index_dir: Path, root: Path) -> dict[str, Any]:
     """Everything that an index says: records, vectors, and the first ten of thirty queries. Paths start at the root."""
-    encoder = encoders.load()
+    encoder = encoders.load_encoder()
     with Index(index_dir) as opened:
-        heads = list(opened.documents.everything())
-        records = {head["id"]: repr(opened.whole(head)).replace(str(root), "ROOT") for head in heads}
+        heads = list(opened.documents.all_headers())
+        records = {
+            head["id"]: repr(opened.full_descriptor(head)).replace(str(root), "ROOT")
+            for head in heads
+        }
         queries = [Query(texts=(text,), limit=10) for text in _QUERIES]
-        ranked = [[(hit.id, round(hit.score, 6)) for hit in discover(opened, each, encoder).hits] for each in queries]
+        ranked = [
+            [(hit.id, round(hit.score, 6)) for hit in search_index(opened, each, encoder).hits]
+            for each in queries
+        ]
         order = [[name for name, _ in each] for each in ranked]
         rows = (opened.folder / "matrix" / "matrix.i8").read_bytes() if opened.matrix else b""
-        return {"records": records, "rows": rows, "ranked": ranked, "order": order, "overview": opened.meta("overview")}
+        return {
+            "records": records,
+            "rows": rows,
+            "ranked": ranked,
+            "order": order,
+            "overview": opened.meta("overview"),
+        }
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
@@ -47,18 +59,22 @@ def r14(work: Path, rng: random.Random, scale: float) -> Figure:
     for number in range(sequences):
         root, index_dir = work / f"root-{number}", work / f"index-{number}"
         skills(root, rng.randrange(1, 25), rng)
-        build([root], index_dir, BuildOptions())
+        build_index([root], index_dir, BuildOptions())
         for _ in range(rng.randrange(1, 12)):
             for _ in range(rng.randrange(1, 4)):
                 rng.choice(_CHANGES)(root, rng)
-            build([root], index_dir, BuildOptions()) if rng.random() < 0.9 else _killed(work, root, index_dir, rng)
-        build([root], index_dir, BuildOptions())
-        build([root], work / "fresh", BuildOptions())
+            build_index([root], index_dir, BuildOptions()) if rng.random() < 0.9 else _killed(
+                work, root, index_dir, rng
+            )
+        build_index([root], index_dir, BuildOptions())
+        build_index([root], work / "fresh", BuildOptions())
         differ = differences(answers(index_dir, root), answers(work / "fresh", root))
         wrong += [f"sequence {number}: {', '.join(differ)}"] if differ else []
         for each in (root, index_dir, work / "fresh"):
             shutil.rmtree(each)
-    return Figure("R14", "step by step equals from scratch", sequences, len(wrong), "; ".join(wrong[:3]))
+    return Figure(
+        "R14", "step by step equals from scratch", sequences, len(wrong), "; ".join(wrong[:3])
+    )
 
 
 def _killed(work: Path, root: Path, index_dir: Path, rng: random.Random) -> None:
@@ -103,7 +119,14 @@ def _swap(root: Path, rng: random.Random) -> None:
         (root / "aside").rename(other)
 
 
-_CHANGES: tuple[Callable[[Path, random.Random], None], ...] = (_add, _add, _rename, _delete, _chmod, _swap)
+_CHANGES: tuple[Callable[[Path, random.Random], None], ...] = (
+    _add,
+    _add,
+    _rename,
+    _delete,
+    _chmod,
+    _swap,
+)
 
 
 def r15(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -116,14 +139,22 @@ def r15(work: Path, rng: random.Random, scale: float) -> Figure:
         done += 1
         copy, index_dir = work / f"copy-{seed}" / "elsewhere", work / f"index-{seed}"
         names = sorted(path.name for path in root.iterdir())
-        for name in rng.sample(names, len(names)):  # which a folder without an order lists as they came
+        for name in rng.sample(
+            names, len(names)
+        ):  # which a folder without an order lists as they came
             shutil.copytree(root / name, copy / name)
-        values = {"TZ": rng.choice(zones), "LC_ALL": rng.choice(locales), "PYTHONHASHSEED": str(seed)}
+        values = {
+            "TZ": rng.choice(zones),
+            "LC_ALL": rng.choice(locales),
+            "PYTHONHASHSEED": str(seed),
+        }
         argv = ["env", *(f"{name}={value}" for name, value in values.items())]
         run(work, [*argv, *command("index", str(copy), "--index-dir", str(index_dir))])
         differ = differences(answers(index_dir, copy), expected)
         wrong += [f"{values}: {', '.join(differ)}"] if differ else []
-    return Figure("R15", "the same folders give the same index", done, len(wrong), "; ".join(wrong[:2]))
+    return Figure(
+        "R15", "the same folders give the same index", done, len(wrong), "; ".join(wrong[:2])
+    )
 
 
 def r20(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -131,13 +162,15 @@ def r20(work: Path, rng: random.Random, scale: float) -> Figure:
     root, index_dir = work / "root", work / "index"
     for number in range(20):
         write_skill(root, f"skill-{number:02}", "Does thing number ------. Use when asked for it.")
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     edits, missed = max(20, round(1_000 * scale)), 0
     for number in range(edits):
         path = root / f"skill-{rng.randrange(20):02}" / "SKILL.md"
         before = path.stat()
-        write_skill(root, path.parent.name, f"Does thing number {number:06}. Use when asked for it.")
+        write_skill(
+            root, path.parent.name, f"Does thing number {number:06}. Use when asked for it."
+        )
         stamp = rng.choice((before.st_mtime_ns, 0, 4_290_000_000 * 10**9, time.time_ns()))
         os.utime(path, ns=(stamp, stamp))
-        missed += build([root], index_dir, BuildOptions()).counts["updated"] != 1
+        missed += build_index([root], index_dir, BuildOptions()).counts["updated"] != 1
     return Figure("R20", "no edit hides behind its time stamp", edits, missed)

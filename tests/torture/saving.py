@@ -74,7 +74,11 @@ def copied_with_an_old_stamp(path: Path, data: bytes) -> None:
 
 
 def vim(path: Path, data: bytes) -> None:
-    swap, probe, backup = path.with_name(f".{path.name}.swp"), path.with_name("4913"), path.with_name(f"{path.name}~")
+    swap, probe, backup = (
+        path.with_name(f".{path.name}.swp"),
+        path.with_name("4913"),
+        path.with_name(f"{path.name}~"),
+    )
     swap.write_bytes(b"b0VIM 9.0")
     probe.touch()
     probe.unlink()
@@ -117,7 +121,9 @@ def rsync(path: Path, data: bytes) -> None:
 
 
 def real_vim(path: Path, data: bytes) -> None:
-    _through(path, data, lambda fresh: ["vim", "-Nu", "NONE", "-es", f"+%d|0r {fresh}|$d|wq", str(path)])
+    _through(
+        path, data, lambda fresh: ["vim", "-Nu", "NONE", "-es", f"+%d|0r {fresh}|$d|wq", str(path)]
+    )
 
 
 def real_patch(path: Path, data: bytes) -> None:
@@ -134,7 +140,9 @@ def real_sed(path: Path, data: bytes) -> None:
 def _through(path: Path, data: bytes, command: Callable[[Path], list[str]]) -> None:
     fresh = path.parent.parent.parent / "elsewhere.tmp"
     fresh.write_bytes(data)
-    subprocess.run(command(fresh), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=30)
+    subprocess.run(
+        command(fresh), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=30
+    )
     fresh.unlink()
 
 
@@ -143,5 +151,7 @@ IMITATED: tuple[Saving, ...] = (
     deleted_and_made_again, through_memory, copied_with_an_old_stamp, vim, emacs, sed, patch, rsync,
 )  # fmt: skip
 REAL: tuple[Saving, ...] = tuple(
-    saving for saving, program in ((real_vim, "vim"), (real_patch, "patch"), (real_sed, "sed")) if shutil.which(program)
+    saving
+    for saving, program in ((real_vim, "vim"), (real_patch, "patch"), (real_sed, "sed"))
+    if shutil.which(program)
 )

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from capdisc.serve import frames, places, request
+from capdisc.serve import frames, request, server_address
 
 # A limit for tests, not a promise: machines that run tests are slow at times.
 PATIENCE_S = 60.0
@@ -33,20 +33,30 @@ def until(holds: Callable[[], object], seconds: float = PATIENCE_S) -> bool:
 class Served:
     """The process, ready to answer. `environ` is what it and its clients see."""
 
-    def __init__(self, *words: str, cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *words: str, cwd: Path | None = None, environ: Mapping[str, str] | None = None
+    ) -> None:
         self.environ = dict(environ or os.environ)
         command = [sys.executable, "-m", "capdisc", *(words or ("serve",))]
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
-            command, stdout=self._said, stderr=self._said, stdin=subprocess.DEVNULL, env=self.environ, cwd=cwd
+            command,
+            stdout=self._said,
+            stderr=self._said,
+            stdin=subprocess.DEVNULL,
+            env=self.environ,
+            cwd=cwd,
         )
-        self.path = Path(places.socket_path(self.environ))
+        self.path = Path(server_address.socket_path(self.environ))
 
     def __enter__(self) -> Served:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.end(signal.SIGKILL)
         self._said.close()
@@ -115,19 +125,21 @@ class Served:
         """The parts of the answer to a command line of this process."""
         with self.connected() as one:
             one.sendall(message(words, stdin))
-            return frames.unpacked(received(one).removeprefix(frames.QUEUED))
+            return frames.decode_parts(received(one).removeprefix(frames.QUEUED))
 
 
 def _is_cut(data: bytes) -> bool:
     try:
-        return frames.missing(data, frames.MAX_REQUEST) > 0
+        return frames.missing_bytes(data, frames.MAX_REQUEST) > 0
     except ValueError:
         return False
 
 
 def message(words: Sequence[str], stdin: bytes | None = b"") -> bytes:
     """The request that a client in this process would send."""
-    return frames.packed([*request.parts(words), request.UNREAD if stdin is None else request.READ + stdin])
+    return frames.encode_parts(
+        [*request.encode_request(words), request.UNREAD if stdin is None else request.READ + stdin]
+    )
 
 
 def received(one: socket.socket) -> bytes:

@@ -33,14 +33,20 @@ def _serving(work: Path, rng: random.Random, count: int = 200) -> Iterator[Serve
     """A server for `count` skills, and this process in its workspace."""
     (work / ".git").mkdir(exist_ok=True)
     index(work, skills(work / "skills", count, rng), work / "index")
-    with tempfile.TemporaryDirectory(prefix="cd-") as runtime, _in(work, runtime), Served(cwd=work) as served:
+    with (
+        tempfile.TemporaryDirectory(prefix="cd-") as runtime,
+        _in(work, runtime),
+        Served(cwd=work) as served,
+    ):
         yield served.ready()
 
 
 @contextmanager
 def _in(work: Path, runtime: str) -> Iterator[None]:
     before, folder = dict(os.environ), Path.cwd()
-    os.environ.update(environment(work) | {"CAPDISC_INDEX_DIR": str(work / "index"), "XDG_RUNTIME_DIR": runtime})
+    os.environ.update(
+        environment(work) | {"CAPDISC_INDEX_DIR": str(work / "index"), "XDG_RUNTIME_DIR": runtime}
+    )
     os.chdir(work)
     try:
         yield
@@ -52,7 +58,9 @@ def _in(work: Path, runtime: str) -> Iterator[None]:
 
 def _client(*argv: str, wish: str = "auto") -> tuple[int, bytes, bytes, float]:
     started = time.monotonic()
-    done = subprocess.run(command(*argv, "--server", wish), capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        command(*argv, "--server", wish), capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
     return done.returncode, done.stdout, done.stderr, time.monotonic() - started
 
 
@@ -68,7 +76,10 @@ def r33(work: Path, rng: random.Random, scale: float) -> Figure:
                 folder.chmod(0o777 if run % 2 else 0o700)
             served.path.chmod(0o777)
             stranger = [sys.executable, "-c", _STRANGER, str(served.path)]
-            failed += subprocess.run(stranger, input=sent, capture_output=True, check=False).returncode != 0
+            failed += (
+                subprocess.run(stranger, input=sent, capture_output=True, check=False).returncode
+                != 0
+            )
         failed += served.asked("search", "paper")[0] != frames.ANSWERED
     return Figure("R33", what, runs, failed, "folders of mode 0700 and 0777 by turns")
 
@@ -80,7 +91,9 @@ def r34(work: Path, rng: random.Random, scale: float) -> Figure:
         for run in range(runs):
             served.end(signal.SIGKILL)
             once_more = [Served(cwd=work) for _ in range(3)]
-            alive = until(lambda these=once_more: sum(each.process.poll() is None for each in these) == 1)
+            alive = until(
+                lambda these=once_more: sum(each.process.poll() is None for each in these) == 1
+            )
             answers = until(lambda: _client("search", "paper", wish="require")[0] in (0, 1))
             faults += [] if alive and answers else [f"run {run}"]
             for each in once_more:
@@ -92,16 +105,28 @@ def r34(work: Path, rng: random.Random, scale: float) -> Figure:
             make(served.path)
             before = served.path.lstat()
             code, _, err, _ = _client_of("serve")
-            faults += [] if (code, served.path.lstat()) == (4, before) and b"is no socket" in err else [str(make)]
+            faults += (
+                []
+                if (code, served.path.lstat()) == (4, before) and b"is no socket" in err
+                else [str(make)]
+            )
             served.path.rmdir() if served.path.is_dir() else served.path.unlink()
         os.environ["XDG_RUNTIME_DIR"] += "/long" * 30
         code, _, err, _ = _client_of("serve")
         faults += [] if code == 3 and b"too long" in err else ["the path that is too long"]
-    return Figure("R34", "one server, right message, nothing deleted", runs + 4, len(faults), "; ".join(faults))
+    return Figure(
+        "R34",
+        "one server, right message, nothing deleted",
+        runs + 4,
+        len(faults),
+        "; ".join(faults),
+    )
 
 
 def _client_of(*argv: str) -> tuple[int, bytes, bytes, float]:
-    done = subprocess.run(command(*argv), capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        command(*argv), capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
     return done.returncode, done.stdout, done.stderr, 0.0
 
 
@@ -123,7 +148,9 @@ def r35(work: Path, rng: random.Random, scale: float) -> Figure:
         grown = _resident(worker) - before if served.workers() == [worker] else 1 << 40
     late = sum(each > 0.25 for each in took)
     note = f"good clients: {len(took)}, {1000 * max(took):.0f} ms at most, {late} late; {grown / 1e6:.0f} MB more"
-    return Figure("R35", "bad clients hold nobody up", runs, failed + late + (grown > 100_000_000), note)
+    return Figure(
+        "R35", "bad clients hold nobody up", runs, failed + late + (grown > 100_000_000), note
+    )
 
 
 class _Bad:
@@ -171,7 +198,11 @@ def r36(work: Path, rng: random.Random, scale: float) -> Figure:
     with _serving(work, rng) as served:
         for _ in range(runs):
             argv = (rng.choice(["search", "render"]), sentence(rng), "--json")
-            faults += [argv[1]] if _client(*argv, wish="require")[:3] != _client(*argv, wish="off")[:3] else []
+            faults += (
+                [argv[1]]
+                if _client(*argv, wish="require")[:3] != _client(*argv, wish="off")[:3]
+                else []
+            )
         (worker,) = served.workers()
         os.kill(worker, signal.SIGSTOP)
         for _ in range(max(5, runs // 10)):
@@ -185,7 +216,10 @@ def r36(work: Path, rng: random.Random, scale: float) -> Figure:
         faults += [] if b'"generation": 2' in new else ["the new generation"]
         served.end(signal.SIGKILL)
         faults += [] if _client("search", "paper")[0] == 0 else ["once it is gone"]
-    note = "; ".join(faults) or f"while it hangs, {1000 * statistics.median(more):.0f} ms more (median)"
+    note = (
+        "; ".join(faults)
+        or f"while it hangs, {1000 * statistics.median(more):.0f} ms more (median)"
+    )
     return Figure("R36", "the same answers, with or without", runs, len(faults), note)
 
 
@@ -203,7 +237,9 @@ def r37(work: Path, rng: random.Random, scale: float) -> Figure:
             started = time.monotonic()
             faults += [] if _client("search", "paper")[0] == 0 else [f"run {run}"]
             took.append(time.monotonic() - started)
-            if not until(lambda before=worker: len(now := served.workers()) == 1 and now != [before]):
+            if not until(
+                lambda before=worker: len(now := served.workers()) == 1 and now != [before]
+            ):
                 faults.append(f"run {run}: no other worker")
             until(lambda: served.asked("status")[0] == frames.ANSWERED)
         faults += _stuck(served, work)
@@ -220,4 +256,8 @@ def _stuck(served: Served, work: Path) -> list[str]:
     with served.connected() as one:
         one.sendall(message(["status", "--index-dir", str(work / "stuck")]))
         received(one)
-    return [] if until(lambda: len(now := served.workers()) == 1 and now != [worker]) else ["a stuck one stays"]
+    return (
+        []
+        if until(lambda: len(now := served.workers()) == 1 and now != [worker])
+        else ["a stuck one stays"]
+    )

@@ -14,8 +14,8 @@ import workbench
 from figure import Figure
 from workbench import command, held, index, sick, skills, start, wanted, write_skill
 
-from capdisc_indexer.index import Index
-from capdisc_indexer.store import collecting, generation
+from capdisc_indexer.store import generation, publication
+from capdisc_indexer.store.snapshot import Index
 
 
 def r1(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -60,9 +60,11 @@ def r2(work: Path, rng: random.Random, scale: float) -> Figure:
                 held(index_dir)
             except Exception:
                 wrong += 1
-        seen.add(generation.pointer(index_dir))
+        seen.add(generation.read_pointer(index_dir))
     child.communicate()
-    return Figure("R2", "both stores are of one generation", opens, wrong, f"{len(seen)} generations")
+    return Figure(
+        "R2", "both stores are of one generation", opens, wrong, f"{len(seen)} generations"
+    )
 
 
 def r4(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -93,7 +95,11 @@ def r5(work: Path, rng: random.Random, scale: float) -> Figure:
     index(work, root, index_dir)
     index(work, root, work / "fresh")
     ratio = _bytes(index_dir) / _bytes(work / "fresh")
-    failed = [len(collecting.numbers(index_dir)) > 2, bool(collecting.unfinished(index_dir)), ratio > 2.5]
+    failed = [
+        len(publication.generation_numbers(index_dir)) > 2,
+        bool(publication.list_unfinished(index_dir)),
+        ratio > 2.5,
+    ]
     shutil.rmtree(index_dir)
     index(work, skills(root, round(max(0.1, scale) * 2_000), rng), index_dir)
     for _ in range(3):
@@ -101,12 +107,16 @@ def r5(work: Path, rng: random.Random, scale: float) -> Figure:
         index(work, root, index_dir)
     files = sum(path.is_file() for path in index_dir.rglob("*"))
     note = f"{ratio:.2f} times a fresh build, {files} files"
-    return Figure("R5", "what is left behind stays little", kills, sum(failed) + (files > 200), note)
+    return Figure(
+        "R5", "what is left behind stays little", kills, sum(failed) + (files > 200), note
+    )
 
 
 def _bytes(folder: Path) -> int:
     """The bytes on disk; a file that two generations share counts once."""
-    found = {status.st_ino: status.st_size for status in (path.stat() for path in folder.rglob("*"))}
+    found = {
+        status.st_ino: status.st_size for status in (path.stat() for path in folder.rglob("*"))
+    }
     return sum(found.values())
 
 

@@ -17,9 +17,9 @@ from clones import CANARY, Clone, write_clone
 from figure import Figure
 from workbench import Done
 
-from capdisc import app
-from capdisc_indexer.index import Index
+from capdisc.args import command_table
 from capdisc_indexer.store import generation
+from capdisc_indexer.store.snapshot import Index
 
 LOOKS = (
     ("index", "--json", "--ask-servers"), ("index", "--ask-servers"), ("list", "--json"), ("validate", "--json"),
@@ -40,7 +40,9 @@ def r60(work: Path, rng: random.Random, scale: float) -> Figure:
             before = _snapshot(clone)
             said = {argv: _run(argv) for argv in LOOKS}
             problems = list(_problems(clone, said, before))
-            asks = [request["setting"] for request in _json(said["config", "--json"]).get("waiting", [])]
+            asks = [
+                request["setting"] for request in _json(said["config", "--json"]).get("waiting", [])
+            ]
             waiting += bool(asks)
             if number % TRUSTED_SHARE == 0 and asks:
                 _run(("trust", "--yes"))
@@ -52,11 +54,17 @@ def r60(work: Path, rng: random.Random, scale: float) -> Figure:
         shutil.rmtree(place)
     if not came_in:
         failures.append("no canary came in where it was trusted")
-    note = failures[0].replace("\n", " | ")[:300] if failures else f"{waiting} waited, {came_in} canaries once trusted"
+    note = (
+        failures[0].replace("\n", " | ")[:300]
+        if failures
+        else f"{waiting} waited, {came_in} canaries once trusted"
+    )
     return Figure("R60", "a clone gets nothing unasked", clones, len(failures), note)
 
 
-def _problems(clone: Clone, said: dict[tuple[str, ...], Done], before: dict[Path, bytes]) -> Iterator[str]:
+def _problems(
+    clone: Clone, said: dict[tuple[str, ...], Done], before: dict[Path, bytes]
+) -> Iterator[str]:
     for argv, done in said.items():
         if CANARY in done.out + done.err:
             yield f"{' '.join(argv)} printed the canary"
@@ -83,11 +91,18 @@ def _of_settings(clone: Clone, said: dict[tuple[str, ...], Done]) -> Iterator[st
         return
     if values["encoder"] not in ("", "static"):
         yield f"the encoder is {values['encoder']}"
-    outside = [root for root in values["roots"] if not Path(root).resolve().is_relative_to(clone.folder.resolve())]
+    outside = [
+        root
+        for root in values["roots"]
+        if not Path(root).resolve().is_relative_to(clone.folder.resolve())
+    ]
     if outside:
         yield f"roots outside: {outside}"
     found = _json(said["validate", "--json"]).get("findings", [])
-    if "hidden-text" not in {finding["code"] for finding in found} or said["validate", "--json"].code != 1:
+    if (
+        "hidden-text" not in {finding["code"] for finding in found}
+        or said["validate", "--json"].code != 1
+    ):
         yield "hidden text was silenced"
 
 
@@ -95,8 +110,10 @@ def _of_index(index_dir: Path) -> Iterator[str]:
     with Index(index_dir) as index:
         if index.generation.encoder not in ("", "static"):
             yield f"the index was made by {index.generation.encoder}"
-        for head in index.documents.everything():
-            text = json.dumps(head) + (index.documents.body(head["id"]) or b"").decode("utf-8", "replace")
+        for head in index.documents.all_headers():
+            text = json.dumps(head) + (index.documents.body(head["id"]) or b"").decode(
+                "utf-8", "replace"
+            )
             if CANARY in text:
                 yield f"the index holds the canary, in {head['id']}"
     for path in index_dir.rglob("*"):
@@ -106,12 +123,17 @@ def _of_index(index_dir: Path) -> Iterator[str]:
 
 def _index_folders(clone: Clone) -> list[Path]:
     found = (path.parent for path in clone.folder.parent.rglob("CURRENT"))
-    return [path for path in found if generation.pointer(path)]
+    return [path for path in found if generation.read_pointer(path)]
 
 
 def _snapshot(clone: Clone) -> dict[Path, bytes]:
     """The user's files; what capdisc keeps of its own lies in hidden folders."""
-    files = (path for folder in (clone.outside, clone.home) for path in folder.rglob("*") if path.is_file())
+    files = (
+        path
+        for folder in (clone.outside, clone.home)
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
     return {path: path.read_bytes() for path in files if not {".cache", ".local"} & set(path.parts)}
 
 
@@ -129,7 +151,11 @@ def _standing_in(clone: Clone) -> Iterator[None]:
     environ, folder = dict(os.environ), Path.cwd()
     for name in [name for name in os.environ if name.startswith(("CAPDISC_", "XDG_"))]:
         del os.environ[name]
-    os.environ.update(HOME=str(clone.home), PWD=str(clone.folder), CRM_URL=f"sqlite:///{clone.outside}/shop.sqlite")
+    os.environ.update(
+        HOME=str(clone.home),
+        PWD=str(clone.folder),
+        CRM_URL=f"sqlite:///{clone.outside}/shop.sqlite",
+    )
     os.chdir(clone.folder)
     try:
         yield
@@ -145,7 +171,7 @@ def _run(argv: tuple[str, ...]) -> Done:
     sys.stdin = io.StringIO()
     try:
         with redirect_stdout(out), redirect_stderr(err):
-            code = app.run(list(argv))
+            code = command_table.run_command(list(argv))
     finally:
         sys.stdin = stdin
     return Done(code, out.getvalue(), err.getvalue(), 0.0)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from hosts import PUBLIC, Answer, answer, redirect, world
 
-from capdisc_indexer.errors import LinkRefusedError
-from capdisc_indexer.network.fetch import FetchOptions, fetch
+from capdisc_indexer.fetch.download import FetchOptions, fetch_document
+from capdisc_indexer.model.errors import LinkRefusedError
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,21 @@ def bomb() -> bytes:
     """Almost a mebibyte of gzip that unpacks to almost a gibibyte: one packed block, over and over."""
     packer = zlib.compressobj(wbits=-15)
     block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
-    return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + block * (1_000_000 // len(block)) + packer.flush() + bytes(8)
+    return (
+        b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+        + block * (1_000_000 // len(block))
+        + packer.flush()
+        + bytes(8)
+    )
 
 
 def _cases() -> list[Case]:
     plain, packed = "Content-Type: text/plain", "Content-Encoding: gzip"
     chain = {f"/{n}": redirect(f"/{n + 1}") for n in range(11)}
-    cookie = {"/start": redirect("/next", "Set-Cookie: a=1"), "/next": answer(b"fine", plain, "Set-Cookie: b=2")}
+    cookie = {
+        "/start": redirect("/next", "Set-Cookie: a=1"),
+        "/next": answer(b"fine", plain, "Set-Cookie: b=2"),
+    }
     rebinding = [[PUBLIC], ["127.0.0.1"]]
     return [
         Case("ordinary", "allow", "https://example.com/guide.md"),
@@ -75,7 +83,11 @@ def _cases() -> list[Case]:
         Case("endless-body", "refuse", answers={"/start": _endless}),
         Case("gzip-bomb", "refuse", answers={"/start": answer(bomb(), plain, packed)}),
         Case("wrong-length", "refuse", answers={"/start": answer(b"short", length=100)}),
-        Case("html", "refuse-unless-asked", answers={"/start": answer(b"<p>", "Content-Type: text/html")}),
+        Case(
+            "html",
+            "refuse-unless-asked",
+            answers={"/start": answer(b"<p>", "Content-Type: text/html")},
+        ),
         Case("set-cookie", "allow", answers=cookie),
     ]
 
@@ -87,14 +99,16 @@ def outcome(case: Case) -> str:
     """The verdict as it came out, or what went wrong on the way to it."""
     found = [_fetched(case, FetchOptions(max_seconds=case.seconds))]
     if found == ["refuse"]:
-        found.append(_fetched(case, FetchOptions(allow_http=True, allow_html=True, max_seconds=case.seconds)))
+        found.append(
+            _fetched(case, FetchOptions(allow_http=True, allow_html=True, max_seconds=case.seconds))
+        )
     return "refuse-unless-asked" if found == ["refuse", "allow"] else found[-1]
 
 
 def _fetched(case: Case, options: FetchOptions) -> str:
     with world(case.answers, case.lookups) as here:
         try:
-            fetch(case.url, options, here.network)
+            fetch_document(case.url, options, here.network)
             verdict = "allow"
         except LinkRefusedError as error:
             verdict = "refuse" if error.hint else "refused without a hint"

@@ -16,10 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from capdisc_indexer.build import build
-from capdisc_indexer.errors import IndexStateError
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import IndexStateError
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
 
 # A limit for tests, not a promise: machines that run tests are slow at times.
 PATIENCE_S = 60.0
@@ -32,7 +32,9 @@ class Watched:
         command = [*prefix, sys.executable, "-m", "capdisc", "watch", "--json", *map(str, words)]
         self.turns: list[dict[str, Any]] = []
         self._err = tempfile.TemporaryFile()  # noqa: SIM115
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._err, stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self._err, stdin=subprocess.DEVNULL
+        )
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
 
@@ -40,7 +42,10 @@ class Watched:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -100,7 +105,7 @@ def content(index_dir: Path) -> list[Any]:
     """Every record with its capability in full; nothing when there is no index."""
     try:
         with Index(index_dir) as index:
-            return [(head, index.whole(head)) for head in index.documents.everything()]
+            return [(head, index.full_descriptor(head)) for head in index.documents.all_headers()]
     except IndexStateError:
         return []
 
@@ -114,5 +119,5 @@ def scratch(roots: Sequence[Path], work: Path) -> list[Any]:
     """The content of an index of these folders that is built from scratch."""
     index_dir = work / "scratch"
     shutil.rmtree(index_dir, ignore_errors=True)
-    build(roots, index_dir, BuildOptions())
+    build_index(roots, index_dir, BuildOptions())
     return content(index_dir)

@@ -37,7 +37,9 @@ def r25(work: Path, rng: random.Random, scale: float) -> Figure:
             made = burst(root, rng, scale, made)
             took.append(equal_after(index_dir, [root], work, 10))
             failed += took[-1] is None
-    return Figure("R25", "after a burst, equal to a scratch build within 10 s", runs, failed, times(took))
+    return Figure(
+        "R25", "after a burst, equal to a scratch build within 10 s", runs, failed, times(took)
+    )
 
 
 def r26(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -59,7 +61,9 @@ def r26(work: Path, rng: random.Random, scale: float) -> Figure:
     wanted = 2 * sum(number < folders for number in chosen) > int(_QUEUE.read_text()) * 1.1
     note = f"{times([took])}; {told} lines that events were lost ({'due' if wanted else 'not due'})"
     failed = took is None or told > 2 or (wanted and not told)
-    return Figure("R26", "after an overflow, equal within 15 s, and it is said", 1, int(failed), note)
+    return Figure(
+        "R26", "after an overflow, equal within 15 s, and it is said", 1, int(failed), note
+    )
 
 
 def r27(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -75,7 +79,13 @@ def r27(work: Path, rng: random.Random, scale: float) -> Figure:
             if fault := _saved(watched, index_dir, path, saving, f"turn {turn}"):
                 faults.append(f"{saving.__name__}: {fault}")
     note = "; ".join(faults) or f"{len(IMITATED)} ways imitated, {len(REAL)} by the real program"
-    return Figure("R27", "each save one reindex, right content, no temporary name", len(savings), len(faults), note)
+    return Figure(
+        "R27",
+        "each save one reindex, right content, no temporary name",
+        len(savings),
+        len(faults),
+        note,
+    )
 
 
 def r28(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -86,14 +96,24 @@ def r28(work: Path, rng: random.Random, scale: float) -> Figure:
         took.append(moved(move, root, index_dir, work))
         faults += [move.__name__.strip("_")] if took[-1] is None else []
     return Figure(
-        "R28", "a root that moves is followed within 5 s", len(took), len(faults), "; ".join(faults) or times(took)
+        "R28",
+        "a root that moves is followed within 5 s",
+        len(took),
+        len(faults),
+        "; ".join(faults) or times(took),
     )
 
 
 def r29(work: Path, rng: random.Random, scale: float) -> Figure:
     """Too few watches, in a user namespace of its own: at the start, and after some time."""
     if not shutil.which("unshare") or not _WATCHES.exists():
-        return Figure("R29", "without watches it polls, with one notice", 0, 0, "skipped: no user namespaces here")
+        return Figure(
+            "R29",
+            "without watches it polls, with one notice",
+            0,
+            0,
+            "skipped: no user namespaces here",
+        )
     failed = 0
     for limit, folders in ((64, 200), (64, 20)):
         root, index_dir = fresh(work)
@@ -106,7 +126,9 @@ def r29(work: Path, rng: random.Random, scale: float) -> Figure:
                 write(root, number, "second")
             took = equal_after(index_dir, [root], work, 15)
             failed += took is None or watched.notices.count("the kernel gives no events") != 1
-    return Figure("R29", "without watches it polls, with one notice", 2, failed, "at the start, and later")
+    return Figure(
+        "R29", "without watches it polls, with one notice", 2, failed, "at the start, and later"
+    )
 
 
 def r30(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -129,7 +151,11 @@ def r30(work: Path, rng: random.Random, scale: float) -> Figure:
             most = max(most, commits)
             failed += not whole or not arrived or commits > 2
     return Figure(
-        "R30", "the last version answers until the new one parses", runs, failed, f"at most {most} commits a file"
+        "R30",
+        "the last version answers until the new one parses",
+        runs,
+        failed,
+        f"at most {most} commits a file",
     )
 
 

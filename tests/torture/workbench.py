@@ -12,13 +12,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from capdisc_indexer.diagnosis import State, examine
-from capdisc_indexer.index import Index
+from capdisc_indexer.diagnosis import CheckState, examine_index
+from capdisc_indexer.store.snapshot import Index
 
 # Statuses of a run that did its work: some of the files may have errors.
 DONE = (0, 1)
 VERBS = ("Folds", "Merges", "Counts", "Draws", "Sends", "Checks", "Plans", "Sorts")
-NOUNS = ("paper cranes", "PDF files", "invoices", "road maps", "letters", "spelling", "journeys", "photographs")
+NOUNS = (
+    "paper cranes",
+    "PDF files",
+    "invoices",
+    "road maps",
+    "letters",
+    "spelling",
+    "journeys",
+    "photographs",
+)
 
 
 @dataclass(frozen=True)
@@ -52,14 +61,23 @@ def command(*argv: str) -> list[str]:
 
 def environment(work: Path) -> dict[str, str]:
     """A home of its own, and nothing that capdisc reads."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CAPDISC_", "XDG_", "RUST_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CAPDISC_", "XDG_", "RUST_"))
+    }
     return kept | {"HOME": str(work), "TMPDIR": str(work), "PWD": str(work)}
 
 
 def start(work: Path, argv: Sequence[str]) -> subprocess.Popen[str]:
     """A process under way, its output kept."""
     return subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(work), cwd=work
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(work),
+        cwd=work,
     )
 
 
@@ -84,7 +102,9 @@ def write_skill(root: Path, name: str, description: str) -> None:
     """A skill in a folder of its own."""
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n\nDo it with care.\n")
+    (folder / "SKILL.md").write_text(
+        f"---\nname: {name}\ndescription: {description}\n---\n\nDo it with care.\n"
+    )
 
 
 def sentence(rng: random.Random) -> str:
@@ -101,13 +121,16 @@ def skills(root: Path, count: int, rng: random.Random) -> Path:
 
 def wanted(root: Path) -> dict[str, str]:
     """The description of every skill in the root."""
-    return {path.parent.name: path.read_text().splitlines()[2].partition(": ")[2] for path in root.glob("*/SKILL.md")}
+    return {
+        path.parent.name: path.read_text().splitlines()[2].partition(": ")[2]
+        for path in root.glob("*/SKILL.md")
+    }
 
 
 def held(index_dir: Path) -> dict[str, str]:
     """The description of every skill in the index, once its stores agree on which those are."""
     with Index(index_dir) as opened:
-        heads = list(opened.documents.everything())
+        heads = list(opened.documents.all_headers())
         ids = [head["id"] for head in heads]
         assert opened.matrix is None or opened.matrix.names() == ids
         assert len(ids) == opened.generation.counts["capabilities"]
@@ -117,5 +140,9 @@ def held(index_dir: Path) -> dict[str, str]:
 def sick(index_dir: Path, deep: bool = True) -> str:
     """What `capdisc doctor` finds in the index itself; empty when it is well."""
     inside = {"folder", "generation", "files", "stores"}
-    checks = [each for each in examine(index_dir, deep, time.time_ns()) if each.name in inside]
-    return "; ".join(f"{each.name}: {each.text}" for each in checks if each.state is State.UNUSABLE)
+    checks = [
+        each for each in examine_index(index_dir, deep, time.time_ns()) if each.name in inside
+    ]
+    return "; ".join(
+        f"{each.name}: {each.text}" for each in checks if each.state is CheckState.UNUSABLE
+    )

@@ -45,7 +45,13 @@ def r7(work: Path, rng: random.Random, scale: float) -> Figure:
     problems += [] if held(index_dir) == wanted(root) else ["not what a scratch build holds"]
     problems += _behind_a_stopped_one(work, root, index_dir, rng)
     note = "; ".join(problems[:2]) or f"{published} runs"
-    return Figure("R7", "writers take turns, and name who holds them up", sum(published), starved + len(problems), note)
+    return Figure(
+        "R7",
+        "writers take turns, and name who holds them up",
+        sum(published),
+        starved + len(problems),
+        note,
+    )
 
 
 def _behind_a_stopped_one(work: Path, root: Path, index_dir: Path, rng: random.Random) -> list[str]:
@@ -58,7 +64,11 @@ def _behind_a_stopped_one(work: Path, root: Path, index_dir: Path, rng: random.R
     child.kill()
     child.communicate()
     said = f"process {child.pid} (stopped)" in done.err
-    return [] if (done.code, said) == (75, True) else [f"behind a stopped writer: {done.code} {done.err[:100]}"]
+    return (
+        []
+        if (done.code, said) == (75, True)
+        else [f"behind a stopped writer: {done.code} {done.err[:100]}"]
+    )
 
 
 def r8(work: Path, rng: random.Random, scale: float) -> Figure:
@@ -70,7 +80,10 @@ def r8(work: Path, rng: random.Random, scale: float) -> Figure:
     def read(number: int) -> None:
         last = 0
         while time.monotonic() < until:
-            found = run(work, command("search", "fold paper cranes", "--json", "--index-dir", str(index_dir)))
+            found = run(
+                work,
+                command("search", "fold paper cranes", "--json", "--index-dir", str(index_dir)),
+            )
             if found.code != 0 or json.loads(found.out)["generation"] < last:
                 wrong.append(f"{found.code} {found.err[:100]}")
             else:
@@ -84,7 +97,7 @@ def r8(work: Path, rng: random.Random, scale: float) -> Figure:
         index(work, root, index_dir)
     for each in readers:
         each.join()
-    note = "; ".join(wrong[:2]) or generation.pointer(index_dir).split()[0] + " generations"
+    note = "; ".join(wrong[:2]) or generation.read_pointer(index_dir).split()[0] + " generations"
     return Figure("R8", "readers are answered while one writes", sum(done), len(wrong), note)
 
 
@@ -98,12 +111,20 @@ def r9(work: Path, rng: random.Random, scale: float) -> Figure:
         child = start(work, command("index", str(root), "--index-dir", str(index_dir)))
         time.sleep(rng.uniform(0.2, 1.0) * seconds)
         child.send_signal(signal.SIGSTOP)
-        gen = generation.folder(index_dir, int(generation.pointer(index_dir).split()[0]))
+        gen = generation.generation_folder(
+            index_dir, int(generation.read_pointer(index_dir).split()[0])
+        )
         with (gen / "text" / ".tantivy-meta.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            found = run(work, command("search", "fold paper", "--index-dir", str(index_dir)), timeout=10)
+            found = run(
+                work, command("search", "fold paper", "--index-dir", str(index_dir)), timeout=10
+            )
         worst = max(worst, found.seconds)
-        late += [f"turn {turn}: {found.code} after {found.seconds:.1f} s"] if found.code or found.seconds > 2 else []
+        late += (
+            [f"turn {turn}: {found.code} after {found.seconds:.1f} s"]
+            if found.code or found.seconds > 2
+            else []
+        )
         child.kill()
         child.communicate()
     note = "; ".join(late[:2]) or f"{worst:.2f} s at worst"
@@ -114,7 +135,11 @@ def r21(work: Path, rng: random.Random, scale: float) -> Figure:
     """Signals at random times: the right status within two seconds, not a word, nothing left, the index as it was."""
     root, index_dir = skills(work / "root", 20, rng), work / "index"
     index(work, root, index_dir)
-    argvs = [("index", str(root), "--rebuild")] * 3 + [("search", "-"), ("render", "fold"), ("doctor", "--deep")]
+    argvs = [("index", str(root), "--rebuild")] * 3 + [
+        ("search", "-"),
+        ("render", "fold"),
+        ("doctor", "--deep"),
+    ]
     rounds, wrong, in_time = max(6, round(200 * scale)), [], 0
     for turn in range(rounds):
         argv, sent = rng.choice(argvs), rng.choice(list(_STATUS))
@@ -130,9 +155,13 @@ def r21(work: Path, rng: random.Random, scale: float) -> Figure:
         if child.returncode == _STATUS[sent]:
             in_time += 1
             quiet = not err and not list((index_dir / "gens").glob(".*"))
-            wrong += [] if quiet and time.monotonic() - started < 2 else [f"turn {turn}: {err[:100]!r}"]
+            wrong += (
+                [] if quiet and time.monotonic() - started < 2 else [f"turn {turn}: {err[:100]!r}"]
+            )
         elif child.returncode not in workbench.DONE:
-            wrong.append(f"turn {turn}: {argv[0]} {sent.name} gave {child.returncode} {err[:100]!r}")
+            wrong.append(
+                f"turn {turn}: {argv[0]} {sent.name} gave {child.returncode} {err[:100]!r}"
+            )
     wrong += [] if held(index_dir) == wanted(root) else ["the index has changed"]
     note = "; ".join(wrong[:2]) or f"{in_time} came in time to stop anything"
     return Figure("R21", "signals end a command at once", rounds, len(wrong), note)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions
-from capdisc_indexer.watching import Turn, WatchOptions, watch
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.watching import WatchOptions, WatchUpdate, watch
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "torture"))  # ways of saving, and a watch to talk to
+sys.path.append(
+    str(Path(__file__).resolve().parent.parent / "torture")
+)  # ways of saving, and a watch to talk to
 
 
 @pytest.fixture(autouse=True)
@@ -43,11 +45,13 @@ def index_dir(hermetic) -> Path:
 
 
 @pytest.fixture
-def watching(index_dir) -> Iterator[Callable[..., Iterator[Turn]]]:
+def watching(index_dir) -> Iterator[Callable[..., Iterator[WatchUpdate]]]:
     """Start watching: `watching(root, other, interval_s=0.5)`."""
     with ExitStack() as stack:
 
-        def start(*roots: Path, lock_timeout_s: float = 5.0, **options: object) -> Iterator[Turn]:
+        def start(
+            *roots: Path, lock_timeout_s: float = 5.0, **options: object
+        ) -> Iterator[WatchUpdate]:
             pace = WatchOptions(**{"quiet_s": 0.15, **options})
             build = BuildOptions(lock_timeout_s=lock_timeout_s)
             return stack.enter_context(closing(watch(roots, index_dir, build, pace)))
@@ -61,6 +65,9 @@ def described(index_dir) -> Callable[[], dict[str, str]]:
 
     def read() -> dict[str, str]:
         with Index(index_dir) as index:
-            return {head["id"]: index.whole(head).description for head in index.documents.everything()}
+            return {
+                head["id"]: index.full_descriptor(head).description
+                for head in index.documents.all_headers()
+            }
 
     return read

@@ -32,7 +32,11 @@ def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, wri
     first, second = watched.turns
     assert next(iter(first)) == "schema_version"
     assert (first["generation"], first["published"], first["counts"]["added"]) == (1, True, 1)
-    assert (second["generation"], second["counts"]["added"], second["index_dir"]) == (2, 1, str(index_dir))
+    assert (second["generation"], second["counts"]["added"], second["index_dir"]) == (
+        2,
+        1,
+        str(index_dir),
+    )
     (root / "alpha" / "SKILL.md").write_text("---\nname: al")
     assert until(lambda: len(watched.turns) == 3), watched.err
     assert watched.turns[2]["findings"][0]["path"] == str(root / "alpha" / "SKILL.md")
@@ -55,10 +59,14 @@ def test_a_person_reads_a_line_for_each_change(root, index_dir, hermetic) -> Non
     assert f"notice: {hermetic / 'later'} is not there" in err
 
 
-def test_a_command_runs_after_each_change_and_may_fail(command, root, hermetic, index_dir, write_skill) -> None:
+def test_a_command_runs_after_each_change_and_may_fail(
+    command, root, hermetic, index_dir, write_skill
+) -> None:
     """S209."""
     log = hermetic / "log"
-    watched = command("--exec", f'echo "$CAPDISC_GENERATION $CAPDISC_INDEX_DIR" >> {log}; echo printed; exit 3')
+    watched = command(
+        "--exec", f'echo "$CAPDISC_GENERATION $CAPDISC_INDEX_DIR" >> {log}; echo printed; exit 3'
+    )
     write_skill(root, "beta")
     assert until(lambda: log.exists() and log.read_text().count("\n") == 2), watched.err
     assert log.read_text() == f"1 {index_dir}\n2 {index_dir}\n"
@@ -67,17 +75,23 @@ def test_a_command_runs_after_each_change_and_may_fail(command, root, hermetic, 
     assert ids(index_dir) == ["skill:alpha", "skill:beta"]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_ends_it_and_what_it_started(command, hermetic, number, code) -> None:
     """S212: with the signal's exit status; `capdisc index` is the one turn for scripts."""
     watched = command("--exec", f"echo $$ > {hermetic / 'pid'}; exec sleep 600")
-    assert until(lambda: (hermetic / "pid").exists() and (hermetic / "pid").read_text().endswith("\n"))
+    assert until(
+        lambda: (hermetic / "pid").exists() and (hermetic / "pid").read_text().endswith("\n")
+    )
     assert watched.stop(number) == code
     assert "Traceback" not in watched.err
     assert until(lambda: not _alive(int((hermetic / "pid").read_text())))
 
 
-def test_a_signal_in_the_middle_of_a_build_leaves_the_last_generation(command, root, index_dir, write_skill) -> None:
+def test_a_signal_in_the_middle_of_a_build_leaves_the_last_generation(
+    command, root, index_dir, write_skill
+) -> None:
     watched = command()
     for number in range(400):
         write_skill(root, f"skill-{number}")
@@ -87,7 +101,9 @@ def test_a_signal_in_the_middle_of_a_build_leaves_the_last_generation(command, r
     assert len(ids(index_dir)) in (1, 401)
 
 
-def test_what_agents_find_follows_without_an_index_command(command, root, index_dir, write_skill, capdisc) -> None:
+def test_what_agents_find_follows_without_an_index_command(
+    command, root, index_dir, write_skill, capdisc
+) -> None:
     command()
     write_skill(root, "fold-cranes", "Folds paper cranes. Use when asked.")
     assert until(lambda: len(ids(index_dir)) == 2)
@@ -95,14 +111,18 @@ def test_what_agents_find_follows_without_an_index_command(command, root, index_
     assert found.out.splitlines()[0] == "skill:fold-cranes"
 
 
-@pytest.mark.parametrize("option", ["--interval=0", "--interval=nan", "--debounce=-1", "--debounce=nan"])
+@pytest.mark.parametrize(
+    "option", ["--interval=0", "--interval=nan", "--debounce=-1", "--debounce=nan"]
+)
 def test_times_that_make_no_sense_are_refused(capdisc, option) -> None:
     done = capdisc("watch", option)
     assert (done.code, done.out) == (2, "")
     assert "error: " in done.err
 
 
-def test_without_a_path_it_takes_the_folders_that_index_takes(hermetic, index_dir, write_skill) -> None:
+def test_without_a_path_it_takes_the_folders_that_index_takes(
+    hermetic, index_dir, write_skill
+) -> None:
     with Watched("--index-dir", index_dir, "--debounce", "0.1") as watched:
         assert until(lambda: watched.turns)
         assert watched.notices.count("\n") == 0
@@ -111,8 +131,10 @@ def test_without_a_path_it_takes_the_folders_that_index_takes(hermetic, index_di
 
 
 def test_no_other_command_imports_what_only_watching_needs(process, small) -> None:
-    script = "import sys; from capdisc.app import run; run(['search', 'pdf']); print('watchdog' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = "import sys; from capdisc.args.command_table import run_command; run_command(['search', 'pdf']); print('watchdog' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "False"
 
 

@@ -8,10 +8,10 @@ import time
 import pytest
 from saving import IMITATED
 
-from capdisc_indexer.build import build
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions
-from capdisc_indexer.watching import loop
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.watching import watch_loop
 
 
 def changes(turn) -> tuple[int, int, int]:
@@ -26,12 +26,14 @@ def test_the_first_turn_tells_of_the_build_at_the_start(watching, root, describe
 
 
 def test_a_start_without_a_change_is_told_as_well(watching, root, index_dir) -> None:
-    build([root], index_dir, BuildOptions())
+    build_index([root], index_dir, BuildOptions())
     turn = next(watching(root))
     assert (turn.report.published, changes(turn)) == (False, (0, 0, 0))
 
 
-def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(watching, root, write_skill, described) -> None:
+def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(
+    watching, root, write_skill, described
+) -> None:
     """S211, S315."""
     turns = watching(root)
     next(turns)
@@ -55,7 +57,9 @@ def test_one_edit_among_many_parses_and_embeds_one(watching, root, write_skill) 
     assert (counts["parsed"], counts["embedded"], counts["unchanged"]) == (1, 1, 300)
 
 
-def test_a_burst_leaves_what_a_build_from_scratch_gives(watching, root, hermetic, index_dir, write_skill) -> None:
+def test_a_burst_leaves_what_a_build_from_scratch_gives(
+    watching, root, hermetic, index_dir, write_skill
+) -> None:
     turns = watching(root)
     next(turns)
     for number in range(60):
@@ -64,14 +68,18 @@ def test_a_burst_leaves_what_a_build_from_scratch_gives(watching, root, hermetic
         (root / f"group-{number % 5}" / f"skill-{number}").rename(root / f"moved-{number}")
     shutil.rmtree(root / "group-1")
     next(turns)
-    build([root], hermetic / "fresh", BuildOptions())
+    build_index([root], hermetic / "fresh", BuildOptions())
     with Index(index_dir) as one, Index(hermetic / "fresh") as two:
-        heads = list(one.documents.everything())
-        assert heads == list(two.documents.everything())
-        assert [one.whole(head) for head in heads] == [two.whole(head) for head in heads]
+        heads = list(one.documents.all_headers())
+        assert heads == list(two.documents.all_headers())
+        assert [one.full_descriptor(head) for head in heads] == [
+            two.full_descriptor(head) for head in heads
+        ]
 
 
-def test_every_way_of_saving_is_one_reindex_with_the_right_content(watching, root, described) -> None:
+def test_every_way_of_saving_is_one_reindex_with_the_right_content(
+    watching, root, described
+) -> None:
     """S211."""
     turns = watching(root)
     number = next(turns).report.generation.number
@@ -85,7 +93,9 @@ def test_every_way_of_saving_is_one_reindex_with_the_right_content(watching, roo
         assert described() == {"skill:alpha": text}, saving
 
 
-def test_an_edit_behind_a_link_is_followed(watching, root, hermetic, write_skill, described) -> None:
+def test_an_edit_behind_a_link_is_followed(
+    watching, root, hermetic, write_skill, described
+) -> None:
     """S211."""
     write_skill(hermetic / "store", "beta")
     (root / "linked").symlink_to(hermetic / "store" / "beta")
@@ -106,7 +116,9 @@ def test_a_single_file_with_the_files_beside_it_is_followed(watching, hermetic, 
     manifest.write_text("name: one\nkind: tool\ndescription: Does another thing.\n")
     next(turns)
     assert described() == {"tool:one": "Does another thing."}
-    (folder / "schema.json").write_text('{"type": "object", "properties": {"town": {"type": "string"}}}')
+    (folder / "schema.json").write_text(
+        '{"type": "object", "properties": {"town": {"type": "string"}}}'
+    )
     assert changes(next(turns)) == (0, 1, 0)
 
 
@@ -149,7 +161,7 @@ def test_a_change_of_equal_size_with_its_old_stamp_is_found(watching, root, desc
 
 
 def test_a_half_written_file_keeps_its_last_version(watching, root, described, monkeypatch) -> None:
-    monkeypatch.setattr(loop, "GRACE_S", 30.0)  # a slow machine must not use it up
+    monkeypatch.setattr(watch_loop, "GRACE_S", 30.0)  # a slow machine must not use it up
     path = root / "alpha" / "SKILL.md"
     turns = watching(root, quiet_s=0.05)
     next(turns)
@@ -173,7 +185,7 @@ def test_a_half_written_file_keeps_its_last_version(watching, root, described, m
 def test_a_file_that_stays_broken_is_an_error_once_and_its_capability_goes(
     watching, root, write_skill, described, monkeypatch
 ) -> None:
-    monkeypatch.setattr(loop, "GRACE_S", 0.4)
+    monkeypatch.setattr(watch_loop, "GRACE_S", 0.4)
     turns = watching(root)
     next(turns)
     broken = root / "alpha" / "SKILL.md"
@@ -193,12 +205,14 @@ def test_a_file_that_is_broken_from_the_start_is_an_error_at_once(watching, root
 
 
 @pytest.mark.parametrize("hours", [-2, 2])
-def test_a_broken_file_gets_no_grace_for_a_stamp_from_elsewhere(root, index_dir, hours, monkeypatch) -> None:
-    build([root], index_dir, BuildOptions())
+def test_a_broken_file_gets_no_grace_for_a_stamp_from_elsewhere(
+    root, index_dir, hours, monkeypatch
+) -> None:
+    build_index([root], index_dir, BuildOptions())
     (root / "alpha" / "SKILL.md").write_text("---\nname: al")
     now_ns = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now_ns + hours * 3600 * 10**9)
-    assert build([root], index_dir, BuildOptions(grace_s=2.0)).counts["removed"] == 1
+    assert build_index([root], index_dir, BuildOptions(grace_s=2.0)).counts["removed"] == 1
 
 
 def test_changed_guidance_is_followed(watching, root, index_dir) -> None:

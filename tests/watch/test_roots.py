@@ -2,11 +2,13 @@
 
 import shutil
 
-from capdisc_indexer.build import build
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
 
 
-def test_a_root_that_is_missing_at_the_start_is_waited_for(watching, root, hermetic, write_skill, described) -> None:
+def test_a_root_that_is_missing_at_the_start_is_waited_for(
+    watching, root, hermetic, write_skill, described
+) -> None:
     """S210, S315."""
     later = hermetic / "not" / "yet"
     turns = watching(root, later)
@@ -18,7 +20,9 @@ def test_a_root_that_is_missing_at_the_start_is_waited_for(watching, root, herme
     assert next(turns).report.counts["added"] == 1
 
 
-def test_one_that_need_not_be_there_is_waited_for_in_silence(watching, root, hermetic, write_skill) -> None:
+def test_one_that_need_not_be_there_is_waited_for_in_silence(
+    watching, root, hermetic, write_skill
+) -> None:
     later = hermetic / "later"
     turns = watching(root, later, optional=frozenset([later]))
     assert next(turns).notices == ()
@@ -38,7 +42,9 @@ def test_a_root_made_again_at_once_is_heard_again(watching, root, write_skill, d
     assert list(described()) == ["skill:beta", "skill:gamma"]
 
 
-def test_what_a_vanished_root_held_leaves_the_index(watching, root, hermetic, write_skill, described) -> None:
+def test_what_a_vanished_root_held_leaves_the_index(
+    watching, root, hermetic, write_skill, described
+) -> None:
     write_skill(hermetic / "other", "beta")
     turns = watching(root, hermetic / "other")
     next(turns)
@@ -51,7 +57,9 @@ def test_what_a_vanished_root_held_leaves_the_index(watching, root, hermetic, wr
     assert next(turns).report.counts["added"] == 1
 
 
-def test_when_all_roots_are_gone_the_index_stays_and_that_is_said_once(watching, root, write_skill, described) -> None:
+def test_when_all_roots_are_gone_the_index_stays_and_that_is_said_once(
+    watching, root, write_skill, described
+) -> None:
     turns = watching(root)
     next(turns)
     shutil.rmtree(root)
@@ -72,7 +80,9 @@ def test_a_start_without_any_root_waits(watching, hermetic, write_skill, describ
     assert list(described()) == ["skill:beta"]
 
 
-def test_a_root_renamed_away_and_another_in_its_place(watching, root, hermetic, write_skill, described) -> None:
+def test_a_root_renamed_away_and_another_in_its_place(
+    watching, root, hermetic, write_skill, described
+) -> None:
     write_skill(hermetic / "other", "beta")
     turns = watching(root)
     next(turns)
@@ -84,7 +94,9 @@ def test_a_root_renamed_away_and_another_in_its_place(watching, root, hermetic, 
     assert list(described()) == ["skill:beta", "skill:gamma"]
 
 
-def test_a_link_that_is_set_to_another_folder(watching, root, hermetic, write_skill, described) -> None:
+def test_a_link_that_is_set_to_another_folder(
+    watching, root, hermetic, write_skill, described
+) -> None:
     write_skill(hermetic / "other", "beta")
     link = hermetic / "link"
     link.symlink_to(root)
@@ -105,6 +117,6 @@ def test_an_index_made_of_other_folders_is_put_right(
     write_skill(hermetic / "other", "beta")
     turns = watching(root, interval_s=0.3)
     next(turns)
-    build([hermetic / "other"], index_dir, BuildOptions())
+    build_index([hermetic / "other"], index_dir, BuildOptions())
     assert next(turns).notices == (f"no longer scanned: {hermetic / 'other'}",)
     assert list(described()) == ["skill:alpha"]

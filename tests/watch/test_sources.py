@@ -6,13 +6,15 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from capdisc_indexer.types import BuildOptions, DeclaredSource
+from capdisc_indexer.model.types import BuildOptions, DeclaredSource
 from capdisc_indexer.watching import WatchOptions, watch
 
 
 def tools(path: Path, *names: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"tools": [{"name": name, "description": f"Does {name}."} for name in names]}))
+    path.write_text(
+        json.dumps({"tools": [{"name": name, "description": f"Does {name}."} for name in names]})
+    )
 
 
 def test_a_list_of_tools_that_changes_is_read_again(watching, root, described) -> None:
@@ -36,7 +38,9 @@ def test_a_file_that_becomes_an_api_is_noticed(watching, root, described) -> Non
     assert sorted(described()) == ["api:shop", "operation:shop.look", "skill:alpha"]
 
 
-def test_a_declared_file_is_followed_whatever_its_name(root, hermetic, index_dir, described) -> None:
+def test_a_declared_file_is_followed_whatever_its_name(
+    root, hermetic, index_dir, described
+) -> None:
     place = hermetic / "elsewhere" / "list"
     tools(place, "go")
     declared = DeclaredSource(format="mcp", path=str(place), name="far")
@@ -49,7 +53,9 @@ def test_a_declared_file_is_followed_whatever_its_name(root, hermetic, index_dir
         assert sorted(described()) == ["skill:alpha", "tool:far.stop"]
 
 
-def test_without_a_folder_declared_sources_alone_are_watched(hermetic, index_dir, described) -> None:
+def test_without_a_folder_declared_sources_alone_are_watched(
+    hermetic, index_dir, described
+) -> None:
     tools(hermetic / "lists" / "a.json", "go")
     declared = DeclaredSource(format="mcp", path=str(hermetic / "lists/*.json"))
     options = BuildOptions(sources=(declared,))

@@ -8,26 +8,25 @@ from types import SimpleNamespace
 
 import pytest
 
-from capdisc_indexer import engines
-from capdisc_indexer.build import build
-from capdisc_indexer.errors import InputError
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import locks
-from capdisc_indexer.types import BuildOptions
-from capdisc_indexer.watching import ears, loop
-from capdisc_indexer.watching.hints import Hints
-from capdisc_indexer.watching.places import locate
-from capdisc_indexer.watching.relevance import matters
+from capdisc_indexer.watching import fs_events, watch_loop
+from capdisc_indexer.watching.fs_events import ChangeSignal, is_relevant_event
+from capdisc_indexer.watching.watched_roots import locate_roots
 
 
 @pytest.fixture
 def unheard(monkeypatch) -> None:
     """No event ever arrives."""
-    monkeypatch.setattr(ears, "matters", lambda *_: False)
+    monkeypatch.setattr(fs_events, "is_relevant_event", lambda *_: False)
 
 
 def refusing(number: int, allowed: int = 0):
     """A stand-in for watchdog whose kernel refuses after some folders."""
-    real = engines.watchdog()
+    real = lazy_imports.watchdog()
     left = [allowed]
 
     class Observer(real.observers.Observer):
@@ -40,7 +39,9 @@ def refusing(number: int, allowed: int = 0):
     return SimpleNamespace(events=real.events, observers=SimpleNamespace(Observer=Observer))
 
 
-def test_lost_events_are_said_once_and_everything_is_looked_at(watching, root, write_skill, unheard) -> None:
+def test_lost_events_are_said_once_and_everything_is_looked_at(
+    watching, root, write_skill, unheard
+) -> None:
     turns = watching(root)
     next(turns)
     write_skill(root, "beta")
@@ -52,10 +53,14 @@ def test_lost_events_are_said_once_and_everything_is_looked_at(watching, root, w
     assert "events were lost" in turn.notices[0]
 
 
-def test_a_listening_thread_that_fails_is_replaced_without_a_traceback(watching, root, write_skill, capsys) -> None:
+def test_a_listening_thread_that_fails_is_replaced_without_a_traceback(
+    watching, root, write_skill, capsys
+) -> None:
     turns = watching(root)
     next(turns)
-    emitter = next(each for each in threading.enumerate() if type(each).__name__ == "InotifyEmitter")
+    emitter = next(
+        each for each in threading.enumerate() if type(each).__name__ == "InotifyEmitter"
+    )
     emitter.queue_event = None  # so that the next event is its end
     write_skill(root, "beta")
     assert next(turns).report.counts["added"] == 1
@@ -69,7 +74,7 @@ def test_a_listening_thread_that_fails_is_replaced_without_a_traceback(watching,
 def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
     watching, root, write_skill, monkeypatch, number, allowed
 ) -> None:
-    monkeypatch.setattr(engines, "watchdog", lambda fake=refusing(number, allowed): fake)
+    monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(number, allowed): fake)
     turns = watching(root, interval_s=0.2)
     (notice,) = next(turns).notices
     assert "the kernel gives no events" in notice
@@ -82,7 +87,7 @@ def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
 
 def test_a_limit_that_is_reached_later_is_noticed(watching, root, write_skill, monkeypatch) -> None:
     # The root and one folder to try with, and the same once more.
-    monkeypatch.setattr(engines, "watchdog", lambda fake=refusing(errno.ENOSPC, 2): fake)
+    monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(errno.ENOSPC, 2): fake)
     turns = watching(root, interval_s=0.2)
     assert next(turns).notices == ()
     write_skill(root, "beta")
@@ -99,11 +104,13 @@ def test_what_no_event_told_is_found_by_the_timer(watching, root, write_skill, u
         assert next(turns).report.counts["added"] == 1
 
 
-def test_another_writer_is_waited_for_with_one_notice(watching, root, index_dir, monkeypatch) -> None:
-    monkeypatch.setattr(loop, "RETRY_S", 0.1)
+def test_another_writer_is_waited_for_with_one_notice(
+    watching, root, index_dir, monkeypatch
+) -> None:
+    monkeypatch.setattr(watch_loop, "RETRY_INTERVAL_S", 0.1)
     turns = watching(root, lock_timeout_s=0.1)
     with ExitStack() as writing:
-        writing.enter_context(locks.writer(index_dir, 1.0))
+        writing.enter_context(locks.write_lock(index_dir, 1.0))
         assert "another process is writing" in next(turns).notices[0]
         done = threading.Timer(0.8, writing.pop_all().close)
         done.start()
@@ -112,8 +119,10 @@ def test_another_writer_is_waited_for_with_one_notice(watching, root, index_dir,
     assert (turn.report.counts["added"], turn.notices) == (1, ())
 
 
-def test_a_build_that_fails_later_is_said_once_and_tried_again(watching, root, write_skill, monkeypatch) -> None:
-    monkeypatch.setattr(loop, "RETRY_S", 0.1)
+def test_a_build_that_fails_later_is_said_once_and_tried_again(
+    watching, root, write_skill, monkeypatch
+) -> None:
+    monkeypatch.setattr(watch_loop, "RETRY_INTERVAL_S", 0.1)
     turns = watching(root)
     next(turns)
     failures = [OSError(errno.ENOSPC, "No space left on device")] * 3
@@ -121,9 +130,9 @@ def test_a_build_that_fails_later_is_said_once_and_tried_again(watching, root, w
     def build_or_fail(*words, **named):
         if failures:
             raise failures.pop()
-        return build(*words, **named)
+        return build_index(*words, **named)
 
-    monkeypatch.setattr(loop, "build", build_or_fail)
+    monkeypatch.setattr(watch_loop, "build_index", build_or_fail)
     write_skill(root, "beta")
     turn = next(turns)
     assert turn.report is None
@@ -148,13 +157,13 @@ def test_nothing_is_left_behind(watching, root) -> None:
 
 
 def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
-    hints, index_dir = Hints(), root / ".index"
+    hints, index_dir = ChangeSignal(), root / ".index"
     index_dir.mkdir()
-    listening = ears.Ears(hints, str(index_dir))
+    listening = fs_events.FileSystemObserver(hints, str(index_dir))
     try:
-        listening.listen(place for place in locate([root]).values() if place)
+        listening.listen(place for place in locate_roots([root]).values() if place)
         for _ in range(2):
-            build([root], index_dir, BuildOptions())
+            build_index([root], index_dir, BuildOptions())
         hints.wait(1.0)
         assert not hints.pending
         write_skill(root, "beta")
@@ -183,4 +192,4 @@ def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
 )
 def test_only_what_a_scan_would_see_matters(kind, path, expected) -> None:
     event = SimpleNamespace(src_path=path, dest_path="", event_type=kind, is_directory=False)
-    assert matters(event, "/r", "/r/index") is expected
+    assert is_relevant_event(event, "/r", "/r/index") is expected

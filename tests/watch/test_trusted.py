@@ -7,11 +7,13 @@ from pathlib import Path
 
 from watched import Watched
 
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.watching import WatchOptions, watch
 
 
-def test_a_link_that_comes_later_is_not_followed_out(root, hermetic: Path, index_dir, described, write_skill) -> None:
+def test_a_link_that_comes_later_is_not_followed_out(
+    root, hermetic: Path, index_dir, described, write_skill
+) -> None:
     outside, later = hermetic.parent / "outside", hermetic / "later"
     write_skill(outside, "private")
     write_skill(hermetic / "more", "knit")

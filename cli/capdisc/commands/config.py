@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from capdisc import options, output, runtime, trusting
-from capdisc.exit_codes import ExitCode
-from capdisc_indexer.config import Config
-from capdisc_indexer.errors import CapdiscError
-from capdisc_indexer.settings import SETTINGS
-from capdisc_indexer.types import DeclaredSource
+from capdisc.args import params
+from capdisc.context import surroundings, workspace_trust
+from capdisc.output import console
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.settings import SETTINGS
+from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.types import DeclaredSource
 
 
-def config(json: options.Json = False) -> int:
-    """Print every setting with its value, where the value comes from, and the folders that would be scanned.
+def config(json: params.Json = False) -> int:
+    """Print every setting with its value, where the value comes from, and the folders that would
+    be scanned.
 
     Example: capdisc config
     """
-    here = runtime.current()
-    effective = here.config()
-    roots = [{"path": str(path), "from": origin, "exists": path.exists()} for origin, path in here.roots(effective)]
+    runtime = surroundings.current_runtime()
+    effective = runtime.config()
+    roots = [
+        {"path": str(path), "from": origin, "exists": path.exists()}
+        for origin, path in runtime.roots(effective)
+    ]
     settings = [
         {
             "name": name,
@@ -28,61 +34,78 @@ def config(json: options.Json = False) -> int:
         }
         for name, setting in SETTINGS.items()
     ]
-    sources = [_source(each) for each in here.sources(effective)]
+    sources = [_source_row(source) for source in runtime.sources(effective)]
     for key in effective.unknown:
-        output.notice(f"notice: unknown setting {key}")
-    where = _where(here, effective)
-    waiting = trusting.refused_requests(here, effective)
+        console.print_notice(f"notice: unknown setting {key}")
+    where = _index_location(runtime, effective)
+    waiting = workspace_trust.refused_requests(runtime, effective)
     if json:
-        output.document(
+        console.print_document(
             {
-                "workspace": str(here.workspace),
+                "workspace": str(runtime.workspace),
                 "index_dir": where,
                 "settings": settings,
                 "roots": roots,
                 "sources": sources,
                 "waiting": [
-                    {"setting": request.setting, "value": request.value, "place": request.place, "from": request.origin}
+                    {
+                        "setting": request.setting,
+                        "value": request.value,
+                        "place": request.place,
+                        "from": request.origin,
+                    }
                     for request in waiting
                 ],
             }
         )
         return ExitCode.OK
-    rows = [(each["name"], _shown(each["value"]), each["from"], each["about"]) for each in settings]
-    output.lines(output.table(("setting", "value", "from", "about"), rows))
-    output.lines(
+    rows = [
+        (setting["name"], _format_value(setting["value"]), setting["from"], setting["about"])
+        for setting in settings
+    ]
+    console.print_lines(console.format_table(("setting", "value", "from", "about"), rows))
+    console.print_lines(
         [
             "",
-            f"workspace  {here.workspace}",
+            f"workspace  {runtime.workspace}",
             f"index      {where or '-'}",
             "folders, strongest first:",
         ]
     )
-    output.lines(f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots)
+    console.print_lines(
+        f"  {'+' if root['exists'] else '-'} {root['path']}  ({root['from']})" for root in roots
+    )
     if sources:
-        output.lines(["", "sources:"])
-    output.lines(f"  {each['format']} {each['path']}  ({each['from']})" for each in sources)
+        console.print_lines(["", "sources:"])
+    console.print_lines(
+        f"  {source['format']} {source['path']}  ({source['from']})" for source in sources
+    )
     if waiting:
-        output.lines(["", "waiting for your trust, and left out (capdisc trust):"])
-    output.lines(f"  {request.line}  ({request.origin})" for request in waiting)
+        console.print_lines(["", "waiting for your trust, and left out (capdisc trust):"])
+    console.print_lines(f"  {request.line}  ({request.origin})" for request in waiting)
     return ExitCode.OK
 
 
-def _where(here: runtime.Runtime, effective: Config) -> str:
+def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:
     """Where the index lies; empty where that is refused, which is said."""
     try:
-        shared = here.shared(None, effective)
-        return shared.url if shared else str(here.index_dir(None, effective))
+        shared = runtime.shared_index(None, effective)
+        return shared.url if shared else str(runtime.index_dir(None, effective))
     except CapdiscError as error:
-        output.notice(f"notice: {error.message}")
-        output.notice(f"hint: {error.hint}")
+        console.print_notice(f"notice: {error.message}")
+        console.print_notice(f"hint: {error.hint}")
         return ""
 
 
-def _source(one: DeclaredSource) -> dict[str, object]:
-    facts = {"format": one.format, "path": one.path, "name": one.name, "options": dict(one.options)}
-    return {**facts, "from": one.origin}
+def _source_row(source: DeclaredSource) -> dict[str, object]:
+    facts = {
+        "format": source.format,
+        "path": source.path,
+        "name": source.name,
+        "options": dict(source.options),
+    }
+    return {**facts, "from": source.origin}
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) or "-" if isinstance(value, list) else str(value) or "-"

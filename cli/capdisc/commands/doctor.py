@@ -8,69 +8,100 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import options, output, runtime, streams, trusting
-from capdisc.declaring import option
-from capdisc.exit_codes import ExitCode
-from capdisc.serve import claim, places
-from capdisc_indexer.config import Config
-from capdisc_indexer.diagnosis import Check, State, examine, worst
-from capdisc_indexer.diagnosis.shared import examine_shared
+from capdisc.args import params
+from capdisc.args.params import option
+from capdisc.context import surroundings, workspace_trust
+from capdisc.output import console, standard_streams
+from capdisc.output.exit_codes import ExitCode
+from capdisc.serve import claim, server_address
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.diagnosis import Check, CheckState, examine_index, worst_state
+from capdisc_indexer.diagnosis.shared_index import examine_shared_index
 
-_EXIT = {State.PROBLEM: ExitCode.FINDINGS, State.UNUSABLE: ExitCode.INDEX}
+_EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitCode.INDEX}
 
 
 def doctor(
-    index_dir: options.IndexDir = None,
-    deep: Annotated[bool, option("--deep", help="Read every byte and every row: a second or more.")] = False,
-    json: options.Json = False,
+    index_dir: params.IndexDir = None,
+    deep: Annotated[
+        bool, option("--deep", help="Read every byte and every row: a second or more.")
+    ] = False,
+    json: params.Json = False,
 ) -> int:
-    """Say what is wrong with the index and its surroundings, and for each thing the one command that mends it.
+    """Say what is wrong with the index and its surroundings, and for each thing the one command
+    that mends it.
 
-    Writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong; 0: nothing is, though
-    there may be notices.
+    Writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong; 0:
+    nothing is, though there may be notices.
 
     Example: capdisc doctor --deep
     """
-    here = runtime.current()
-    config = here.config()
-    where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
-    with streams.native_hushed():
-        about = examine_shared(shared, deep) if shared else _examined(here, where, deep)
-        checks = [*about, _server(), _trust(here, config)]
+    runtime = surroundings.current_runtime()
+    config = runtime.config()
+    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    with standard_streams.silence_native_stderr():
+        about = examine_shared_index(shared, deep) if shared else _examined(runtime, where, deep)
+        checks = [*about, _server_check(), _trust(runtime, config)]
     if json:
-        output.document({"index_dir": shared.url if shared else str(where), "state": worst(checks), "checks": checks})
+        console.print_document(
+            {
+                "index_dir": shared.url if shared else str(where),
+                "state": worst_state(checks),
+                "checks": checks,
+            }
+        )
     else:
-        output.lines(_printed(checks))
-    return _EXIT.get(worst(checks), ExitCode.OK)
+        console.print_lines(_format_checks(checks))
+    return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
 
 
-def _examined(here: runtime.Runtime, where: Path, deep: bool) -> Iterator[Check]:
-    return examine(where, deep, time.time_ns(), here.builder_id(where))
+def _examined(here: surroundings.Runtime, where: Path, deep: bool) -> Iterator[Check]:
+    return examine_index(where, deep, time.time_ns(), here.builder_id(where))
 
 
-def _trust(here: runtime.Runtime, config: Config) -> Check:
+def _trust(here: surroundings.Runtime, config: Config) -> Check:
     """What the workspace asks for and its user has not allowed."""
-    lines = [request.line for request in trusting.refused_requests(here, config)]
+    lines = [request.line for request in workspace_trust.refused_requests(here, config)]
     if not lines:
-        return Check(name="trust", state=State.OK, text="this workspace waits for nothing")
-    return Check(name="trust", state=State.NOTICE, text=f"left out: {output.listed(lines)}", fix="capdisc trust")
+        return Check(name="trust", state=CheckState.OK, text="this workspace waits for nothing")
+    return Check(
+        name="trust",
+        state=CheckState.NOTICE,
+        text=f"left out: {console.format_names(lines)}",
+        fix="capdisc trust",
+    )
 
 
-def _server() -> Check:
+def _server_check() -> Check:
     """Whether one answers for this workspace, and whether it may."""
-    folder = Path(places.socket_path(os.environ)).parent
-    if folder.is_absolute() and (flaw := places.path_flaw(str(folder))):
+    folder = Path(server_address.socket_path(os.environ)).parent
+    if folder.is_absolute() and (flaw := server_address.path_flaw(str(folder))):
         fix = "set XDG_RUNTIME_DIR to a folder of yours"
-        return Check(name="server", state=State.NOTICE, text=f"{flaw}: no server is asked there", fix=fix)
-    if folder.is_dir() and folder.is_absolute() and not places.is_own(str(folder)):
+        return Check(
+            name="server",
+            state=CheckState.NOTICE,
+            text=f"{flaw}: no server is asked there",
+            fix=fix,
+        )
+    if (
+        folder.is_dir()
+        and folder.is_absolute()
+        and not server_address.is_private_folder(str(folder))
+    ):
         text = f"others can reach into {folder}: no server is asked there"
-        return Check(name="server", state=State.NOTICE, text=text, fix=f"chmod 700 {folder}")
-    number = claim.running()
-    return Check(name="server", state=State.OK, text=f"process {number} answers" if number else "none is running")
+        return Check(name="server", state=CheckState.NOTICE, text=text, fix=f"chmod 700 {folder}")
+    number = claim.server_pid()
+    return Check(
+        name="server",
+        state=CheckState.OK,
+        text=f"process {number} answers" if number else "none is running",
+    )
 
 
-def _printed(checks: list[Check]) -> list[str]:
+def _format_checks(checks: list[Check]) -> list[str]:
     """A line for each check, and one for what mends it, where the eye finds it: below."""
-    table = output.table(("check", "state", "what"), [(each.name, each.state, each.text) for each in checks])
-    fixes = [(each.name, each.fix) for each in checks if each.fix]
-    return table + (["", *output.table(("to mend", "do"), fixes)] if fixes else [])
+    table = console.format_table(
+        ("check", "state", "what"), [(check.name, check.state, check.text) for check in checks]
+    )
+    fixes = [(check.name, check.fix) for check in checks if check.fix]
+    return table + (["", *console.format_table(("to mend", "do"), fixes)] if fixes else [])

@@ -2,127 +2,337 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from capdisc import asking, figures, files, judged, options, output, querying
-from capdisc.declaring import argument, option
-from capdisc.exit_codes import ExitCode
-from capdisc.judged import Judged
-from capdisc_indexer import engines
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.evaluation import runs
-from capdisc_indexer.evaluation.asking import Answers, answers
-from capdisc_indexer.evaluation.summary import Summary, summarise
+from capdisc.args import params, query_options
+from capdisc.args.params import argument, option
+from capdisc.context import open_index
+from capdisc.output import console, user_files
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.evaluation import query_files, query_runs
+from capdisc_indexer.evaluation.query_files import EvalQuery, GoldStandard, resolve_judgements
+from capdisc_indexer.evaluation.query_runs import EvalRun, run_queries
+from capdisc_indexer.evaluation.summary import METRICS, EvalGroup, EvalSummary, summarise_run
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import one_line
 
-CHARTS = (".svg", ".png")
+# Queries and judgements as they were given, brought together with the index.
+
+
+@frozen(kw_only=True)
+class JudgedQueries:
+    """The queries that have judgements, in the index's ids, and what had to be left aside."""
+
+    queries: tuple[EvalQuery, ...]
+    gold: GoldStandard
+    unjudged_queries: tuple[str, ...]
+    unasked_queries: tuple[str, ...]
+
+
+def load_judged_queries(ctx: open_index.CommandContext, queries: str, qrels: str) -> JudgedQueries:
+    """Both files. Raises InputError for one that cannot be read, and where nothing is left to
+    measure.
+    """
+    eval_queries = query_files.parse_queries(
+        user_files.read_file_or_stdin(ctx.runtime, queries), queries
+    )
+    judgements = query_files.parse_judgements(
+        user_files.read_file_or_stdin(ctx.runtime, qrels), qrels
+    )
+    query_ids = {query.qid for query in eval_queries}
+    gold = resolve_judgements(
+        ctx.index, {qid: grades for qid, grades in judgements.items() if qid in query_ids}
+    )
+    selected = tuple(query for query in eval_queries if query.qid in gold.grades)
+    if not selected:
+        raise InputError(
+            f"no query of {queries} has a judgement in {qrels}",
+            "check that both use the same query ids",
+        )
+    missing = (*gold.unknown, *gold.ambiguous)
+    if {name for grades in gold.grades.values() for name in grades} <= set(missing):
+        raise InputError(
+            f"no id of {qrels} is in this index (such as {missing[0]})",
+            "compare: capdisc list --ids",
+        )
+    return JudgedQueries(
+        queries=selected,
+        gold=gold,
+        unjudged_queries=tuple(query.qid for query in eval_queries if query.qid not in gold.grades),
+        unasked_queries=tuple(qid for qid in judgements if qid not in query_ids),
+    )
+
+
+def print_skipped(judged: JudgedQueries) -> None:
+    """What had to be left aside, on stderr."""
+    unknown, ambiguous = judged.gold.unknown, judged.gold.ambiguous
+    skipped = [
+        (judged.unjudged_queries, "left out, without a judgement"),
+        (judged.unasked_queries, "judged, but not among the queries"),
+        (unknown, "judged, but not in the index, so never found"),
+        (ambiguous, "judged, but the name of several capabilities, so never found"),
+    ]
+    for names, text in skipped:
+        if names:
+            console.print_notice(f"notice: {text} ({len(names):,}): {console.format_names(names)}")
+
+
+# Figures of an evaluation as a person reads them: percent with one decimal, in 80 columns.
+
+_NAME_WIDTH = 12
+# Each column as wide as its heading, or as "100.0".
+_WIDTHS = [max(len(metric), 5) for metric in METRICS]
+_PERCENTILES = (50, 95)
+
+
+def format_mode_table(summary: EvalSummary, limit: int, colour: bool) -> list[str]:
+    """The figures of one mode, a row for each group of queries, and how long a query took."""
+    width = min(_NAME_WIDTH, max(len(group.name) for group in summary.groups))
+    rows = [console.bold(f"{'':{width}}  {'n':>5}{_heading_cells()}", colour)]
+    for group in summary.groups:
+        name = console.sanitise(one_line(group.name, width))
+        rows.append(f"{name:{width}}  {group.n:5,}{_metric_cells(group.means)}")
+        if group.name == "all":
+            rows.append(
+                console.dim(f"{'±':>{width + 7}}{_metric_cells(group.half_widths)}", colour)
+            )
+    times = ", ".join(f"p{percent} {value:.1f} ms" for percent, value in summary.latency.items())
+    return [*rows, f"{times} a query", f"mode {summary.mode}, {_legend(limit)}"]
+
+
+def format_comparison_table(
+    summaries: Sequence[EvalSummary], limit: int, colour: bool
+) -> list[str]:
+    """A row for each mode over all queries, with its interval below it."""
+    width = max(len("mode"), *(len(summary.mode) for summary in summaries))
+    rows = [
+        console.bold(
+            f"{'mode':{width}}{_heading_cells()}{''.join(f'  p{percent} ms' for percent in _PERCENTILES)}",
+            colour,
+        )
+    ]
+    for summary in summaries:
+        overall, times = (
+            summary.groups[0],
+            "".join(f"{summary.latency[percent]:8.1f}" for percent in _PERCENTILES),
+        )
+        rows.append(f"{summary.mode:{width}}{_metric_cells(overall.means)}{times}")
+        rows.append(console.dim(f"{'±':>{width}}{_metric_cells(overall.half_widths)}", colour))
+    return [
+        *rows,
+        f"{console.format_count(summaries[0].groups[0].n, 'query', 'queries')}, {_legend(limit)}",
+    ]
+
+
+def summary_document(summary: EvalSummary) -> dict[str, object]:
+    """The same as JSON values: figures in percent, times in milliseconds."""
+    return {
+        "mode": summary.mode,
+        "groups": {group.name: _group_document(group) for group in summary.groups},
+        "latency_ms": {
+            f"p{percent}": round(value, 3) for percent, value in summary.latency.items()
+        },
+        "degraded": summary.degraded,
+    }
+
+
+def _group_document(group: EvalGroup) -> dict[str, object]:
+    return {
+        "n": group.n,
+        **_round_metrics(group.means),
+        "half_width_95": _round_metrics(group.half_widths),
+    }
+
+
+def _round_metrics(values: Mapping[str, float]) -> dict[str, float]:
+    return {metric: round(value, 4) for metric, value in values.items()}
+
+
+def _heading_cells() -> str:
+    return "".join(f"  {metric:>{width}}" for metric, width in zip(METRICS, _WIDTHS, strict=True))
+
+
+def _metric_cells(values: Mapping[str, float]) -> str:
+    return "".join(
+        f"  {values[metric]:{width}.1f}" for metric, width in zip(METRICS, _WIDTHS, strict=True)
+    )
+
+
+def _legend(limit: int) -> str:
+    return f"{console.format_count(limit, 'hit')} deep; in percent, ± half of a 95 % interval"
+
+
+CHART_SUFFIXES = (".svg", ".png")
 
 
 def eval_(
-    queries: Annotated[str, argument(metavar="QUERIES", help="JSON lines, or id, tab, text; - reads stdin.")],
-    qrels: Annotated[str, argument(metavar="QRELS", help="TREC, TSV or JSON lines; - reads stdin.")],
-    mode: options.Mode = None,
-    compare: Annotated[str, option("--compare", metavar="MODE,…", help="Several modes, a row each.")] = "",
-    limit: Annotated[int, option("-k", "--limit", min=1, max=1000, help="How many hits to look at.")] = 100,
-    run: Annotated[Path | None, option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.")] = None,
-    plot: Annotated[Path | None, option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.")] = None,
-    encoder: options.EncoderName = None,
-    quiet: Annotated[bool, option("--quiet", "-q", help="Print no notices, only errors and figures.")] = False,
-    index_dir: options.IndexDir = None,
-    json: options.Json = False,
+    queries: Annotated[
+        str, argument(metavar="QUERIES", help="JSON lines, or id, tab, text; - reads stdin.")
+    ],
+    qrels: Annotated[
+        str, argument(metavar="QRELS", help="TREC, TSV or JSON lines; - reads stdin.")
+    ],
+    mode: params.Mode = None,
+    compare: Annotated[
+        str, option("--compare", metavar="MODE,…", help="Several modes, a row each.")
+    ] = "",
+    limit: Annotated[
+        int, option("-k", "--limit", min=1, max=1000, help="How many hits to look at.")
+    ] = 100,
+    run: Annotated[
+        Path | None, option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.")
+    ] = None,
+    plot: Annotated[
+        Path | None, option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.")
+    ] = None,
+    encoder: params.EncoderName = None,
+    quiet: Annotated[
+        bool, option("--quiet", "-q", help="Print no notices, only errors and figures.")
+    ] = False,
+    index_dir: params.IndexDir = None,
+    json: params.Json = False,
 ) -> int:
     """Measure how well the index answers judged queries, in percent, with 95 % intervals.
 
-    QUERIES has a query on each line: {"qid", "text", "lang"?}, or its id, a tab and its text. QRELS says what is right:
-    "qid 0 id grade", or qid, id and grade with tabs between, or {"qid", "id", "grade"}.
+    QUERIES has a query on each line: {"qid", "text", "lang"?}, or its id, a tab and its text.
+    QRELS says what is right: "qid 0 id grade", or qid, id and grade with tabs between, or {"qid",
+    "id", "grade"}.
 
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid
     """
-    if queries == qrels == files.STDIN:
+    if queries == qrels == user_files.STDIN:
         raise UsageError("only one of the two can come from stdin", "name a file for the other")
-    with asking.opened(index_dir) as asked:
-        modes = _modes(asked, mode, compare)
-        inputs = [asked.here.expand(Path(name)).resolve() for name in (queries, qrels) if name != files.STDIN]
-        targets = _targets(asked, run, plot, modes, inputs)
-        given = judged.read(asked, queries, qrels)
-        found = _answers(asked, given, modes, encoder, limit, quiet or json)
-        summaries = [summarise(given.queries, given.gold.grades, each) for each in found]
-        _write(targets, found, summaries)
+    with open_index.open_index(index_dir) as ctx:
+        modes = _select_modes(ctx, mode, compare)
+        inputs = [
+            ctx.runtime.expand(Path(name)).resolve()
+            for name in (queries, qrels)
+            if name != user_files.STDIN
+        ]
+        targets = _output_paths(ctx, run, plot, modes, inputs)
+        judged = load_judged_queries(ctx, queries, qrels)
+        results = _answer_queries(ctx, judged, modes, encoder, limit, quiet or json)
+        summaries = [
+            summarise_run(judged.queries, judged.gold.grades, result) for result in results
+        ]
+        _write_outputs(targets, results, summaries)
         if not quiet:
-            judged.say(given)
-            for text in dict.fromkeys(text for each in summaries for text in each.degraded):
-                output.notice(f"notice: {text}")
+            print_skipped(judged)
+            for text in dict.fromkeys(text for summary in summaries for text in summary.degraded):
+                console.print_notice(f"notice: {text}")
         if json:
-            output.document(_document(asked, given, summaries, limit))
+            console.print_document(_eval_document(ctx, judged, summaries, limit))
         elif compare:
-            output.result("\n".join(figures.of_several(summaries, limit, asked.here.colour)))
+            console.print_result(
+                "\n".join(format_comparison_table(summaries, limit, ctx.runtime.colour))
+            )
         else:
-            output.result("\n".join(figures.of_one(summaries[0], limit, asked.here.colour)))
+            console.print_result(
+                "\n".join(format_mode_table(summaries[0], limit, ctx.runtime.colour))
+            )
     return ExitCode.OK
 
 
-def _modes(asked: asking.Asked, mode: str | None, compare: str) -> tuple[str, ...]:
+def _select_modes(
+    ctx: open_index.CommandContext, mode: str | None, compare: str
+) -> tuple[str, ...]:
     if mode and compare:
         raise UsageError("--mode and --compare exclude each other", "name all modes in --compare")
     if not compare:
-        return (querying.mode_of(asked, mode),)
+        return (query_options.retrieval_mode(ctx, mode),)
     named = dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())
     if not named:
         raise UsageError("--compare names no mode", "for example: --compare lexical,hybrid")
-    return tuple(querying.mode_of(asked, name) for name in named)
+    return tuple(query_options.retrieval_mode(ctx, name) for name in named)
 
 
-def _targets(
-    asked: asking.Asked, run: Path | None, plot: Path | None, modes: Sequence[str], inputs: Sequence[Path]
+def _output_paths(
+    ctx: open_index.CommandContext,
+    run: Path | None,
+    plot: Path | None,
+    modes: Sequence[str],
+    inputs: Sequence[Path],
 ) -> dict[str, Path]:
     """Where to write what, checked before anything is asked."""
     if run and len(modes) > 1:
-        raise UsageError("--run takes the answers of one mode", "leave --compare out, or name one mode in it")
-    if plot and plot.suffix.lower() not in CHARTS:
-        raise UsageError(f"no chart can be written as {plot.name}", f"use a name that ends in {' or '.join(CHARTS)}")
+        raise UsageError(
+            "--run takes the answers of one mode", "leave --compare out, or name one mode in it"
+        )
+    if plot and plot.suffix.lower() not in CHART_SUFFIXES:
+        raise UsageError(
+            f"no chart can be written as {plot.name}",
+            f"use a name that ends in {' or '.join(CHART_SUFFIXES)}",
+        )
     if plot:
-        engines.matplotlib()
-    if files.STDIN in (str(run), str(plot)):
+        lazy_imports.matplotlib()
+    if user_files.STDIN in (str(run), str(plot)):
         raise UsageError("stdout is for the figures", "name a file for the other result")
-    targets = {name: asked.here.expand(path) for name, path in (("run", run), ("plot", plot)) if path}
+    targets = {
+        name: ctx.runtime.expand(path) for name, path in (("run", run), ("plot", plot)) if path
+    }
     for path in targets.values():
         if path.resolve() in inputs:
-            raise UsageError(f"{path} is one of the two files to read", "name another file to write")
-        files.check_target(path)
+            raise UsageError(
+                f"{path} is one of the two files to read", "name another file to write"
+            )
+        user_files.check_target(path)
     return targets
 
 
-def _answers(
-    asked: asking.Asked, given: Judged, modes: Sequence[str], name: str | None, limit: int, silent: bool
-) -> list[Answers]:
-    encoder, why = querying.encoder_or_why(asked, name) if set(modes) != {"lexical"} else (None, "")
+def _answer_queries(
+    ctx: open_index.CommandContext,
+    judged: JudgedQueries,
+    modes: Sequence[str],
+    name: str | None,
+    limit: int,
+    silent: bool,
+) -> list[EvalRun]:
+    encoder, why = (
+        query_options.try_load_encoder(ctx, name) if set(modes) != {"lexical"} else (None, "")
+    )
     if why:
-        output.notice(f"notice: {why}")
-    with output.progress(asked.here.stderr_is_terminal and not silent) as progress:
-        return [answers(asked.index, given.queries, encoder, mode, limit, progress) for mode in modes]
+        console.print_notice(f"notice: {why}")
+    with console.progress_bar(ctx.runtime.stderr_is_terminal and not silent) as progress:
+        return [
+            run_queries(ctx.index, judged.queries, encoder, mode, limit, progress) for mode in modes
+        ]
 
 
-def _write(targets: dict[str, Path], found: Sequence[Answers], summaries: Sequence[Summary]) -> None:
+def _write_outputs(
+    targets: dict[str, Path], results: Sequence[EvalRun], summaries: Sequence[EvalSummary]
+) -> None:
     if path := targets.get("run"):
-        text = runs.json_run(found[0].hits) if path.suffix == ".jsonl" else runs.trec_run(found[0].hits)
-        files.write(path, text.encode("utf-8", "replace"))
+        text = (
+            query_runs.format_json_run(results[0].hits)
+            if path.suffix == ".jsonl"
+            else query_runs.format_trec_run(results[0].hits)
+        )
+        user_files.write_file(path, text.encode("utf-8", "replace"))
     if path := targets.get("plot"):
-        from capdisc_indexer.evaluation.chart import chart
+        from capdisc_indexer.evaluation.chart import draw_chart
 
-        files.write(path, chart(summaries, path.suffix.lower()[1:]))
+        user_files.write_file(path, draw_chart(summaries, path.suffix.lower()[1:]))
 
 
-def _document(asked: asking.Asked, given: Judged, summaries: Sequence[Summary], limit: int) -> dict[str, Any]:
+def _eval_document(
+    ctx: open_index.CommandContext,
+    judged: JudgedQueries,
+    summaries: Sequence[EvalSummary],
+    limit: int,
+) -> dict[str, Any]:
     return {
-        "queries": len(given.queries),
+        "queries": len(judged.queries),
         "limit": limit,
         "unit": "percent",
-        "generation": asked.index.generation.number,
-        "encoder": asked.index.generation.fingerprint or None,
-        "unjudged_queries": given.unjudged,
-        "unasked_queries": given.unasked,
-        "unknown_ids": given.gold.unknown,
-        "ambiguous_ids": given.gold.ambiguous,
-        "modes": [figures.document(each) for each in summaries],
+        "generation": ctx.index.generation.number,
+        "encoder": ctx.index.generation.fingerprint or None,
+        "unjudged_queries": judged.unjudged_queries,
+        "unasked_queries": judged.unasked_queries,
+        "unknown_ids": judged.gold.unknown,
+        "ambiguous_ids": judged.gold.ambiguous,
+        "modes": [summary_document(summary) for summary in summaries],
     }

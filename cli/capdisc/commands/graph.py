@@ -2,60 +2,210 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
-from capdisc import asking, networks, options, output
-from capdisc.declaring import argument, option
-from capdisc.exit_codes import ExitCode
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.relations import network
-from capdisc_indexer.relations.values import Network
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.context import open_index
+from capdisc.output import console
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.graph import capability_graph
+from capdisc_indexer.graph.drawing import DRAWINGS
+from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.text.normalization import one_line
+
+# How `capdisc graph` prints a network.
+
+# Edges for each capability that is printed: a picture with more shows none of them.
+EDGES_PER_NODE = 5
+_ID_WIDTH = 60
+
+GraphFormatter = Callable[[CapabilityGraph, Sequence[str]], str]
+
+
+def _format_edges(shown: CapabilityGraph, roots: Sequence[str]) -> str:
+    """A line for each edge, seen from the capability that was asked for."""
+    rows = [_edge_row(relation, roots) for relation in shown.relations]
+    if not rows:
+        return ""
+    return "\n".join(
+        console.sanitise(line)
+        for line in console.format_table(("capability", "", "capability", "weight", "by"), rows)
+    )
+
+
+def _edge_row(relation: Relation, roots: Sequence[str]) -> tuple[str, ...]:
+    source, target, arrow = relation.source, relation.target, "→" if relation.directed else "–"
+    if target in roots and source not in roots:
+        source, target, arrow = target, source, "←" if relation.directed else arrow
+    kind = f"{arrow} {one_line(relation.kind, 40)}"
+    return (
+        one_line(source, _ID_WIDTH),
+        kind,
+        one_line(target, _ID_WIDTH),
+        f"{relation.weight:g}",
+        one_line(relation.why, 60),
+    )
+
+
+def _format_json(shown: CapabilityGraph, roots: Sequence[str]) -> str:
+    return console.format_json_text(
+        {
+            "schema_version": console.SCHEMA_VERSION,
+            "ids": list(roots),
+            "nodes": [_node_document(key, depth) for key, depth in shown.depths.items()],
+            "edges": [_edge_document(relation) for relation in shown.relations],
+            "unresolved": shown.unresolved,
+            "ignored": shown.ignored,
+            "left_out": shown.left_out,
+        }
+    )
+
+
+def _node_document(identifier: str, depth: int) -> dict[str, Any]:
+    return {"id": identifier, "kind": identifier.partition(":")[0], "depth": depth}
+
+
+def _edge_document(relation: Relation) -> dict[str, Any]:
+    return {
+        key: getattr(relation, key)
+        for key in ("source", "target", "kind", "weight", "directed", "why")
+    }
+
+
+def _drawing_formatter(name: str) -> GraphFormatter:
+    return lambda shown, roots: DRAWINGS[name](shown)
+
+
+FORMATS: dict[str, GraphFormatter] = {
+    "table": _format_edges,
+    "json": _format_json,
+    **{name: _drawing_formatter(name) for name in DRAWINGS},
+}
+
+
+def print_stats(graph: CapabilityGraph, form: str) -> None:
+    """Print the numbers."""
+    facts = capability_graph.graph_stats(graph)
+    if form == "json":
+        console.print_document(facts)
+        return
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
+    most_connected = ", ".join(
+        f"{node['id']} ({node['neighbours']})" for node in facts["most_connected"]
+    )
+    console.print_lines(
+        [
+            f"capabilities  {facts['capabilities']:,}, {facts['alone']:,} of them without an edge",
+            f"edges         {facts['edges']:,} between {facts['pairs']:,} pairs: {kinds}",
+            f"connected     {most_connected}",
+            f"unresolved    {facts['unresolved']:,}",
+            f"not counted   {console.format_names(facts['ignored'], 5) or 'nothing'}",
+        ]
+    )
+
+
+def print_notices(shown: CapabilityGraph) -> None:
+    """Say on stderr what leads nowhere, and what was left out."""
+    if shown.unresolved:
+        counts = Counter(
+            f"{one_line(relation.target, 60)} (by {relation.why})" for relation in shown.unresolved
+        )
+        total = len(shown.unresolved) + shown.left_out.get("unresolved", 0)
+        names = [
+            f"{name} {count} times" if count > 1 else name for name, count in counts.most_common()
+        ]
+        console.print_notice(
+            f"notice: {total:,} lead to nothing in the index: {console.format_names(names, 5)}"
+        )
+    if not shown.relations:
+        console.print_notice("notice: no relation fits")
+    missing = [
+        f"{count:,} {what}"
+        for what, count in shown.left_out.items()
+        if count and what != "unresolved"
+    ]
+    if missing:
+        console.print_notice(
+            f"notice: left out: {', '.join(missing)} (--limit, --min-weight or --edge choose)"
+        )
 
 
 def graph(
-    ids: Annotated[list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")] = None,
+    ids: Annotated[
+        list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")
+    ] = None,
     depth: Annotated[int, option("--depth", min=1, max=8, help="How many steps from the ids.")] = 1,
-    edge: Annotated[list[str] | None, option("--edge", metavar="KIND", help="Only this kind (repeatable).")] = None,
+    edge: Annotated[
+        list[str] | None, option("--edge", metavar="KIND", help="Only this kind (repeatable).")
+    ] = None,
     min_weight: Annotated[
-        float, option("--min-weight", min=0, max=1, callback=options.finite, help="Only edges at least so heavy.")
+        float,
+        option(
+            "--min-weight",
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="Only edges at least so heavy.",
+        ),
     ] = 0.0,
-    limit: Annotated[int, option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")] = 100,
+    limit: Annotated[
+        int, option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")
+    ] = 100,
     format: Annotated[str, option("--format", help="table, json, dot, mermaid or svg.")] = "table",
-    stats: Annotated[bool, option("--stats", help="Numbers about the edges instead of the edges.")] = False,
-    index_dir: options.IndexDir = None,
-    json: options.Json = False,
+    stats: Annotated[
+        bool, option("--stats", help="Numbers about the edges instead of the edges.")
+    ] = False,
+    index_dir: params.IndexDir = None,
+    json: params.Json = False,
 ) -> int:
-    """Print what capabilities have to do with each other: what they require, go with, share tags or a category with.
+    """Print what capabilities have to do with each other: what they require, go with, share tags
+    or a category with.
 
-    With ids: their relations, heaviest first, or all within --depth steps. Without: all of the index. Exit status 1:
-    there are none.
+    With ids: their relations, heaviest first, or all within --depth steps. Without: all of the
+    index. Exit status 1: there are none.
 
     Example: capdisc graph send-invoice --depth 2 --format mermaid
     """
     form = "json" if json else format
-    if form not in networks.FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(networks.FORMATS)}")
+    if form not in FORMATS:
+        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMATS)}")
     if stats and form not in ("table", "json"):
-        raise UsageError(f"--stats are numbers, not a picture ({form})", "leave --format out, or print --json")
-    with asking.opened(index_dir) as asked:
-        roots = [asked.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
-        every = network.whole(asked.index)
-    found = network.among(every, _kinds(every, edge or []), min_weight)
-    found = network.around(found, roots, depth) if roots else found
+        raise UsageError(
+            f"--stats are numbers, not a picture ({form})", "leave --format out, or print --json"
+        )
+    with open_index.open_index(index_dir) as ctx:
+        roots = [ctx.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
+        full_graph = capability_graph.build_graph(ctx.index)
+    subgraph = capability_graph.filter_edges(
+        full_graph, _parse_edge_kinds(full_graph, edge or []), min_weight
+    )
+    subgraph = capability_graph.select_neighbourhood(subgraph, roots, depth) if roots else subgraph
     if stats:
-        networks.print_stats(found, form)
+        print_stats(subgraph, form)
         return ExitCode.OK
-    shown = network.limited(found if roots else network.connected(found), limit, networks.EDGES_EACH * limit)
-    output.result(networks.FORMATS[form](shown, roots))
-    networks.report(shown)
+    shown = capability_graph.limit_graph(
+        subgraph if roots else capability_graph.drop_isolated(subgraph),
+        limit,
+        EDGES_PER_NODE * limit,
+    )
+    console.print_result(FORMATS[form](shown, roots))
+    print_notices(shown)
     return ExitCode.OK if shown.relations else ExitCode.FINDINGS
 
 
-def _kinds(every: Network, asked: list[str]) -> set[str]:
+def _parse_edge_kinds(full_graph: CapabilityGraph, edge_names: list[str]) -> set[str]:
     """The kinds of edges. Raises UsageError for one that there is not."""
-    wanted = {kind.upper().replace("-", "_") for kind in asked}
-    wanted = {"REQUIRES" if kind == "DEPENDS_ON" else kind for kind in wanted}
-    known = {each.kind for each in every.relations} | set(network.KINDS)
-    if unknown := sorted(wanted - known):
-        raise UsageError(f"unknown kind of edge {unknown[0]!r}", f"one of: {', '.join(sorted(known))}")
-    return wanted
+    kinds = {kind.upper().replace("-", "_") for kind in edge_names}
+    kinds = {"REQUIRES" if kind == "DEPENDS_ON" else kind for kind in kinds}
+    known_kinds = {relation.kind for relation in full_graph.relations} | set(
+        capability_graph.EDGE_KINDS
+    )
+    if unknown := sorted(kinds - known_kinds):
+        raise UsageError(
+            f"unknown kind of edge {unknown[0]!r}", f"one of: {', '.join(sorted(known_kinds))}"
+        )
+    return kinds

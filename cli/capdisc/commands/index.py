@@ -5,22 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import asked_databases, asked_servers, options, output, runtime, streams, trusting
-from capdisc.declaring import argument, option
-from capdisc.exit_codes import ExitCode
-from capdisc.roots import existing
-from capdisc_indexer.build import build
-from capdisc_indexer.frozen import replace
-from capdisc_indexer.remote.building import build_shared
-from capdisc_indexer.sources.files import printable
-from capdisc_indexer.types import BuildOptions, BuildReport, Severity
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.commands import database_sources, server_sources
+from capdisc.context import surroundings, workspace_trust
+from capdisc.context.roots import existing_roots
+from capdisc.output import console, standard_streams
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Severity
+from capdisc_indexer.remote.shared_build import build_shared_index
+from capdisc_indexer.sources.scan.scanned_files import printable_path
 
-SHOWN_WARNINGS = 20
+MAX_SHOWN_WARNINGS = 20
 
 
 def index(
-    paths: Annotated[list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to scan.")] = None,
-    index_dir: options.IndexDir = None,
+    paths: Annotated[
+        list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to scan.")
+    ] = None,
+    index_dir: params.IndexDir = None,
     rebuild: Annotated[
         bool | None,
         option(
@@ -28,67 +33,80 @@ def index(
             "is an error then. Without either: where it is needed."
         ),
     ] = None,
-    verify: Annotated[bool, option("--verify", help="Read every file, whatever its time stamp says.")] = False,
+    verify: Annotated[
+        bool, option("--verify", help="Read every file, whatever its time stamp says.")
+    ] = False,
     ask_servers: Annotated[
         bool,
         option(
-            "--ask-servers", help="Start the MCP servers of the configuration and ask each for its tools (extra mcp)."
+            "--ask-servers",
+            help="Start the MCP servers of the configuration and ask each for its tools (extra mcp).",
         ),
     ] = False,
-    encoder: options.EncoderName = None,
-    lock_timeout: options.LockTimeout = None,
-    quiet: Annotated[bool, option("--quiet", "-q", help="Print no warnings, only errors and the summary.")] = False,
-    json: options.Json = False,
+    encoder: params.EncoderName = None,
+    lock_timeout: params.LockTimeout = None,
+    quiet: Annotated[
+        bool, option("--quiet", "-q", help="Print no warnings, only errors and the summary.")
+    ] = False,
+    json: params.Json = False,
 ) -> int:
     """Scan folders of capabilities and bring the index up to date.
 
-    Without PATH: the configured folders and sources, CAPDISC_DIRS, and the conventional ones of the workspace and the
-    user. Only what changed is read again. Exit status 1 says that some files had errors; the others are indexed.
+    Without PATH: the configured folders and sources, CAPDISC_DIRS, and the conventional ones of
+    the workspace and the user. Only what changed is read again. Exit status 1 says that some files
+    had errors; the others are indexed.
 
     Example: capdisc index fixtures/catalogs/small
     """
-    here = runtime.current()
-    config = here.config()
+    runtime = surroundings.current_runtime()
+    config = runtime.config()
     for key in config.unknown:
-        output.notice(f"notice: unknown setting {key}")
-    waiting = trusting.announce_all(here, config)
-    where, shared = here.index_dir(index_dir, config), here.shared(index_dir, config)
-    sources = here.sources(config, paths or ())
-    builder_id = None if shared else here.ensure_builder_id(where)
-    asked_servers.ask(here, config, sources, ask_servers)
-    asked_databases.ask(here, sources, ask_servers)
+        console.print_notice(f"notice: unknown setting {key}")
+    waiting = workspace_trust.announce_all(runtime, config)
+    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    sources = runtime.sources(config, paths or ())
+    builder_id = None if shared else runtime.ensure_builder_id(where)
+    server_sources.ask_servers(runtime, config, sources, ask_servers)
+    database_sources.ask_databases(runtime, sources, ask_servers)
     settings = BuildOptions(
-        encoder=here.encoder_name(encoder or config["encoder"]) or None,
+        encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         rebuild=bool(rebuild),
         may_rebuild=rebuild is not False,
         verify=verify,
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
         sources=sources,
-        guard=here.definition_guard(),
+        guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined={} if paths else here.confined(config),
+        confined={} if paths else runtime.confined(config),
     )
 
     def built(folder: Path) -> BuildReport:
-        roots = [here.expand(path) for path in paths] if paths else existing(here, config, folder, builder_id)
-        return build(roots, folder, settings, progress)
+        roots = (
+            [runtime.expand(path) for path in paths]
+            if paths
+            else existing_roots(runtime, config, folder, builder_id)
+        )
+        return build_index(roots, folder, settings, progress)
 
-    with streams.native_hushed(), output.progress(here.stderr_is_terminal and not json) as progress:
-        report = build_shared(shared, built, settings, progress) if shared else built(where)
+    with (
+        standard_streams.silence_native_stderr(),
+        console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
+    ):
+        report = build_shared_index(shared, built, settings, progress) if shared else built(where)
     report = replace(report, degraded=(*waiting, *report.degraded))
-    _print(report, shared.url if shared else str(where), json, quiet, len(waiting))
+    _print_report(report, shared.url if shared else str(where), json, quiet, len(waiting))
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
-def _print(report: BuildReport, where: str, json: bool, quiet: bool, waiting: int) -> None:
+def _print_report(report: BuildReport, where: str, json: bool, quiet: bool, waiting: int) -> None:
     """The report; the first `waiting` texts of what is degraded have been said already."""
-    _report(report, quiet)
+    _print_findings(report, quiet)
     for text in report.degraded[waiting:]:
-        output.notice(f"notice: {text}")
+        console.print_notice(f"notice: {text}")
     if json:
-        output.document(
+        console.print_document(
             {
                 "generation": report.generation.number,
                 "published": report.published,
@@ -104,35 +122,50 @@ def _print(report: BuildReport, where: str, json: bool, quiet: bool, waiting: in
             }
         )
     else:
-        output.lines(_summary(report))
+        console.print_lines(_format_summary(report))
 
 
-def _report(report: BuildReport, quiet: bool) -> None:
-    """Every error, and the first warnings; a large collection has hundreds, and --json has them all."""
-    by_severity = {each: [one for one in report.findings if one.severity is each] for each in Severity}
+def _print_findings(report: BuildReport, quiet: bool) -> None:
+    """Every error, and the first warnings; a large collection has hundreds, and --json has them
+    all.
+    """
+    by_severity = {
+        severity: [finding for finding in report.findings if finding.severity is severity]
+        for severity in Severity
+    }
     # A run that changed nothing has nothing new to say about files.
     warnings = [] if quiet or not report.published else by_severity[Severity.WARNING]
-    for finding in [*by_severity[Severity.ERROR], *warnings[:SHOWN_WARNINGS]]:
-        for line in output.finding_lines(finding):
-            output.notice(line)
+    for finding in [*by_severity[Severity.ERROR], *warnings[:MAX_SHOWN_WARNINGS]]:
+        for line in console.format_finding(finding):
+            console.print_notice(line)
     if changed := report.changed_definitions:
-        output.notice(f"notice: {output.changed_definitions(changed)}")
+        console.print_notice(f"notice: {console.changed_definitions(changed)}")
     for root in report.dropped_roots:
-        output.notice(f"notice: no longer scanned: {root}")
+        console.print_notice(f"notice: no longer scanned: {root}")
     if gone := report.dropped_sources:
-        what = f"{output.count(len(gone), 'file')} of declared sources, such as {output.safe(printable(gone[0]))}"
-        output.notice(f"notice: no longer scanned: {what}; without PATH all are")
-    if len(warnings) > SHOWN_WARNINGS:
-        output.notice(f"notice: {len(warnings) - SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all")
+        what = f"{console.format_count(len(gone), 'file')} of declared sources, such as {console.sanitise(printable_path(gone[0]))}"
+        console.print_notice(f"notice: no longer scanned: {what}; without PATH all are")
+    if len(warnings) > MAX_SHOWN_WARNINGS:
+        console.print_notice(
+            f"notice: {len(warnings) - MAX_SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all"
+        )
 
 
-def _summary(report: BuildReport) -> list[str]:
+def _format_summary(report: BuildReport) -> list[str]:
     c = report.counts
-    changes = ", ".join(f"{c[name]:,} {name}" for name in ("added", "updated", "removed") if c[name]) or "no change"
-    notes = ", ".join(f"{c[name]:,} {text}" for name, text in _NOTES if c[name])
-    indexed = f"{output.count(c['capabilities'], 'capability', 'capabilities')} from {output.count(c['files'], 'file')}"
+    changes = (
+        ", ".join(f"{c[name]:,} {name}" for name in ("added", "updated", "removed") if c[name])
+        or "no change"
+    )
+    notes = ", ".join(f"{c[name]:,} {text}" for name, text in _COUNT_LABELS if c[name])
+    indexed = f"{console.format_count(c['capabilities'], 'capability', 'capabilities')} from {console.format_count(c['files'], 'file')}"
     work = f"parsed {c['parsed']:,}, embedded {c['embedded']:,}, {report.seconds:.1f} s"
     return [f"{indexed} ({changes}); {work}" + (f"; {notes}" if notes else "")]
 
 
-_NOTES = (("failed", "failed"), ("copies", "identical copies"), ("shadowed", "shadowed"), ("held", "held back"))
+_COUNT_LABELS = (
+    ("failed", "failed"),
+    ("copies", "identical copies"),
+    ("shadowed", "shadowed"),
+    ("held", "held back"),
+)

@@ -6,16 +6,18 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import options, output, runtime
-from capdisc.declaring import argument, option
-from capdisc.exit_codes import ExitCode
-from capdisc_indexer.errors import InputError, UsageError
-from capdisc_indexer.text import title_of
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.context import surroundings
+from capdisc.output import console
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.text.normalization import readable_title
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_VALID_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 DEFAULT_FOLDER = Path(".capdisc/capabilities")
 
-_SKILL = """---
+_SKILL_TEMPLATE = """---
 name: {name}
 description: Does one thing well. Use when the user asks for {title}.
 ---
@@ -27,7 +29,7 @@ description: Does one thing well. Use when the user asks for {title}.
 3. Say how to check the result.
 """
 
-_TOOL = """name: {name}
+_TOOL_TEMPLATE = """name: {name}
 kind: tool
 displayName: {title}
 description: Does one thing well. Say what it takes and what it gives.
@@ -46,14 +48,16 @@ inputSchema:
       type: string
       description: What to work on.
 """
-TEMPLATES = {"skill": ("SKILL.md", _SKILL), "tool": ("CAPABILITY.yaml", _TOOL)}
+TEMPLATES = {"skill": ("SKILL.md", _SKILL_TEMPLATE), "tool": ("CAPABILITY.yaml", _TOOL_TEMPLATE)}
 
 
 def new(
     kind: Annotated[str, argument(help="skill or tool.")],
     name: Annotated[str, argument(help="Lower case letters, digits and hyphens.")],
-    folder: Annotated[Path, option("--in", metavar="DIR", help="Where to put it.")] = DEFAULT_FOLDER,
-    json: options.Json = False,
+    folder: Annotated[
+        Path, option("--in", metavar="DIR", help="Where to put it.")
+    ] = DEFAULT_FOLDER,
+    json: params.Json = False,
 ) -> int:
     """Write the skeleton of a capability: SKILL.md for a skill, CAPABILITY.yaml for a tool.
 
@@ -61,25 +65,28 @@ def new(
     """
     if kind not in TEMPLATES:
         raise UsageError(f"there is no skeleton for {kind!r}", f"one of: {', '.join(TEMPLATES)}")
-    if not _NAME.fullmatch(name) or len(name) > 64:
-        raise UsageError(f"{name!r} is not a good name", "at most 64 lower case letters, digits and single hyphens")
-    path = write_skeleton(_folder(folder), kind, name)
-    report_written([path], json)
+    if not _VALID_NAME.fullmatch(name) or len(name) > 64:
+        raise UsageError(
+            f"{name!r} is not a good name",
+            "at most 64 lower case letters, digits and single hyphens",
+        )
+    path = write_skeleton(_target_folder(folder), kind, name)
+    print_written([path], json)
     return ExitCode.OK
 
 
-def report_written(paths: list[Path], json: bool, *more: str) -> None:
+def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
     """Say which files there are now."""
     if json:
-        output.document({"written": [str(path) for path in paths]})
+        console.print_document({"written": [str(path) for path in paths]})
     else:
-        output.lines([*(f"wrote {path}" for path in paths), *more])
+        console.print_lines([*(f"wrote {path}" for path in paths), *extra_lines])
 
 
-def _folder(folder: Path) -> Path:
+def _target_folder(folder: Path) -> Path:
     """The named folder, or the workspace's own."""
-    here = runtime.current()
-    return here.workspace / folder if folder == DEFAULT_FOLDER else here.expand(folder)
+    runtime = surroundings.current_runtime()
+    return runtime.workspace / folder if folder == DEFAULT_FOLDER else runtime.expand(folder)
 
 
 def write_skeleton(folder: Path, kind: str, name: str) -> Path:
@@ -88,8 +95,10 @@ def write_skeleton(folder: Path, kind: str, name: str) -> Path:
     path = folder / name / filename
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as handle:
-            handle.write(template.format(name=name, title=title_of(name), words=name.replace("-", " ")))
+        with path.open("x", encoding="utf-8") as file:
+            file.write(
+                template.format(name=name, title=readable_title(name), words=name.replace("-", " "))
+            )
     except FileExistsError as error:
         raise InputError(f"{path} exists already", "choose another name") from error
     except OSError as error:

@@ -2,74 +2,382 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Annotated, Any
 
-from capdisc import answering, asking, options, runtime
-from capdisc.declaring import argument, option
-from capdisc_indexer.errors import RefusedError, UsageError
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import Descriptor
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.commands import tool_calls
+from capdisc.context import open_index, surroundings
+from capdisc.output import console
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.execution import approvals, call_preview, http_client
+from capdisc_indexer.execution.agent_execution import outcome_json
+from capdisc_indexer.execution.approvals import approval_of, pending_reasons
+from capdisc_indexer.execution.call_preview import quote_word
+from capdisc_indexer.execution.call_types import (
+    Call,
+    CallLimits,
+    ExecutionContext,
+    HttpCall,
+    Outcome,
+    ToolCall,
+)
+from capdisc_indexer.execution.environment import check_usable
+from capdisc_indexer.execution.output_masking import LEAST_MASKED, unmasked_secrets
+from capdisc_indexer.execution.prepare import check_arguments, prepare_call, timeout_seconds
+from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.execution.written_words import with_written_words
+from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import one_line
+
+# A yes before a capability is run: from whoever sits at the terminal, or by an option.
+
+# Of one word; --dry-run prints it whole.
+_MAX_WORD_CHARACTERS = 2_000
+_MAX_FILES_SHOWN = 10
+
+
+def require_approval(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    call: Call,
+    given: Mapping[str, Any],
+    yes: bool,
+) -> None:
+    """Returns when the call may be made. Raises RefusedError otherwise.
+
+    A yes at the terminal is remembered for what is run with these arguments, or with any; one by
+    option never.
+    """
+    if yes:
+        return
+    state_dir, approval = runtime.state_dir(), approvals.approval_of(descriptor, call, given)
+    why = approvals.pending_reasons(state_dir, descriptor, call, approval)
+    if not why:
+        return
+    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+        what = f"{descriptor.id} was not run: {'; '.join(why)}"
+        raise ApprovalRequiredError(
+            what, "look at the call with --dry-run, then run it at a terminal or add --yes"
+        )
+    unmasked = unmasked_secrets(call.environment, runtime.environ)
+    answer = _ask(descriptor, call, why, unmasked, bool(approval.any_arguments))
+    if answer == "any" and approval.any_arguments:
+        approvals.approve(state_dir, approval.any_arguments, descriptor.id, approval.definition)
+    elif answer in ("y", "yes"):
+        approvals.approve(state_dir, approval.exact, descriptor.id, approval.definition)
+    else:
+        raise ApprovalRequiredError(
+            f"{descriptor.id} was not run", "--dry-run prints the call without making it"
+        )
+
+
+def approval_scope(descriptor: Descriptor, call: Call) -> str:
+    """The note on the files by whose bytes a yes holds."""
+    names = [quote_word(path) for path in approvals.list_covered_files(descriptor, call)]
+    suffix = f" and {len(names) - _MAX_FILES_SHOWN:,} more" if len(names) > _MAX_FILES_SHOWN else ""
+    if not names:
+        return "note: it names no file whose bytes a yes would hold for"
+    listed = ", ".join(names[:_MAX_FILES_SHOWN])
+    return f"note: a yes holds for the bytes of {listed}{suffix}; what is loaded in turn is not looked at"
+
+
+def note_unmasked(names: Sequence[str]) -> None:
+    """Say which secrets are not taken out of what is printed."""
+    if names:
+        listed = ", ".join(names)
+        console.print_notice(
+            f"note: too short to be taken out of what is printed (under {LEAST_MASKED} characters): {listed}"
+        )
+
+
+def _ask(
+    descriptor: Descriptor,
+    call: Call,
+    why: Sequence[str],
+    unmasked: Sequence[str],
+    offers_any: bool,
+) -> str:
+    """The answer of whoever sits at the terminal, in small letters."""
+    line, source = (
+        call_preview.shell_line(call, _MAX_WORD_CHARACTERS),
+        quote_word(descriptor.source.path),
+    )
+    console.print_notice(f"{one_line(descriptor.id)}, from {source}:\n\n  {line}\n")
+    if not isinstance(call, HttpCall):
+        console.print_notice(f"in {quote_word(str(call.cwd))}")
+        console.print_notice(approval_scope(descriptor, call))
+    if call.environment:
+        console.print_notice(f"with the secrets {', '.join(call.environment)}")
+        note_unmasked(unmasked)
+    for reason in why:
+        console.print_notice(f"note: {reason}")
+    if offers_any:
+        console.print_notice(
+            "note: y says yes to these arguments, whoever asks; numbers and choices may differ"
+        )
+        console.print_notice(
+            "note: any says yes to every argument from now on, also where an agent runs it"
+        )
+    console.print_notice(f"Run it? [y/N{'/any' if offers_any else ''}]")
+    forget_typed()
+    return sys.stdin.readline().strip().lower()
+
+
+def forget_typed() -> None:
+    """What was typed before the question was there is no answer to it."""
+    import termios
+
+    with suppress(termios.error, OSError, ValueError):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+# What `run` does with the capability that was found: says the call, leaves it to the caller, or
+# makes it.
+
+# Of what a tool said on stderr before it was ended.
+_MAX_STDERR_BYTES = 2_000
+
+
+@frozen(kw_only=True)
+class RunOptions:
+    """The options as they were typed; without `seconds`, the manifest's limit of time."""
+
+    seconds: float | None
+    max_bytes: int
+    dry_run: bool
+    yes: bool
+    json: bool
+
+
+def print_filled_arguments(
+    descriptor: Descriptor, arguments: Mapping[str, Any], as_json: bool
+) -> int:
+    """Print the arguments with their defaults."""
+    filled_arguments = check_arguments(descriptor, arguments)
+    if as_json:
+        console.print_document({"id": descriptor.id, "arguments": filled_arguments})
+    else:
+        console.print_result(console.format_json_text(filled_arguments))
+    return ExitCode.OK
+
+
+def print_manual_call(
+    descriptor: Descriptor, arguments: Mapping[str, Any], api_url: str, as_json: bool
+) -> int:
+    """Print the call for the caller to make."""
+    call = call_preview.manual_call(descriptor, check_arguments(descriptor, arguments), api_url)
+    if as_json:
+        console.print_document({"id": descriptor.id, "status": "not-run", "call": call})
+    else:
+        console.print_lines(
+            [call.get("line") or call.get("read") or json.dumps(call, ensure_ascii=False)]
+        )
+    console.print_notice(f"error: {descriptor.id} does not say how it is run, so it was not")
+    console.print_notice("hint: the call is yours to make, as it was printed")
+    return ExitCode.BAD_INPUT
+
+
+def run_capability(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    arguments: Mapping[str, Any],
+    execution_ctx: ExecutionContext,
+    options: RunOptions,
+) -> int:
+    """Make the call, or with `dry_run` print it. Its output and its exit status are passed on."""
+    with call_preview.masked_errors():
+        return _run(
+            runtime,
+            with_written_words(descriptor, execution_ctx.roots),
+            arguments,
+            execution_ctx,
+            options,
+        )
+
+
+def _run(
+    here: surroundings.Runtime,
+    descriptor: Descriptor,
+    given: Mapping[str, Any],
+    place: ExecutionContext,
+    wish: RunOptions,
+) -> int:
+    made = prepare_call(descriptor, given, place)
+    if wish.dry_run:
+        return _print_dry_run(here, descriptor, made, given, wish.json)
+    check_usable(descriptor, here.environ)
+    require_approval(here, descriptor, made, given, wish.yes)
+    limits = CallLimits(seconds=timeout_seconds(descriptor, wish.seconds), max_bytes=wish.max_bytes)
+    unmasked = unmasked_secrets(made.environment, here.environ)
+    if wish.yes:  # who was asked was told
+        note_unmasked(unmasked)
+    outcome = execute_call(made, here.environ, limits)
+    if wish.json:
+        console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
+    elif not outcome.is_truncated:
+        console.write_through(outcome.stdout, to_stderr=False, is_terminal=here.stdout_is_terminal)
+        if outcome.status != "ok" or not isinstance(
+            made, ToolCall
+        ):  # a server that did well only told its log
+            console.write_through(
+                outcome.stderr, to_stderr=True, is_terminal=here.stderr_is_terminal
+            )
+    return _exit_code(descriptor, outcome, limits)
+
+
+def _print_dry_run(
+    runtime: surroundings.Runtime,
+    descriptor: Descriptor,
+    call: Call,
+    given: Mapping[str, Any],
+    as_json: bool,
+) -> int:
+    """Print the call. One that would be refused is an error all the same: LinkRefusedError."""
+    asks = pending_reasons(
+        runtime.state_dir(), descriptor, call, approval_of(descriptor, call, given)
+    )
+    unmasked = unmasked_secrets(call.environment, runtime.environ)
+    if as_json:
+        names = approvals.list_covered_files(descriptor, call)
+        told = {
+            "call": call_preview.call_document(call),
+            "asks": list(asks),
+            "covers": names,
+            "unmasked": unmasked,
+        }
+        console.print_document({"id": descriptor.id, **told})
+    else:
+        console.print_lines([call_preview.shell_line(call)])
+        note_unmasked(unmasked)
+    if isinstance(call, HttpCall):
+        http_client.check_request(call)
+    elif not as_json:
+        console.print_notice(f"note: it runs in {quote_word(str(call.cwd))}")
+        console.print_notice(approval_scope(descriptor, call))
+    return ExitCode.OK
+
+
+def _exit_code(descriptor: Descriptor, outcome: Outcome, limits: CallLimits) -> int:
+    """The exit status; for what was ended at a limit, after saying so."""
+    if not outcome.is_truncated:
+        return outcome.exit_code
+    if stderr_tail := outcome.stderr[-_MAX_STDERR_BYTES:].decode("utf-8", "replace").strip():
+        console.print_notice(stderr_tail)
+    if outcome.status == "too-large":
+        console.print_notice(
+            f"error: {descriptor.id} printed more than {limits.max_bytes // 1024:,} KiB and was ended"
+        )
+        console.print_notice("hint: ask it for less, or raise --max-output")
+    else:
+        console.print_notice(
+            f"error: {descriptor.id} did not end within {limits.seconds:g} s and was ended"
+        )
+        console.print_notice("hint: raise --timeout")
+    return ExitCode.ENDED
+
 
 MAX_SECONDS = 86_400.0
-NOT_RUN = "capdisc doctor says what is wrong with a folder; from a shared index nothing is run, index its files here"
+NOT_RUN_HINT = "capdisc doctor says what is wrong with a folder; from a shared index nothing is run, index its files here"
 
 
 def run(
     identifier: Annotated[str, argument(metavar="ID", help="The capability's id or name.")],
-    arguments: Annotated[str, argument(metavar="[JSON]", help="Its arguments; - reads them from stdin.")] = "",
-    dry_run: Annotated[bool, option("--dry-run", help="Print the call, and do not make it.")] = False,
-    fill: Annotated[bool, option("--fill", help="Print the arguments with their defaults, and stop.")] = False,
-    yes: Annotated[bool, option("--yes", help="Do not ask; refuse nothing that a yes would allow.")] = False,
+    arguments: Annotated[
+        str, argument(metavar="[JSON]", help="Its arguments; - reads them from stdin.")
+    ] = "",
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Print the call, and do not make it.")
+    ] = False,
+    fill: Annotated[
+        bool, option("--fill", help="Print the arguments with their defaults, and stop.")
+    ] = False,
+    yes: Annotated[
+        bool, option("--yes", help="Do not ask; refuse nothing that a yes would allow.")
+    ] = False,
     timeout: Annotated[
         float | None,
-        option(metavar="TIME", parser=options.seconds, help="End it after so long [60s, or its manifest's]."),
+        option(
+            metavar="TIME",
+            parser=params.parse_seconds,
+            help="End it after so long [60s, or its manifest's].",
+        ),
     ] = None,
     max_output: Annotated[
         int, option(metavar="KIB", min=1, max=1024 * 1024, help="End it once it printed more.")
     ] = 1024,
-    allow_private: Annotated[bool, option("--allow-private", help="HTTP: private hosts, any port.")] = False,
-    allow_http: Annotated[bool, option("--allow-http", help="HTTP: without encryption too.")] = False,
-    index_dir: options.IndexDir = None,
-    json: options.Json = False,
+    allow_private: Annotated[
+        bool, option("--allow-private", help="HTTP: private hosts, any port.")
+    ] = False,
+    allow_http: Annotated[
+        bool, option("--allow-http", help="HTTP: without encryption too.")
+    ] = False,
+    index_dir: params.IndexDir = None,
+    json: params.Json = False,
 ) -> int:
-    """Run a capability whose manifest says how: a command, a tool of an MCP server, or an HTTP operation.
+    """Run a capability whose manifest says how: a command, a tool of an MCP server, or an HTTP
+    operation.
 
-    What it prints and its exit status are passed on. What is run for the first time as it is now, has side effects or
-    a risk above low is asked about at a terminal, and needs --yes elsewhere. One that does not say how it is run is
-    answered with the call to make, and exit status 3.
+    What it prints and its exit status are passed on. What is run for the first time as it is now,
+    has side effects or a risk above low is asked about at a terminal, and needs --yes elsewhere.
+    One that does not say how it is run is answered with the call to make, and exit status 3.
 
     Example: capdisc run git-status --dry-run
     """
-    here = runtime.current()
-    with asking.opened(index_dir) as asked:
-        if doubt := asked.doubt:
-            raise RefusedError(f"nothing is run from this index: {doubt}", NOT_RUN)
-        descriptor, roots = _found(asked.index, identifier), tuple(asked.index.meta("scan")["roots"])
-        api_url = _api_url(asked.index, descriptor)
-    from capdisc import execution
-    from capdisc_indexer.running.examples import example
-    from capdisc_indexer.running.values import Place
-    from capdisc_indexer.tools.definitions.made import schema_of
-    from capdisc_indexer.tools.definitions.parameters import own_names
+    runtime = surroundings.current_runtime()
+    with open_index.open_index(index_dir) as ctx:
+        if doubt := ctx.provenance_warning:
+            raise ApprovalRequiredError(f"nothing is run from this index: {doubt}", NOT_RUN_HINT)
+        descriptor, roots = (
+            _find_capability(ctx.index, identifier),
+            tuple(ctx.index.meta("scan")["roots"]),
+        )
+        api_url = _api_url(ctx.index, descriptor)
+    pass
+    from capdisc_indexer.execution.call_types import ExecutionContext
+    from capdisc_indexer.execution.prepare import example_json
+    from capdisc_indexer.tools.definitions.builders import capability_schema
+    from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 
-    typed = answering.arguments(arguments, None, example(descriptor.schema))
-    given = own_names(schema_of(descriptor), typed)
+    typed_arguments = tool_calls.parse_arguments(arguments, None, example_json(descriptor.schema))
+    call_arguments = restore_names(capability_schema(descriptor), typed_arguments)
     if fill:
-        return execution.fill(descriptor, given, json)
+        return print_filled_arguments(descriptor, call_arguments, json)
     if not descriptor.run:
-        return execution.leave_to_caller(descriptor, given, api_url, json)
-    place = Place(environ=here.environ, cwd=here.cwd, roots=roots, allow_http=allow_http, allow_private=allow_private)
-    wish = execution.Wish(seconds=_limit(timeout), max_bytes=max_output * 1024, dry_run=dry_run, yes=yes, json=json)
-    return execution.run(here, descriptor, given, place, wish)
+        return print_manual_call(descriptor, call_arguments, api_url, json)
+    execution_ctx = ExecutionContext(
+        environ=runtime.environ,
+        cwd=runtime.cwd,
+        roots=roots,
+        allow_http=allow_http,
+        allow_private=allow_private,
+    )
+    options = RunOptions(
+        seconds=_check_timeout(timeout),
+        max_bytes=max_output * 1024,
+        dry_run=dry_run,
+        yes=yes,
+        json=json,
+    )
+    return run_capability(runtime, descriptor, call_arguments, execution_ctx, options)
 
 
-def _limit(timeout: float | None) -> float | None:
+def _check_timeout(timeout: float | None) -> float | None:
     if timeout is not None and not 0 < timeout <= MAX_SECONDS:
-        raise UsageError("--timeout must be more than 0 seconds and at most a day", "see: capdisc run --help")
+        raise UsageError(
+            "--timeout must be more than 0 seconds and at most a day", "see: capdisc run --help"
+        )
     return timeout
 
 
-def _found(index: Index, identifier: str) -> Descriptor:
+def _find_capability(index: Index, identifier: str) -> Descriptor:
     try:
         return index.descriptor(identifier)
     except UsageError as error:
@@ -81,5 +389,5 @@ def _found(index: Index, identifier: str) -> Descriptor:
 def _api_url(index: Index, descriptor: Descriptor) -> str:
     """Where the API of an operation is, for one that is left to the caller."""
     api = descriptor.extra.get("api") if descriptor.kind == "operation" else None
-    head = index.resolve(f"api:{api}") if api else None
-    return str(index.whole(head).extra.get("url") or "") if head else ""
+    header = index.resolve(f"api:{api}") if api else None
+    return str(index.full_descriptor(header).extra.get("url") or "") if header else ""

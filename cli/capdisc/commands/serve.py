@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from capdisc import options, output
-from capdisc.declaring import option
-from capdisc.serve import places
+from capdisc.args import params
+from capdisc.args.params import option
+from capdisc.output import console
+from capdisc.serve import server_address
 
 _IDLE_S = 1800.0
 
@@ -15,29 +16,48 @@ def serve(
     idle: Annotated[
         float | None,
         option(
-            "--idle", metavar="TIME", parser=options.seconds, help="End when nobody asked for so long [30m]; 0: never."
+            "--idle",
+            metavar="TIME",
+            parser=params.parse_seconds,
+            help="End when nobody asked for so long [30m]; 0: never.",
         ),
     ] = None,
     workers: Annotated[
-        int, option("--workers", min=1, max=64, help="How many processes answer; more for many clients at once.")
+        int,
+        option(
+            "--workers",
+            min=1,
+            max=64,
+            help="How many processes answer; more for many clients at once.",
+        ),
     ] = 1,
     loopback: Annotated[
-        bool, option("--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names.")
+        bool,
+        option(
+            "--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names."
+        ),
     ] = False,
 ) -> int:
-    """Answer the commands that only read from a warm process, until nobody asks any more or it is interrupted.
+    """Answer the commands that only read from a warm process, until nobody asks any more or it is
+    interrupted.
 
-    While it runs, search, render, show, list, tools, graph and status of this workspace ask it first: they print what
-    they would print anyway, sooner. Where it does not answer within 0.25 s they do without. They take
-    --server auto|off|require (or CAPDISC_SERVER): off never asks, require fails where no server answers.
+    While it runs, search, render, show, list, tools, graph and status of this workspace ask it
+    first: they print what they would print anyway, sooner. Where it does not answer within 0.25 s
+    they do without. They take --server auto|off|require (or CAPDISC_SERVER): off never asks,
+    require fails where no server answers.
 
     Example: capdisc serve --idle 1s
     """
-    from capdisc.serve.claim import claimed
+    from capdisc.serve.claim import claim_socket
     from capdisc.serve.supervisor import supervise
 
-    path = places.own_socket()
-    with claimed(path, loopback) as claim:
-        told = f"answering at {claim.path}"
-        supervise(claim, _IDLE_S if idle is None else idle, lambda: output.lines([told]), workers=workers)
+    path = server_address.own_socket_path()
+    with claim_socket(path, loopback) as claim:
+        message = f"answering at {claim.path}"
+        supervise(
+            claim,
+            _IDLE_S if idle is None else idle,
+            lambda: console.print_lines([message]),
+            workers=workers,
+        )
     return 0

@@ -2,96 +2,236 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from capdisc import asking, files, options, output, streams
-from capdisc.declaring import argument, option
-from capdisc.exit_codes import ExitCode
-from capdisc_indexer.embedding_text import embedding_texts
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.records import to_record
-from capdisc_indexer.render.content import detail_text
-from capdisc_indexer.types import Descriptor
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.context import open_index
+from capdisc.output import console, standard_streams, user_files
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.links.resolution import MAX_LINKS, Link, list_links, read_link
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import asdict, frozen
+from capdisc_indexer.model.records import to_record
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.text.embedding_text import embedding_texts
+from capdisc_indexer.text.normalization import one_line
+
+if TYPE_CHECKING:
+    from capdisc_indexer.fetch.download import FetchOptions
+
+# The links of a capability on the command line: listed, or one of them printed.
+
+
+@frozen(kw_only=True)
+class FetchPermissions:
+    """What the options allow beyond files: the network at all, plain http, and pages in HTML."""
+
+    network: bool
+    http: bool
+    html: bool
+
+
+def print_links(
+    ctx: open_index.CommandContext,
+    descriptors: list[Descriptor],
+    target: str | None,
+    leave: FetchPermissions,
+    json: bool,
+) -> int:
+    """Print what one link leads to; without a target, the links there are."""
+    return (
+        _print_all_links(ctx, descriptors, json)
+        if target is None
+        else _print_linked_text(ctx, descriptors, target, leave, json)
+    )
+
+
+def _print_all_links(
+    ctx: open_index.CommandContext, descriptors: list[Descriptor], json: bool
+) -> int:
+    """Print the links of each capability, without reading any."""
+    links_by_id = {descriptor.id: _list_links(ctx, descriptor) for descriptor in descriptors}
+    if json:
+        capabilities = [
+            {"id": key, "links": [asdict(link) for link in links]}
+            for key, links in links_by_id.items()
+        ]
+        console.print_document({"capabilities": capabilities})
+    else:
+        console.print_lines(
+            line
+            for key, links in links_by_id.items()
+            for line in _format_links(key, links, len(links_by_id) > 1)
+        )
+    if not any(links_by_id.values()):
+        console.print_notice("notice: there are no links")
+    return ExitCode.OK if any(links_by_id.values()) else ExitCode.FINDINGS
+
+
+def _print_linked_text(
+    ctx: open_index.CommandContext,
+    descriptors: list[Descriptor],
+    target: str,
+    leave: FetchPermissions,
+    json: bool,
+) -> int:
+    """Print what one link of one capability leads to."""
+    if len(descriptors) != 1:
+        raise UsageError("--link takes one capability", "name one id")
+    linked = read_link(
+        descriptors[0], target, ctx.index.meta("scan")["roots"], _fetch_options(leave)
+    )
+    if json:
+        size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
+        console.print_document({"id": descriptors[0].id, **asdict(linked), **size})
+    else:
+        console.print_lines([linked.text])
+    return ExitCode.OK
+
+
+def _fetch_options(leave: FetchPermissions) -> FetchOptions | None:
+    if not leave.network:
+        return None
+    from capdisc_indexer.fetch.download import FetchOptions
+
+    return FetchOptions(allow_http=leave.http, allow_html=leave.html)
+
+
+def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[Link]:
+    links = list_links(descriptor, ctx.index.meta("scan")["roots"], MAX_LINKS + 1)
+    if len(links) > MAX_LINKS:
+        console.print_notice(
+            f"notice: {one_line(descriptor.id)} has more than {MAX_LINKS} links; the rest is left out"
+        )
+    return links[:MAX_LINKS]
+
+
+def _format_links(identifier: str, links: list[Link], named: bool) -> list[str]:
+    rows = [(link.kind, one_line(link.target, 100), _link_remark(link)) for link in links]
+    heading = [one_line(identifier)] if named else []
+    return heading + (console.format_table(("kind", "target", "link"), rows) if rows else [])
+
+
+def _link_remark(link: Link) -> str:
+    if link.reason:
+        return one_line(link.reason)
+    text = one_line(link.text, 60)
+    return f"{text} (not there)" if link.exists is False else text
 
 
 def show(
-    ids: Annotated[list[str] | None, argument(metavar="ID...", help="Ids or names; - reads them from stdin.")] = None,
-    embedding_text: Annotated[bool, option("--embedding-text", help="What is encoded, one text a line.")] = False,
-    links: Annotated[bool, option("--links", help="The links in its content, none of them read.")] = False,
+    ids: Annotated[
+        list[str] | None, argument(metavar="ID...", help="Ids or names; - reads them from stdin.")
+    ] = None,
+    embedding_text: Annotated[
+        bool, option("--embedding-text", help="What is encoded, one text a line.")
+    ] = False,
+    links: Annotated[
+        bool, option("--links", help="The links in its content, none of them read.")
+    ] = False,
     link: Annotated[
         str | None,
-        option("--link", metavar="TARGET", help="What one link leads to: a file of its folder, a URL."),
+        option(
+            "--link", metavar="TARGET", help="What one link leads to: a file of its folder, a URL."
+        ),
     ] = None,
     network: Annotated[bool, option("--network", help="Let --link fetch a URL, by https.")] = False,
-    allow_http: Annotated[bool, option("--allow-http", help="With --network: plain http too.")] = False,
-    allow_html: Annotated[bool, option("--allow-html", help="With --network: pages in HTML too.")] = False,
+    allow_http: Annotated[
+        bool, option("--allow-http", help="With --network: plain http too.")
+    ] = False,
+    allow_html: Annotated[
+        bool, option("--allow-html", help="With --network: pages in HTML too.")
+    ] = False,
     max_tokens: Annotated[
         int | None, option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most.")
     ] = None,
-    index_dir: options.IndexDir = None,
-    json: options.Json = False,
+    index_dir: params.IndexDir = None,
+    json: params.Json = False,
 ) -> int:
     """Print one capability (or several) in full.
 
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
-    piped = streams.stdin_text(files.LIMIT_BYTES).splitlines() if "-" in (ids or ()) else []
-    wanted = [identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")]
-    if not wanted:
+    piped = (
+        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
+        if "-" in (ids or ())
+        else []
+    )
+    identifiers = [
+        identifier for identifier in [*(ids or ()), *piped] if identifier.strip() not in ("", "-")
+    ]
+    if not identifiers:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")
-    _check(links, link, network, allow_http or allow_html)
+    _check_options(links, link, network, allow_http or allow_html)
     if max_tokens and (json or links or link is not None):
-        raise UsageError("--max-tokens goes with the text of a capability alone", "leave it out, or the other option")
-    with asking.opened(index_dir) as asked:
-        found = [asked.index.descriptor(identifier) for identifier in wanted]
+        raise UsageError(
+            "--max-tokens goes with the text of a capability alone",
+            "leave it out, or the other option",
+        )
+    with open_index.open_index(index_dir) as ctx:
+        descriptors = [ctx.index.descriptor(identifier) for identifier in identifiers]
         if links or link is not None:
-            from capdisc import linking
+            pass
 
-            leave = linking.Leave(network=network, http=allow_http, html=allow_html)
-            return linking.show(asked, found, link, leave, json)
+            leave = FetchPermissions(network=network, http=allow_http, html=allow_html)
+            return print_links(ctx, descriptors, link, leave, json)
         if json:
-            capabilities = [_document(asked, each) for each in found]
-            output.document({"capabilities": capabilities})
+            capabilities = [_capability_document(ctx, descriptor) for descriptor in descriptors]
+            console.print_document({"capabilities": capabilities})
         else:
-            _print([_text(each, embedding_text) for each in found], max_tokens)
+            _print_texts(
+                [_capability_text(descriptor, embedding_text) for descriptor in descriptors],
+                max_tokens,
+            )
     return ExitCode.OK
 
 
-def _print(texts: list[str], max_tokens: int | None) -> None:
+def _print_texts(texts: list[str], max_tokens: int | None) -> None:
     """Raises UsageError where not even the mark of a cut fits."""
     if max_tokens is None:
-        output.lines(texts)
+        console.print_lines(texts)
         return
-    from capdisc_indexer.engines import token_count
-    from capdisc_indexer.tiers.fitting import shortened
+    from capdisc_indexer.lazy_imports import load_token_counter
+    from capdisc_indexer.rendering.truncation import shorten_text
 
-    text = "".join(f"{output.safe(each)}\n" for each in texts)
-    kept = shortened(text, max_tokens, token_count())
-    if not kept:
-        raise UsageError(f"{max_tokens} tokens are too few for any of it", "give a larger --max-tokens")
-    output.result(kept)
-    if kept != text:
-        output.notice(f"notice: cut to {max_tokens:,} tokens")
+    text = "".join(f"{console.sanitise(capability_text)}\n" for capability_text in texts)
+    shortened_text = shorten_text(text, max_tokens, load_token_counter())
+    if not shortened_text:
+        raise UsageError(
+            f"{max_tokens} tokens are too few for any of it", "give a larger --max-tokens"
+        )
+    console.print_result(shortened_text)
+    if shortened_text != text:
+        console.print_notice(f"notice: cut to {max_tokens:,} tokens")
 
 
-def _check(links: bool, link: str | None, network: bool, more: bool) -> None:
+def _check_options(links: bool, link: str | None, network: bool, has_permissions: bool) -> None:
     """Raises UsageError for options that only mean something with another one."""
     if links and link is not None:
-        raise UsageError("--links and --link exclude each other", "--links prints what --link takes")
+        raise UsageError(
+            "--links and --link exclude each other", "--links prints what --link takes"
+        )
     if network and link is None:
-        raise UsageError("--network goes with --link", "capdisc show ID --links prints what --link takes")
-    if more and not network:
+        raise UsageError(
+            "--network goes with --link", "capdisc show ID --links prints what --link takes"
+        )
+    if has_permissions and not network:
         raise UsageError("--allow-http and --allow-html go with --network", "add --network")
 
 
-def _text(descriptor: Descriptor, embedding_text: bool) -> str:
+def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
     if embedding_text:
         return "\n".join(embedding_texts(descriptor))
     wary = f"\nReview before use: {', '.join(descriptor.warnings)}" if descriptor.warnings else ""
     return f"{detail_text(descriptor)}{wary}\nSource: {descriptor.source.path}"
 
 
-def _document(asked: asking.Asked, descriptor: Descriptor) -> dict[str, Any]:
-    head, body = to_record(descriptor)
-    extra = {"available_here": asking.available(asked.here, head), "embedding_texts": embedding_texts(descriptor)}
-    return head | body | extra
+def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> dict[str, Any]:
+    header, body = to_record(descriptor)
+    extra = {
+        "available_here": open_index.is_available(ctx.runtime, header),
+        "embedding_texts": embedding_texts(descriptor),
+    }
+    return header | body | extra

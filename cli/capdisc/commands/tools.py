@@ -2,75 +2,336 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from capdisc import asking, options, output, querying
-from capdisc.declaring import option
-from capdisc.desks import desk
-from capdisc.exit_codes import ExitCode
-from capdisc.offers import Offer, offer, printed
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.tools.definitions import FORMS
+from capdisc import sessions
+from capdisc.args import params, query_options
+from capdisc.args.params import option
+from capdisc.context import open_index
+from capdisc.context.tool_context import build_tool_context
+from capdisc.output import console
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.tools import tool_selection
+from capdisc_indexer.tools.definitions import (
+    DEFINITION_FORMATS,
+    encode_definitions,
+    parameter_renames,
+)
+from capdisc_indexer.tools.definitions.definition_types import Definition
+from capdisc_indexer.tools.tool_types import ToolContext
+
+# Which function definitions are printed, and how.
+
+_SWITCH_VALUES = {
+    "on": True,
+    "true": True,
+    "1": True,
+    "yes": True,
+    "off": False,
+    "false": False,
+    "0": False,
+    "no": False,
+}
+
+
+@frozen(kw_only=True)
+class DefinitionRequest:
+    """What was asked for. `room` are the tokens that everything may have before `auto` gives the
+    few instead.
+    """
+
+    query: Query
+    form: str
+    only: tuple[str, ...]
+    is_whole: bool
+    min_relevance: float
+    progressive: bool | None
+    auto: bool
+    room: int
+    session: str | None
+
+
+@frozen(kw_only=True)
+class DefinitionSet:
+    """The definitions in their form, with the name of each id in it and the parameters that have
+    other names, and how they were chosen.
+    """
+
+    form: str
+    value: Any
+    names: dict[str, str]
+    parameters: dict[str, dict[str, str]]
+    choice: str
+
+
+def select_definitions(
+    ctx: open_index.CommandContext,
+    tool_ctx: ToolContext,
+    request: DefinitionRequest,
+    mode: str | None,
+    encoder: str | None,
+) -> DefinitionSet:
+    """The definitions that were asked for. What was left out or called otherwise is said on
+    stderr.
+    """
+    if request.only:
+        return _build_definition_set(
+            request, tool_selection.definitions_by_name(tool_ctx, request.only), "only"
+        )
+    if request.query.texts:
+        matches = _query_definitions(ctx, tool_ctx, request, mode, encoder)
+        return _build_definition_set(
+            request,
+            _add_pinned(ctx, tool_ctx, request, _discovery_definitions(tool_ctx, request), matches),
+            "query",
+        )
+    if not _is_progressive(ctx, request):
+        return _build_definition_set(request, _all_definitions(tool_ctx, request), "static")
+    few = _add_pinned(ctx, tool_ctx, request, _discovery_definitions(tool_ctx, request), [])
+    if _is_auto(ctx, request):
+        return _select_smaller(request, _all_definitions(tool_ctx, request), few)
+    return _build_definition_set(request, few, "progressive")
+
+
+def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
+    return (
+        tool_selection.discovery_definitions(tool_ctx, hidden=True)
+        if request.is_whole
+        else tool_selection.bridge_definitions(tool_ctx)
+    )
+
+
+def _all_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
+    return [
+        *tool_selection.discovery_definitions(tool_ctx, request.is_whole),
+        *tool_selection.capability_definitions(tool_ctx),
+    ]
+
+
+def _add_pinned(
+    ctx: open_index.CommandContext,
+    tool_ctx: ToolContext,
+    request: DefinitionRequest,
+    ours: list[Definition],
+    matches: list[Definition],
+) -> list[Definition]:
+    """Ours, what is always wanted (by the setting `pin`, by the session), and what was found, each
+    once.
+    """
+    names = [*ctx.config["pin"], *_session_active_ids(ctx, request)]
+    headers = [ctx.index.resolve(name) for name in names]
+    for name in (name for name, header in zip(names, headers, strict=True) if header is None):
+        console.print_notice(f"notice: there is no {name}, which is to be in every list")
+    pinned = tool_selection.define_callable(
+        tool_ctx, [ctx.index.full_descriptor(header) for header in headers if header]
+    )
+    return list({definition.id: definition for definition in (*ours, *pinned, *matches)}.values())
+
+
+def _session_active_ids(ctx: open_index.CommandContext, request: DefinitionRequest) -> list[str]:
+    if request.session is None:
+        return []
+    from capdisc_indexer import sessions
+
+    there = sessions.session_exists(ctx.runtime.state_dir(), request.session)
+    return (
+        list(sessions.load_session(ctx.runtime.state_dir(), request.session).active)
+        if there
+        else []
+    )
+
+
+def _query_definitions(
+    ctx: open_index.CommandContext,
+    tool_ctx: ToolContext,
+    request: DefinitionRequest,
+    mode: str | None,
+    encoder: str | None,
+) -> list[Definition]:
+    query_options.check_query(ctx, request.query)
+    ranking = query_options.rank_query(ctx, request.query, mode, encoder)
+    ids = [hit.id for hit in ranking.hits if hit.relevance >= request.min_relevance or hit.via]
+    definitions = tool_selection.define_callable(
+        tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
+    )
+    defined_ids = {definition.id for definition in definitions}
+    sessions.remember_printed(
+        ctx.runtime,
+        request.session,
+        [identifier for identifier in ids if identifier in defined_ids],
+    )
+    if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
+        console.print_notice(
+            f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"
+        )
+    if not ids:
+        console.print_notice("notice: nothing fits the query")
+    return definitions
+
+
+def _is_progressive(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
+    """Whether the few are wanted, or may be: with auto, the size of everything decides."""
+    if request.progressive is not None:
+        return request.progressive
+    return _is_auto(ctx, request) or _SWITCH_VALUES[_progressive_setting(ctx)]
+
+
+def _is_auto(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
+    return request.progressive is None and (request.auto or _progressive_setting(ctx) == "auto")
+
+
+def _progressive_setting(ctx: open_index.CommandContext) -> str:
+    text: str = ctx.config["progressive"].strip().lower()
+    if text != "auto" and text not in _SWITCH_VALUES:
+        origin = ctx.config.origins["progressive"]
+        raise UsageError(f"progressive is {text!r} ({origin})", "set it to on, off or auto")
+    return text
+
+
+def _select_smaller(
+    request: DefinitionRequest, everything: list[Definition], few: list[Definition]
+) -> DefinitionSet:
+    """Everything where its definitions fit into the room, else the few."""
+    full_set = _build_definition_set(request, everything, "static")
+    tokens = load_token_counter()(console.format_json_text(full_set.value, None))
+    console.print_notice(
+        f"notice: all definitions have {tokens:,} tokens; {request.room:,} are allowed"
+    )
+    return (
+        full_set if tokens <= request.room else _build_definition_set(request, few, "progressive")
+    )
+
+
+def _build_definition_set(
+    request: DefinitionRequest, definitions: list[Definition], choice: str
+) -> DefinitionSet:
+    value, names = encode_definitions(request.form, definitions)
+    changed = [
+        f"{definition.id} is {names[definition.id]}"
+        for definition in definitions
+        if names[definition.id] != definition.name
+    ]
+    if changed and request.form != "json":
+        console.print_notice(
+            f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"
+        )
+    parameters = parameter_renames(request.form, definitions)
+    if changed_parameters := [
+        f"{own_name} is {new}"
+        for renames in parameters.values()
+        for new, own_name in renames.items()
+    ]:
+        console.print_notice(
+            f"notice: parameters called otherwise here: {console.format_names(changed_parameters)} (--map lists all)"
+        )
+    return DefinitionSet(
+        form=request.form, value=value, names=names, parameters=parameters, choice=choice
+    )
+
+
+def format_definitions(definition_set: DefinitionSet) -> str:
+    """The definitions as their provider takes them; our own form is a document with its version
+    and its tokens.
+    """
+    if definition_set.form != "json":
+        return console.format_json_text(definition_set.value)
+    tokens = load_token_counter()(console.format_json_text(definition_set.value, None))
+    document = {
+        "schema_version": console.SCHEMA_VERSION,
+        "choice": definition_set.choice,
+        "tokens": tokens,
+        "tools": definition_set.value,
+    }
+    return console.format_json_text(document)
 
 
 def tools(
-    words: options.Words = None,
-    also: options.Also = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(FORMS)}.")] = "json",
+    words: params.Words = None,
+    also: params.Also = None,
+    format: Annotated[str, option("--format", help=f"{', '.join(DEFINITION_FORMATS)}.")] = "json",
     names: Annotated[bool, option("--names", help="Print names only, one a line.")] = False,
-    mapping: Annotated[bool, option("--map", help="Print what each changed name stands for.")] = False,
-    all: Annotated[bool, option("--all", help="Every discovery tool, those without data here too.")] = False,
-    only: Annotated[list[str] | None, option("--only", metavar="NAME", help="This one (repeatable).")] = None,
-    limit: Annotated[int, option("-k", "--limit", min=1, max=200, help="How many capabilities.")] = 5,
-    min_relevance: Annotated[
-        float, option(min=0, max=1, callback=options.finite, help="Leave out what is less relevant.")
-    ] = 0.0,
-    kind: options.Kind = None,
-    category: options.Category = None,
-    tag: options.Tag = None,
-    exclude: options.Exclude = None,
-    max_risk: options.MaxRisk = "",
-    available: options.Available = False,
-    progressive: Annotated[
-        bool | None, option("--progressive/--static", help="The few that find the others, or everything.")
+    mapping: Annotated[
+        bool, option("--map", help="Print what each changed name stands for.")
+    ] = False,
+    all_tools: Annotated[
+        bool, option("--all", help="Every discovery tool, those without data here too.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, option("--only", metavar="NAME", help="This one (repeatable).")
     ] = None,
-    auto: Annotated[bool, option("--auto", help="Everything where it is small beside the context.")] = False,
-    context_size: Annotated[int, option(min=1, help="With --auto: tokens of the model's context.")] = 200_000,
+    limit: Annotated[
+        int, option("-k", "--limit", min=1, max=200, help="How many capabilities.")
+    ] = 5,
+    min_relevance: Annotated[
+        float,
+        option(min=0, max=1, callback=params.check_finite, help="Leave out what is less relevant."),
+    ] = 0.0,
+    kind: params.Kind = None,
+    category: params.Category = None,
+    tag: params.Tag = None,
+    exclude: params.Exclude = None,
+    max_risk: params.MaxRisk = "",
+    available: params.Available = False,
+    progressive: Annotated[
+        bool | None,
+        option("--progressive/--static", help="The few that find the others, or everything."),
+    ] = None,
+    auto: Annotated[
+        bool, option("--auto", help="Everything where it is small beside the context.")
+    ] = False,
+    context_size: Annotated[
+        int, option(min=1, help="With --auto: tokens of the model's context.")
+    ] = 200_000,
     threshold_pct: Annotated[
-        float, option(min=0, max=100, callback=options.finite, help="With --auto: how much is small.")
+        float,
+        option(
+            min=0, max=100, callback=params.check_finite, help="With --auto: how much is small."
+        ),
     ] = 10.0,
-    session: options.SessionName = None,
-    mode: options.Mode = None,
-    encoder: options.EncoderName = None,
-    index_dir: options.IndexDir = None,
+    session: params.SessionName = None,
+    mode: params.Mode = None,
+    encoder: params.EncoderName = None,
+    index_dir: params.IndexDir = None,
 ) -> int:
-    """Print function definitions: of the capabilities that fit a query, and of the tools that find the others.
+    """Print function definitions: of the capabilities that fit a query, and of the tools that find
+    the others.
 
-    Without a query: those tools alone, or with --static all there is. Names that a provider would refuse are changed;
-    --map says which id, or by id which parameter, each stands for.
+    Without a query: those tools alone, or with --static all there is. Names that a provider would
+    refuse are changed; --map says which id, or by id which parameter, each stands for.
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
-    if format not in FORMS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMS)}")
-    with asking.opened(index_dir) as asked:
-        filters = querying.Filters(kind, category, tag, exclude, max_risk, available)
-        wanted = Offer(
-            query=filters.query(querying.texts_of(words, also), limit),
+    if format not in DEFINITION_FORMATS:
+        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(DEFINITION_FORMATS)}")
+    with open_index.open_index(index_dir) as ctx:
+        filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
+        request = DefinitionRequest(
+            query=filters.query(query_options.query_texts(words, also), limit),
             form=format,
             only=tuple(only or ()),
-            is_whole=all,
+            is_whole=all_tools,
             min_relevance=min_relevance,
             progressive=progressive,
             auto=auto,
             room=int(context_size * threshold_pct / 100),
             session=session,
         )
-        made = offer(asked, desk(asked, mode), wanted, mode, encoder)
+        definition_set = select_definitions(
+            ctx, build_tool_context(ctx, mode), request, mode, encoder
+        )
         if names:
-            output.lines(made.names.values())
+            console.print_lines(definition_set.names.values())
         elif mapping:
-            output.document({"names": {name: key for key, name in made.names.items()}, "parameters": made.parameters})
+            console.print_document(
+                {
+                    "names": {name: key for key, name in definition_set.names.items()},
+                    "parameters": definition_set.parameters,
+                }
+            )
         else:
-            output.result(printed(made))
+            console.print_result(format_definitions(definition_set))
     return ExitCode.OK

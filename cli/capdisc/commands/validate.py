@@ -5,84 +5,114 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import options, output
-from capdisc.declaring import argument, option
-from capdisc.exit_codes import ExitCode
-from capdisc.findings import FORMATS, telling
-from capdisc.findings.asked import asked, checked, refuse
-from capdisc.findings.report import report
-from capdisc_indexer.check.profiles import PROFILES
-from capdisc_indexer.errors import InputError
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.output import console
+from capdisc.output.exit_codes import ExitCode
+from capdisc.validate import FORMATS, summary_notices
+from capdisc.validate.report import build_report
+from capdisc.validate.validate_request import check_fix_options, parse_request, run_checks
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.validation.profiles import PROFILES
 
 
 def validate(
     paths: Annotated[
-        list[Path] | None, argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin.")
+        list[Path] | None,
+        argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin."),
     ] = None,
-    profile: Annotated[str | None, option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")] = None,
+    profile: Annotated[
+        str | None, option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")
+    ] = None,
     format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "full",
-    target: Annotated[Path | None, option("--output", metavar="FILE", help="Write the result there.")] = None,
-    select: Annotated[
-        list[str] | None, option(metavar="CODES", help="Only these rules; name- means all that begin so.")
+    target: Annotated[
+        Path | None, option("--output", metavar="FILE", help="Write the result there.")
     ] = None,
-    ignore: Annotated[list[str] | None, option(metavar="CODES", help="All but these rules.")] = None,
+    select: Annotated[
+        list[str] | None,
+        option(metavar="CODES", help="Only these rules; name- means all that begin so."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, option(metavar="CODES", help="All but these rules.")
+    ] = None,
     strict: Annotated[bool, option("--strict", help="Warnings fail too.")] = False,
-    fix: Annotated[bool, option("--fix", help="Show what can be put right without asking, as a diff.")] = False,
+    fix: Annotated[
+        bool, option("--fix", help="Show what can be put right without asking, as a diff.")
+    ] = False,
     write: Annotated[bool, option("--write", help="With --fix: write it.")] = False,
-    statistics: Annotated[bool, option("--statistics", help="Count the findings of each rule.")] = False,
+    statistics: Annotated[
+        bool, option("--statistics", help="Count the findings of each rule.")
+    ] = False,
     stdin_filename: Annotated[
-        str, option(metavar="NAME", help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml].")
+        str,
+        option(
+            metavar="NAME", help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml]."
+        ),
     ] = "",
     rule: Annotated[str | None, option(metavar="CODE", help="Explain a rule.")] = None,
     rules: Annotated[bool, option("--rules", help="List all rules.")] = False,
     schema: Annotated[
-        str | None, option(metavar="KIND", help="Print a JSON Schema for editors: capability or skill.")
+        str | None,
+        option(metavar="KIND", help="Print a JSON Schema for editors: capability or skill."),
     ] = None,
-    quiet: Annotated[bool, option("--quiet", "-q", help="Print the result and errors, no notices.")] = False,
-    json: options.Json = False,
+    quiet: Annotated[
+        bool, option("--quiet", "-q", help="Print the result and errors, no notices.")
+    ] = False,
+    json: params.Json = False,
 ) -> int:
     """Check capability files; no index, model or network is needed.
 
-    Without PATH: the folders that `capdisc index` takes. Exit status 0: nothing is wrong; 1: something is; 2: something
-    that was named cannot be checked. Settings: validate.profile, validate.select, validate.ignore.
+    Without PATH: the folders that `capdisc index` takes. Exit status 0: nothing is wrong; 1:
+    something is; 2: something that was named cannot be checked. Settings: validate.profile,
+    validate.select, validate.ignore.
 
-    A comment silences a rule of form for one line: `# capdisc: ignore=name-case` in YAML, and in Markdown
-    `<!-- capdisc: ignore=body-long -->` on the line before. Rules that guard the reader stay.
+    A comment silences a rule of form for one line: `# capdisc: ignore=name-case` in YAML, and in
+    Markdown `<!-- capdisc: ignore=body-long -->` on the line before. Rules that guard the reader
+    stay.
 
     Example: capdisc validate fixtures/catalogs/small
     """
     try:
         if rule or rules or schema:
-            from capdisc.findings import rulebook
+            from capdisc.validate import rulebook
 
-            return rulebook.show_schema(schema) if schema else rulebook.show(rule, json)
-        pieces = telling.teller("json" if json else format, statistics)
-        refuse(write, fix, "-" in map(str, paths or ()), json or format not in ("full", "concise"))
-        want = asked(paths, stdin_filename, profile, select, ignore, quiet)
-        found, unwritten = checked(want), list[InputError]()
-        path = telling.target(target, want, found)
+            return rulebook.print_schema(schema) if schema else rulebook.print_rules(rule, json)
+        pieces = summary_notices.select_formatter("json" if json else format, statistics)
+        check_fix_options(
+            write, fix, "-" in map(str, paths or ()), json or format not in ("full", "concise")
+        )
+        request = parse_request(paths, stdin_filename, profile, select, ignore, quiet)
+        check_result, unwritten = run_checks(request), list[InputError]()
+        path = summary_notices.resolve_output(target, request, check_result)
         if write:
-            from capdisc.findings import fixing
+            from capdisc.validate import fixing
 
-            unwritten = fixing.write_fixes(want, found, quiet)
-            del found  # the findings of a large collection, which are about to be made anew
-            found = checked(want)
-        chosen = found.chosen
+            unwritten = fixing.write_fixes(request, check_result, quiet)
+            del check_result  # the findings of a large collection, which are about to be made anew
+            check_result = run_checks(request)
+        chosen = check_result.chosen
         silenced = len(chosen.unwanted) + len(chosen.commented)
-        result = report(len(found.files), want.profile, chosen.findings, silenced, found.source, want.here.cwd)
+        result = build_report(
+            len(check_result.files),
+            request.profile,
+            chosen.findings,
+            silenced,
+            check_result.source,
+            request.runtime.cwd,
+        )
         if fix and not write:
-            from capdisc.findings import fixing
+            from capdisc.validate import fixing
 
-            telling.tell(fixing.diff(want, found, quiet), path)
+            summary_notices.write_result(fixing.format_diff(request, check_result, quiet), path)
         else:
-            telling.tell(pieces(result), path)
+            summary_notices.write_result(pieces(result), path)
     except InputError as problem:
         # Hooks know three answers only, and what cannot be read is not checked.
-        output.error(problem)
+        console.print_error(problem)
         return ExitCode.USAGE
     if not quiet:
-        telling.notices(want, found, result)
-    problems = [*found.problems, *unwritten]
-    for each in problems:
-        output.error(each)
-    return ExitCode.USAGE if problems else telling.status(result, strict)
+        summary_notices.print_notices(request, check_result, result)
+    problems = [*check_result.problems, *unwritten]
+    for error in problems:
+        console.print_error(error)
+    return ExitCode.USAGE if problems else summary_notices.exit_status(result, strict)

@@ -2,40 +2,98 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
-from capdisc import options, output, runtime, shell, streams, trusting
-from capdisc.declaring import argument, option
-from capdisc.roots import awaited
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.types import BuildOptions, BuildReport
-from capdisc_indexer.watching import Turn, WatchOptions
+from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.context import surroundings, workspace_trust
+from capdisc.context.roots import expected_roots
+from capdisc.output import console, standard_streams
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.types import BuildOptions, BuildReport
+from capdisc_indexer.watching import WatchOptions, WatchUpdate
 from capdisc_indexer.watching import watch as turns_of
 
-EXEC_LIMIT_S = 60.0
-LEAST_INTERVAL_S = 0.1
+# A command of the user's, run through the shell.
+
+
+def run_shell_command(command: str, environ: Mapping[str, str], limit_s: float) -> str:
+    """Run the command and wait for it; why it failed, or nothing. What it prints goes to stderr:
+    results are ours.
+    """
+    import subprocess
+
+    from capdisc_indexer.execution.process import managed_process
+
+    out = _stderr_fd(subprocess.DEVNULL)
+
+    def start() -> subprocess.Popen[bytes]:
+        # A group of its own, so that what it starts can be ended with it.
+        return subprocess.Popen(
+            command,
+            shell=True,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+
+    try:
+        with managed_process(start) as child:
+            return _exit_problem(child.wait(limit_s))
+    except subprocess.TimeoutExpired:
+        return f"did not end within {limit_s:g} s and was ended"
+    except OSError as error:
+        return f"could not be started: {error.strerror}"
+
+
+def _stderr_fd(otherwise: int) -> int:
+    try:
+        return sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):  # closed, or a test's
+        return otherwise
+
+
+def _exit_problem(code: int) -> str:
+    if code == 0:
+        return ""
+    return f"ended with status {code}" if code > 0 else f"was ended by signal {-code}"
+
+
+EXEC_TIMEOUT_S = 60.0
+MIN_INTERVAL_S = 0.1
 
 
 def watch(
-    paths: Annotated[list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to watch.")] = None,
-    index_dir: options.IndexDir = None,
+    paths: Annotated[
+        list[Path] | None, argument(metavar="[PATH]...", help="Folders or files to watch.")
+    ] = None,
+    index_dir: params.IndexDir = None,
     interval: Annotated[
         float | None,
         option(
             metavar="TIME",
-            parser=options.seconds,
+            parser=params.parse_seconds,
             help="Look at everything this often, events or not [1m; 2s without the kernel's events].",
         ),
     ] = None,
     debounce: Annotated[
         float | None,
-        option(metavar="TIME", parser=options.seconds, help="Wait until files were quiet so long [500ms]."),
+        option(
+            metavar="TIME",
+            parser=params.parse_seconds,
+            help="Wait until files were quiet so long [500ms].",
+        ),
     ] = None,
-    poll: Annotated[bool, option("--poll", help="Look every interval, without the kernel's events.")] = False,
+    poll: Annotated[
+        bool, option("--poll", help="Look every interval, without the kernel's events.")
+    ] = False,
     exec_: Annotated[
         str | None,
         option(
@@ -44,83 +102,103 @@ def watch(
             help="Run CMD through the shell after each change, with CAPDISC_GENERATION and CAPDISC_INDEX_DIR set.",
         ),
     ] = None,
-    encoder: options.EncoderName = None,
-    lock_timeout: options.LockTimeout = None,
-    serve: Annotated[bool, option("--serve", help="Answer searches too, as capdisc serve does.")] = False,
-    json: options.Json = False,
+    encoder: params.EncoderName = None,
+    lock_timeout: params.LockTimeout = None,
+    serve: Annotated[
+        bool, option("--serve", help="Answer searches too, as capdisc serve does.")
+    ] = False,
+    json: params.Json = False,
 ) -> int:
     """Bring the index up to date, and keep it so while files change, until interrupted.
 
-    Prints a line for each change that was taken up; with --json, a JSON document a line. Folders are those that
-    `capdisc index` would take; the ones that do not exist yet are waited for. A file that is being written keeps its
-    last version until it parses, or has failed to for two seconds.
+    Prints a line for each change that was taken up; with --json, a JSON document a line. Folders
+    are those that `capdisc index` would take; the ones that do not exist yet are waited for. A
+    file that is being written keeps its last version until it parses, or has failed to for two
+    seconds.
 
     Example: capdisc watch fixtures/catalogs/small --exec 'capdisc status'
     """
-    here = runtime.current()
-    config = here.config()
-    if shared := here.shared(index_dir, config):
+    runtime = surroundings.current_runtime()
+    config = runtime.config()
+    if shared := runtime.shared_index(index_dir, config):
         hint = "watch into a folder, --index-dir DIR; publish with: capdisc index"
         raise UsageError(f"watch does not publish to {shared.url}", hint)
-    waiting = trusting.announce_all(here, config)
-    where = here.index_dir(index_dir, config)
-    builder_id = here.ensure_builder_id(where)
-    named = [here.expand(path) for path in paths or []]
-    roots = list(dict.fromkeys(named)) or awaited(here, config, where, builder_id)
+    waiting = workspace_trust.announce_all(runtime, config)
+    where = runtime.index_dir(index_dir, config)
+    builder_id = runtime.ensure_builder_id(where)
+    named = [runtime.expand(path) for path in paths or []]
+    roots = list(dict.fromkeys(named)) or expected_roots(runtime, config, where, builder_id)
     build = BuildOptions(
-        encoder=here.encoder_name(encoder or config["encoder"]) or None,
+        encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=here.sources(config, named),
-        guard=here.definition_guard(),
+        sources=runtime.sources(config, named),
+        guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined={} if named else here.confined(config),
+        confined={} if named else runtime.confined(config),
     )
-    expected = {*named, *here.configured(config)}
-    pace = _pace(interval, debounce, poll, frozenset(root for root in roots if root not in expected))
-    runtime.keep_small()
-    with _serving(serve), streams.native_hushed(), closing(turns_of(roots, where, build, pace)) as turns:
-        _tell(turns, here, where, json, exec_, waiting)
+    expected = {*named, *runtime.configured_roots(config)}
+    pace = _watch_options(
+        interval, debounce, poll, frozenset(root for root in roots if root not in expected)
+    )
+    surroundings.limit_malloc_arenas()
+    with (
+        _server_context(serve),
+        standard_streams.silence_native_stderr(),
+        closing(turns_of(roots, where, build, pace)) as turns,
+    ):
+        _print_updates(turns, runtime, where, json, exec_, waiting)
     return 0
 
 
-def _serving(wanted: bool) -> AbstractContextManager[None]:
+def _server_context(is_enabled: bool) -> AbstractContextManager[None]:
     """With a server beside it, if that is wanted."""
-    if not wanted:
+    if not is_enabled:
         return nullcontext()
-    from capdisc.serve import beside, places
+    from capdisc.serve import embedded_server, server_address
 
-    path = places.own_socket()
-    return beside.answering(path, lambda: output.notice(f"notice: answering at {path}"))
+    path = server_address.own_socket_path()
+    return embedded_server.serve_in_thread(
+        path, lambda: console.print_notice(f"notice: answering at {path}")
+    )
 
 
-def _pace(interval: float | None, debounce: float | None, poll: bool, optional: frozenset[Path]) -> WatchOptions:
-    if interval is not None and interval < LEAST_INTERVAL_S:
-        raise UsageError(f"--interval must be at least {LEAST_INTERVAL_S:g} seconds", "see: capdisc watch --help")
+def _watch_options(
+    interval: float | None, debounce: float | None, poll: bool, optional: frozenset[Path]
+) -> WatchOptions:
+    if interval is not None and interval < MIN_INTERVAL_S:
+        raise UsageError(
+            f"--interval must be at least {MIN_INTERVAL_S:g} seconds", "see: capdisc watch --help"
+        )
     quiet_s = WatchOptions().quiet_s if debounce is None else debounce
     return WatchOptions(interval_s=interval, quiet_s=quiet_s, poll=poll, optional=optional)
 
 
-def _tell(
-    turns: Iterator[Turn], here: runtime.Runtime, where: Path, json: bool, command: str | None, waiting: tuple[str, ...]
+def _print_updates(
+    turns: Iterator[WatchUpdate],
+    runtime: surroundings.Runtime,
+    where: Path,
+    json: bool,
+    command: str | None,
+    waiting: tuple[str, ...],
 ) -> None:
     for turn in turns:
         for text in turn.notices:
-            output.notice(f"notice: {text}")
+            console.print_notice(f"notice: {text}")
         if turn.report and (changed := turn.report.changed_definitions):
-            output.notice(f"notice: {output.changed_definitions(changed)}")
+            console.print_notice(f"notice: {console.changed_definitions(changed)}")
         for finding in turn.errors:
-            output.notice(output.finding_lines(finding)[0])
+            console.print_notice(console.format_finding(finding)[0])
         if json:
-            output.line(_document(turn, where, waiting))
+            console.print_json_line(_update_document(turn, where, waiting))
             waiting = ()
         elif turn.report:
-            output.lines([_line(turn.report)])
+            console.print_lines([_format_update(turn.report)])
         if command and turn.report and turn.report.published:
-            _follow(command, turn.report.generation.number, here, where)
+            _run_exec_command(command, turn.report.generation.number, runtime, where)
 
 
-def _document(turn: Turn, where: Path, waiting: tuple[str, ...]) -> dict[str, object]:
+def _update_document(turn: WatchUpdate, where: Path, waiting: tuple[str, ...]) -> dict[str, object]:
     report = turn.report
     return {
         "generation": report.generation.number if report else None,
@@ -135,15 +213,19 @@ def _document(turn: Turn, where: Path, waiting: tuple[str, ...]) -> dict[str, ob
     }
 
 
-def _line(report: BuildReport) -> str:
+def _format_update(report: BuildReport) -> str:
     counts = report.counts
-    changes = ", ".join(f"{counts[name]:,} {name}" for name in ("added", "updated", "removed") if counts[name])
+    changes = ", ".join(
+        f"{counts[name]:,} {name}" for name in ("added", "updated", "removed") if counts[name]
+    )
     now = time.strftime("%H:%M:%S")
     return f"{now} generation {report.generation.number}: {changes or 'no change'} ({report.seconds:.1f} s)"
 
 
-def _follow(command: str, number: int, here: runtime.Runtime, where: Path) -> None:
+def _run_exec_command(
+    command: str, number: int, runtime: surroundings.Runtime, where: Path
+) -> None:
     """What the user wants done after a change; its failure is news, and no more."""
     facts = {"CAPDISC_GENERATION": str(number), "CAPDISC_INDEX_DIR": str(where)}
-    if problem := shell.run(command, {**here.environ, **facts}, EXEC_LIMIT_S):
-        output.notice(f"notice: the command of --exec {problem}")
+    if problem := run_shell_command(command, {**runtime.environ, **facts}, EXEC_TIMEOUT_S):
+        console.print_notice(f"notice: the command of --exec {problem}")

@@ -1,4 +1,6 @@
-"""The right to be the one server of a workspace: a lock, and a socket that only this user reaches."""
+"""The right to be the one server of a workspace: a lock, and a socket that only this user
+reaches.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from capdisc.serve import places
-from capdisc.serve.loopback import SUFFIX, bound, described
-from capdisc_indexer.errors import BusyError, IndexStateError, InputError
-from capdisc_indexer.frozen import frozen
+from capdisc.serve import server_address
+from capdisc.serve.loopback import SUFFIX, bind_loopback, read_port_file
+from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
+from capdisc_indexer.model.frozen import frozen
 
 
 @frozen(kw_only=True)
-class Claim:
+class ServerClaim:
     """A bound socket with its path, and the file that was made for it."""
 
     path: Path
@@ -26,21 +28,26 @@ class Claim:
 
     def is_ours(self) -> bool:
         """Whether the path still leads to this socket."""
-        return _file(self.path) == self.file
+        return _file_identity(self.path) == self.file
 
 
 @contextmanager
-def claimed(path: Path, loopback: bool = False) -> Iterator[Claim]:
-    """The socket, bound, until the block is left; with `loopback`, or where there are no others, one on 127.0.0.1.
+def claim_socket(path: Path, loopback: bool = False) -> Iterator[ServerClaim]:
+    """The socket, bound, until the block is left; with `loopback`, or where there are no others,
+    one on 127.0.0.1.
 
-    Raises BusyError where another server has it, IndexStateError where something else lies there or others can reach
-    into its folder, InputError where the path is too long for a socket.
+    Raises BusyError where another server has it, IndexStateError where something else lies there
+    or others can reach into its folder, InputError where the path is too long for a socket.
     """
-    _prepare(path.parent)
-    with _locked(path.with_suffix(".lock")):
+    _prepare_folder(path.parent)
+    with _hold_lock(path.with_suffix(".lock")):
         for stale in (path, path.with_suffix(SUFFIX)):
             _remove_stale(stale)
-        claim = _on_loopback(path) if loopback or not hasattr(socket, "AF_UNIX") else _bound(path)
+        claim = (
+            _bind_loopback(path)
+            if loopback or not hasattr(socket, "AF_UNIX")
+            else _bind_socket(path)
+        )
         try:
             yield claim
         finally:
@@ -49,83 +56,98 @@ def claimed(path: Path, loopback: bool = False) -> Iterator[Claim]:
                 claim.path.unlink(missing_ok=True)
 
 
-def running() -> int:
-    """The number of the process that answers for this process's workspace; 0 when there is none."""
-    path = Path(places.socket_path(os.environ))
-    return _holder(path) if path.is_absolute() and not places.path_flaw(str(path.parent)) else 0
+def server_pid() -> int:
+    """The number of the process that answers for this process's workspace; 0 when there is
+    none.
+    """
+    path = Path(server_address.socket_path(os.environ))
+    return (
+        _lock_holder(path)
+        if path.is_absolute() and not server_address.path_flaw(str(path.parent))
+        else 0
+    )
 
 
-def _holder(path: Path) -> int:
+def _lock_holder(path: Path) -> int:
     try:
-        handle = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return 0
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _number(handle)
+        return _read_pid(fd)
     except OSError:
         return 0
     finally:
-        os.close(handle)
+        os.close(fd)
     return 0
 
 
-def _prepare(folder: Path) -> None:
+def _prepare_folder(folder: Path) -> None:
     _check_path(folder)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise IndexStateError(
-            f"{folder} cannot be made ({error.strerror})", "set XDG_RUNTIME_DIR to a folder of yours"
+            f"{folder} cannot be made ({error.strerror})",
+            "set XDG_RUNTIME_DIR to a folder of yours",
         ) from error
     _check_path(folder)
-    if not places.is_own(str(folder)):
-        raise IndexStateError(f"others can reach into {folder}, or it is not yours", f"run: chmod 700 {folder}")
+    if not server_address.is_private_folder(str(folder)):
+        raise IndexStateError(
+            f"others can reach into {folder}, or it is not yours", f"run: chmod 700 {folder}"
+        )
 
 
 def _check_path(folder: Path) -> None:
     """Raises IndexStateError where another user could decide what the path leads to."""
-    if flaw := places.path_flaw(str(folder)):
+    if flaw := server_address.path_flaw(str(folder)):
         hint = "set XDG_RUNTIME_DIR to a folder of yours, here and where you ask"
         raise IndexStateError(f"no server can be met at {folder}: {flaw}", hint)
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _hold_lock(path: Path) -> Iterator[None]:
     """The file stays: removing it would let two hold a lock each."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise IndexStateError(f"{path} cannot be used as a lock ({error.strerror})", "move it away") from error
+        raise IndexStateError(
+            f"{path} cannot be used as a lock ({error.strerror})", "move it away"
+        ) from error
     try:
-        _lock(handle)
-        os.truncate(handle, 0)
-        os.write(handle, str(os.getpid()).encode())
+        _acquire_lock(fd)
+        os.truncate(fd, 0)
+        os.write(fd, str(os.getpid()).encode())
         yield
     finally:
-        os.close(handle)
+        os.close(fd)
 
 
-def _lock(handle: int) -> None:
+def _acquire_lock(fd: int) -> None:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        what = f"a server runs here already (process {_number(handle)})"
+        what = f"a server runs here already (process {_read_pid(fd)})"
         raise BusyError(what, "end that one first, or let it answer") from error
 
 
-def _number(handle: int) -> int:
+def _read_pid(fd: int) -> int:
     with suppress(OSError, ValueError):
-        return int(os.pread(handle, 20, 0))
+        return int(os.pread(fd, 20, 0))
     return 0
 
 
 def _remove_stale(path: Path) -> None:
-    """What a server that was killed left behind, which the lock shows to be gone. Anything else stays."""
+    """What a server that was killed left behind, which the lock shows to be gone. Anything else
+    stays.
+    """
     with suppress(FileNotFoundError):
         if not _is_stale(path, path.lstat().st_mode):
-            raise IndexStateError(f"{path} is no socket", "move it away: it was not made by capdisc")
+            raise IndexStateError(
+                f"{path} is no socket", "move it away: it was not made by capdisc"
+            )
         path.unlink()
 
 
@@ -133,37 +155,43 @@ def _is_stale(path: Path, mode: int) -> bool:
     if path.suffix != SUFFIX:
         return stat.S_ISSOCK(mode)
     with suppress(OSError, ValueError):
-        return stat.S_ISREG(mode) and bool(described(str(path)))
+        return stat.S_ISREG(mode) and bool(read_port_file(str(path)))
     return False
 
 
-def _on_loopback(path: Path) -> Claim:
+def _bind_loopback(path: Path) -> ServerClaim:
     path = path.with_suffix(SUFFIX)
     try:
-        made = bound(path)
+        bound_socket = bind_loopback(path)
     except OSError as error:
-        raise IndexStateError(f"no port can be had ({error.strerror})", "see whether 127.0.0.1 can be used") from error
-    return Claim(path=path, socket=made, file=_file(path))
+        raise IndexStateError(
+            f"no port can be had ({error.strerror})", "see whether 127.0.0.1 can be used"
+        ) from error
+    return ServerClaim(path=path, socket=bound_socket, file=_file_identity(path))
 
 
-def _bound(path: Path) -> Claim:
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _bind_socket(path: Path) -> ServerClaim:
+    server_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o077)
     try:
-        made.bind(str(path))
+        server_socket.bind(str(path))
     except OSError as error:
-        made.close()
+        server_socket.close()
         if "too long" in str(error):
-            hint = "set XDG_RUNTIME_DIR to a shorter path, here and where you ask; or use --loopback"
+            hint = (
+                "set XDG_RUNTIME_DIR to a shorter path, here and where you ask; or use --loopback"
+            )
             raise InputError(f"the path is too long for a socket: {path}", hint) from error
-        raise IndexStateError(f"no socket can be made: {path} ({error.strerror})", "set XDG_RUNTIME_DIR") from error
+        raise IndexStateError(
+            f"no socket can be made: {path} ({error.strerror})", "set XDG_RUNTIME_DIR"
+        ) from error
     finally:
         os.umask(before)
-    return Claim(path=path, socket=made, file=_file(path))
+    return ServerClaim(path=path, socket=server_socket, file=_file_identity(path))
 
 
-def _file(path: Path) -> tuple[int, int]:
+def _file_identity(path: Path) -> tuple[int, int]:
     with suppress(OSError):
-        found = path.lstat()
-        return found.st_dev, found.st_ino
+        file_stat = path.lstat()
+        return file_stat.st_dev, file_stat.st_ino
     return 0, 0

@@ -1,24 +1,58 @@
-"""Connections of clients in one thread: however idle, slow or wrong a client is, it costs a bounded little."""
+"""Connections of clients in one thread: however idle, slow or wrong a client is, it costs a
+bounded little.
+"""
 
 from __future__ import annotations
 
 import hmac
+import os
 import selectors
 import socket
+import struct
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from capdisc.serve import frames
-from capdisc.serve.loopback import proof
-from capdisc.serve.peers import is_same_user
+from capdisc.serve.loopback import sign_nonce
 
-# Clients wait a third of a second. One that has not sent its question, or taken its answer, after this is none.
-LIMIT_S = 3.0
-_MOST = 256
-# What all unfinished questions and untaken answers may have together; a question is a few kilobytes.
-_MOST_BYTES = 64 << 20
+# Who is at the other end of a connection, by what the kernel says of it.
+
+# FreeBSD and macOS: getsockopt(SOL_LOCAL, LOCAL_PEERCRED) gives a struct xucred, which starts with
+# version and user.
+_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
+
+
+def is_same_user(connection: socket.socket) -> bool:
+    """Whether the other end belongs to this user. The folder's mode says so already, but not on
+    every system.
+    """
+    try:
+        return _peer_uid(connection) == os.geteuid()
+    except OSError:
+        return False
+
+
+def _peer_uid(connection: socket.socket) -> int:
+    if hasattr(socket, "SO_PEERCRED"):
+        _, user, _ = struct.unpack(
+            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        )
+    else:
+        _, user = struct.unpack(
+            "2I", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)[:8]
+        )
+    return int(user)
+
+
+# Clients wait a third of a second. One that has not sent its question, or taken its answer, after
+# this is none.
+CLIENT_TIMEOUT_S = 3.0
+_MAX_CONNECTIONS = 256
+# What all unfinished questions and untaken answers may have together; a question is a few
+# kilobytes.
+_MAX_BUFFERED_BYTES = 64 << 20
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +80,7 @@ class Connections:
         self.selector = selectors.DefaultSelector()
         self._listening = listening
         self._open: dict[Connection, None] = {}
-        self._asked: deque[Connection] = deque()
+        self._pending: deque[Connection] = deque()
         listening.setblocking(False)
         self.selector.register(listening, selectors.EVENT_READ, self)
 
@@ -54,9 +88,9 @@ class Connections:
         return len(self._open)
 
     @property
-    def are_waiting(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether there are questions."""
-        return bool(self._asked)
+        return bool(self._pending)
 
     def serve(self, key: selectors.SelectorKey) -> None:
         """Do what can be done without waiting, where something has happened."""
@@ -67,117 +101,129 @@ class Connections:
 
     def next(self) -> tuple[Connection, list[bytes]] | None:
         """A question that somebody still waits for; None when there is none."""
-        while self._asked:
-            one = self._asked.popleft()
-            if one in self._open and not _is_gone(one):
+        while self._pending:
+            connection = self._pending.popleft()
+            if connection in self._open and not _is_gone(connection):
                 with suppress(ValueError):
-                    return one, self._parts(one)
-            self._close(one)
+                    return connection, self._parts(connection)
+            self._close(connection)
         return None
 
-    def _parts(self, one: Connection) -> list[bytes]:
+    def _parts(self, connection: Connection) -> list[bytes]:
         """Raises ValueError for a message that is malformed or from a stranger."""
-        parts = frames.unpacked(one.received)
-        if self._secret and not hmac.compare_digest(parts.pop(), proof(self._secret, b"client", one.nonce)):
+        parts = frames.decode_parts(connection.received)
+        if self._secret and not hmac.compare_digest(
+            parts.pop(), sign_nonce(self._secret, b"client", connection.nonce)
+        ):
             raise ValueError("the secret is not known")
         return parts
 
-    def answer(self, one: Connection, parts: list[bytes]) -> None:
+    def answer(self, connection: Connection, parts: list[bytes]) -> None:
         """Send the answer, now or as the client takes it."""
-        one.received = bytearray()
-        one.to_send = memoryview(frames.packed(parts))
-        one.deadline = time.monotonic() + LIMIT_S
-        self._send(one)
-        if one in self._open:
-            self.selector.register(one.socket, selectors.EVENT_WRITE, one)
+        connection.received = bytearray()
+        connection.to_send = memoryview(frames.encode_parts(parts))
+        connection.deadline = time.monotonic() + CLIENT_TIMEOUT_S
+        self._send(connection)
+        if connection in self._open:
+            self.selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
     def expire(self) -> None:
         """Close what has taken too long."""
         now = time.monotonic()
-        waiting = set(self._asked)
-        for one in [each for each in self._open if each.deadline < now and each not in waiting]:
-            self._close(one)
+        waiting = set(self._pending)
+        for connection in [
+            connection
+            for connection in self._open
+            if connection.deadline < now and connection not in waiting
+        ]:
+            self._close(connection)
 
     def _accept(self) -> None:
         """Take in all who are there: who waits outside cannot know that somebody is at work."""
-        for _ in range(_MOST):
+        for _ in range(_MAX_CONNECTIONS):
             try:
                 accepted, _ = self._listening.accept()
             except OSError:
                 return
             if self._secret or is_same_user(accepted):
-                self._take_in(accepted)
+                self._add_connection(accepted)
             else:
                 accepted.close()
 
-    def _take_in(self, accepted: socket.socket) -> None:
+    def _add_connection(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
-        if len(self._open) >= _MOST:
+        if len(self._open) >= _MAX_CONNECTIONS:
             self._close(next(iter(self._open)))
-        one = Connection(accepted, time.monotonic() + LIMIT_S)
-        self._open[one] = None
-        self.selector.register(accepted, selectors.EVENT_READ, one)
-        self._receive(one)
+        connection = Connection(accepted, time.monotonic() + CLIENT_TIMEOUT_S)
+        self._open[connection] = None
+        self.selector.register(accepted, selectors.EVENT_READ, connection)
+        self._receive(connection)
 
-    def _receive(self, one: Connection) -> None:
+    def _receive(self, connection: Connection) -> None:
         try:
-            data = one.socket.recv(1 << 16)
-            one.received += data
-            lacking = frames.missing(one.received, frames.MAX_REQUEST)
+            data = connection.socket.recv(1 << 16)
+            connection.received += data
+            lacking = frames.missing_bytes(connection.received, frames.MAX_REQUEST)
         except BlockingIOError:
             return
         except (OSError, ValueError):
-            self._close(one)
+            self._close(connection)
             return
-        if not data or lacking < 0 or sum(each.size for each in self._open) > _MOST_BYTES:
-            self._close(one)
-        elif not lacking and self._secret and not one.nonce:
-            self._greet(one)
+        if (
+            not data
+            or lacking < 0
+            or sum(connection.size for connection in self._open) > _MAX_BUFFERED_BYTES
+        ):
+            self._close(connection)
+        elif not lacking and self._secret and not connection.nonce:
+            self._greet(connection)
         elif not lacking:
-            self.selector.unregister(one.socket)
-            self._queue(one)
+            self.selector.unregister(connection.socket)
+            self._queue(connection)
 
-    def _greet(self, one: Connection) -> None:
+    def _greet(self, connection: Connection) -> None:
         """Show the client that this is the server it looks for."""
         try:
-            (one.nonce,) = frames.unpacked(one.received)
-            one.received = bytearray()
-            one.socket.send(proof(self._secret, b"server", one.nonce))
+            (connection.nonce,) = frames.decode_parts(connection.received)
+            connection.received = bytearray()
+            connection.socket.send(sign_nonce(self._secret, b"server", connection.nonce))
         except (OSError, ValueError):
-            self._close(one)
+            self._close(connection)
 
-    def _queue(self, one: Connection) -> None:
+    def _queue(self, connection: Connection) -> None:
         """Whoever is not the next is told so, and waits longer."""
-        if self._asked:
+        if self._pending:
             with suppress(OSError):
-                one.socket.send(frames.QUEUED)
-        self._asked.append(one)
+                connection.socket.send(frames.QUEUED)
+        self._pending.append(connection)
 
-    def _send(self, one: Connection) -> None:
+    def _send(self, connection: Connection) -> None:
         try:
-            one.to_send = one.to_send[one.socket.send(one.to_send) :]
+            connection.to_send = connection.to_send[connection.socket.send(connection.to_send) :]
         except BlockingIOError:
             return
         except OSError:
-            self._close(one)
+            self._close(connection)
             return
-        if not one.to_send:
-            self._close(one)
+        if not connection.to_send:
+            self._close(connection)
 
-    def _close(self, one: Connection) -> None:
-        """Let the client go; one that was closed to make room may still be among those that asked."""
-        if one not in self._open:
+    def _close(self, connection: Connection) -> None:
+        """Let the client go; one that was closed to make room may still be among those that
+        asked.
+        """
+        if connection not in self._open:
             return
-        del self._open[one]
-        if one.socket.fileno() in self.selector.get_map():
-            self.selector.unregister(one.socket)
-        one.socket.close()
+        del self._open[connection]
+        if connection.socket.fileno() in self.selector.get_map():
+            self.selector.unregister(connection.socket)
+        connection.socket.close()
 
 
-def _is_gone(one: Connection) -> bool:
+def _is_gone(connection: Connection) -> bool:
     """Whether the client has stopped waiting: it answers itself by now."""
     try:
-        return not one.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        return not connection.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False
     except OSError:

@@ -9,40 +9,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A request with a text on stdin is longer than most; whatever is longer yet is answered without the server.
+# A request with a text on stdin is longer than most; whatever is longer yet is answered without
+# the server.
 MAX_REQUEST = 1 << 20
-# More than this is not collected for a client: it would all have to lie in memory until it is read.
+# More than this is not collected for a client: it would all have to lie in memory until it is
+# read.
 MAX_ANSWER = 16 << 20
-_LENGTH = 4
+_LENGTH_BYTES = 4
 
-# Instead of an answer: the question is read, others are before it, and the answer comes as another message.
-QUEUED = bytes(_LENGTH)
+# Instead of an answer: the question is read, others are before it, and the answer comes as another
+# message.
+QUEUED = bytes(_LENGTH_BYTES)
 ANSWERED, DECLINED, STDIN = b"answered", b"declined", b"stdin"
 
 
-def packed(parts: Iterable[bytes]) -> bytes:
+def encode_parts(parts: Iterable[bytes]) -> bytes:
     """The message with these parts."""
-    body = b"".join(len(part).to_bytes(_LENGTH, "big") + part for part in parts)
-    return len(body).to_bytes(_LENGTH, "big") + body
+    body = b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)
+    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
 
 
-def missing(data: bytes | bytearray, most: int) -> int:
-    """How many bytes the message still lacks, at least. Raises ValueError for one of more than `most` bytes."""
-    if len(data) < _LENGTH:
-        return _LENGTH - len(data)
-    length = int.from_bytes(data[:_LENGTH], "big")
-    if length > most:
+def missing_bytes(data: bytes | bytearray, max_bytes: int) -> int:
+    """How many bytes the message still lacks, at least. Raises ValueError for one of more than
+    `most` bytes.
+    """
+    if len(data) < _LENGTH_BYTES:
+        return _LENGTH_BYTES - len(data)
+    length = int.from_bytes(data[:_LENGTH_BYTES], "big")
+    if length > max_bytes:
         raise ValueError(f"a message of {length:,} bytes")
-    return _LENGTH + length - len(data)
+    return _LENGTH_BYTES + length - len(data)
 
 
-def unpacked(data: bytes | bytearray) -> list[bytes]:
+def decode_parts(data: bytes | bytearray) -> list[bytes]:
     """The parts of a whole message. Raises ValueError where their lengths do not add up."""
-    parts, place = [], _LENGTH
-    while place < len(data):
-        start = place + _LENGTH
-        place = start + int.from_bytes(data[place:start], "big")
-        if start > len(data) or place > len(data):
+    parts, position = [], _LENGTH_BYTES
+    while position < len(data):
+        start = position + _LENGTH_BYTES
+        position = start + int.from_bytes(data[position:start], "big")
+        if start > len(data) or position > len(data):
             raise ValueError("a part is longer than its message")
-        parts.append(bytes(data[start:place]))
+        parts.append(bytes(data[start:position]))
     return parts

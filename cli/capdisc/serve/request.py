@@ -1,7 +1,8 @@
-"""What a client tells the server of its command line, and what it keeps to itself: the values of most variables.
+"""What a client tells the server of its command line, and what it keeps to itself: the values of
+most variables.
 
-The parts of a request, in this order: who asks, the words, the environment, the folder, the folder's number on its
-device, the terminals, stdin.
+The parts of a request, in this order: who asks, the words, the environment, the folder, the
+folder's number on its device, the terminals, stdin.
 """
 
 from __future__ import annotations
@@ -18,64 +19,72 @@ if TYPE_CHECKING:
     from typing import IO
 
 PROTOCOL = 1
-PARTS = 7
+PART_COUNT = 7
 # Whether stdin has been read for the request, and then what was read.
 UNREAD, READ = b"", b"="
 
-# A capability's secrets are looked up to see whether they are set, nothing more: of any variable but these the server
-# learns just that.
-_VALUES = frozenset(
+# A capability's secrets are looked up to see whether they are set, nothing more: of any variable
+# but these the server learns just that.
+_SENT_VARIABLES = frozenset(
     b"HOME PATH PWD NO_COLOR FORCE_COLOR TERM COLUMNS LINES LANG LANGUAGE TZ TMPDIR WUNDERLAND_CAPABILITY_DIRS".split()
 )
-_VALUES_OF = (b"CAPDISC_", b"XDG_", b"LC_", b"PYTHON")
+_SENT_PREFIXES = (b"CAPDISC_", b"XDG_", b"LC_", b"PYTHON")
 
 
 def identity() -> bytes:
-    """Who speaks. A server answers only what has the same: else another version would answer in this one's place."""
+    """Who speaks. A server answers only what has the same: else another version would answer in
+    this one's place.
+    """
     package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
     facts = (str(PROTOCOL), __version__, package, sys.version, sys.getfilesystemencoding())
     return b"\0".join(os.fsencode(fact) for fact in facts)
 
 
-def parts(words: Sequence[str]) -> list[bytes]:
+def encode_request(words: Sequence[str]) -> list[bytes]:
     """All of a request but stdin. Raises OSError when the current folder is gone."""
     folder = os.stat(".")  # noqa: PTH116
     return [
         identity(),
         b"\0".join(os.fsencode(word) for word in words),
-        b"\0".join(told(os.environb)),
+        b"\0".join(encode_environment(os.environb)),
         os.fsencode(os.getcwd()),  # noqa: PTH109
         b"%d:%d" % (folder.st_dev, folder.st_ino),
-        _terminals(),
+        _encode_terminals(),
     ]
 
 
-def told(environ: Mapping[bytes, bytes]) -> list[bytes]:
-    """NAME=VALUE for the variables that matter and those that are empty, NAME alone for those that are just set."""
+def encode_environment(environ: Mapping[bytes, bytes]) -> list[bytes]:
+    """NAME=VALUE for the variables that matter and those that are empty, NAME alone for those that
+    are just set.
+    """
     return [
-        name + b"=" + value if not value or name in _VALUES or name.startswith(_VALUES_OF) else name
+        name + b"=" + value
+        if not value or name in _SENT_VARIABLES or name.startswith(_SENT_PREFIXES)
+        else name
         for name, value in environ.items()
     ]
 
 
-def _terminals() -> bytes:
+def _encode_terminals() -> bytes:
     """Which of the standard streams are terminals, and how wide stdout is where it is one."""
     are = [os.isatty(stream) for stream in range(3)]
     columns = os.get_terminal_size(1).columns if are[1] else 0
     return b"%d%d%d%d" % (*are, columns)
 
 
-def kept(data: bytes, is_terminal: bool, rest: IO[bytes] | None = None) -> TextIOWrapper:
+def replay_stdin(
+    data: bytes, is_terminal: bool, remaining: IO[bytes] | None = None
+) -> TextIOWrapper:
     """A stdin from which this can be read once more, and after it what is left in `rest`."""
     import io
 
-    class Kept(io.BytesIO):
+    class ReplayedStdin(io.BytesIO):
         def isatty(self) -> bool:
             return is_terminal
 
         def read(self, size: int | None = -1, /) -> bytes:
-            found = super().read(size)
-            size = -1 if size is None or size < 0 else size - len(found)
-            return found + (rest.read(size) if rest and size else b"")
+            chunk = super().read(size)
+            size = -1 if size is None or size < 0 else size - len(chunk)
+            return chunk + (remaining.read(size) if remaining and size else b"")
 
-    return io.TextIOWrapper(Kept(data))
+    return io.TextIOWrapper(ReplayedStdin(data))

@@ -1,4 +1,4 @@
-"""Encoders turn text into unit vectors. `load` gives the one that a name stands for."""
+"""Encoders turn text into unit vectors. `load_encoder` gives the one that a name stands for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from capdisc_indexer.encoders.static import StaticEncoder
+    from capdisc_indexer.encoders.static_encoder import StaticEncoder
 
-SHIPPED = "static"
+SHIPPED_ENCODER = "static"
 
 
 class Encoder(Protocol):
-    """What the index needs of an encoder. Vectors of two encoders compare only when their fingerprints are equal."""
+    """What the index needs of an encoder. Vectors of two encoders compare only when their
+    fingerprints are equal.
+    """
 
     name: str
     dim: int
@@ -31,57 +33,67 @@ class Encoder(Protocol):
         ...
 
     def encode_query(self, text: str) -> bytes:
-        """dim int8 values that point where the query's vector points; all zero when nothing is known of it."""
+        """dim int8 values that point where the query's vector points; all zero when nothing is
+        known of it.
+        """
         ...
 
     def check(self) -> None:
-        """Raises EncoderError unless the encoder gives the vectors that its fingerprint promises."""
+        """Raises EncoderError unless the encoder gives the vectors that its fingerprint
+        promises.
+        """
         ...
 
 
-def shipped() -> StaticEncoder:
-    """The encoder that comes with this package. Raises EncoderError when it is missing or damaged."""
-    from capdisc_indexer.encoders.static import MODEL_FOLDER
+def load_shipped_encoder() -> StaticEncoder:
+    """The encoder that comes with this package. Raises EncoderError when it is missing or
+    damaged.
+    """
+    from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER
 
-    return _table(MODEL_FOLDER)
+    return _load_static_encoder(MODEL_FOLDER)
 
 
 def shipped_fingerprint() -> str:
-    """The fingerprint of the encoder that comes with this package; empty when it cannot be used."""
-    from capdisc_indexer.errors import EncoderError
+    """The fingerprint of the encoder that comes with this package; empty when it cannot be
+    used.
+    """
+    from capdisc_indexer.model.errors import EncoderError
 
     try:
-        return shipped().fingerprint
+        return load_shipped_encoder().fingerprint
     except EncoderError:
         return ""
 
 
-def load(name: str = SHIPPED) -> Encoder:
+def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
     """The shipped encoder for "static", else a sentence-transformers model by name or path.
 
     Raises EncoderError when it is missing, damaged, or needs an extra that is not installed.
     """
-    if name == SHIPPED:
-        return shipped()
+    if name == SHIPPED_ENCODER:
+        return load_shipped_encoder()
     if (Path(name) / "table.safetensors").is_file():
-        return _table(Path(name))
+        return _load_static_encoder(Path(name))
     from capdisc_indexer.encoders.transformers import TransformerEncoder
 
     return TransformerEncoder(name)
 
 
-def _table(folder: Path) -> StaticEncoder:
+def _load_static_encoder(folder: Path) -> StaticEncoder:
     """The table model in the folder, opened anew when its files are others than before."""
     try:
         files = [(folder / name).stat() for name in ("model.json", "table.safetensors")]
     except OSError:
         files = []  # opening it says what is wrong
-    return _opened(folder, tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in files))
+    return _open_static_encoder(
+        folder, tuple((stamp.st_ino, stamp.st_mtime_ns, stamp.st_size) for stamp in files)
+    )
 
 
 @lru_cache(maxsize=4)
-def _opened(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> StaticEncoder:
+def _open_static_encoder(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> StaticEncoder:
     """Two of a query's steps ask for it, and every query of a server."""
-    from capdisc_indexer.encoders.static import StaticEncoder
+    from capdisc_indexer.encoders.static_encoder import StaticEncoder
 
     return StaticEncoder(folder)

@@ -1,7 +1,7 @@
 """Any sentence-transformers model as an encoder, by name or path; needs the extra `transformers`.
 
-The model's own prompts and pooling are used. `NAME@DIM` keeps the first DIM dimensions of a model trained for that
-(Matryoshka).
+The model's own prompts and pooling are used. `NAME@DIM` keeps the first DIM dimensions of a model
+trained for that (Matryoshka).
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from capdisc_indexer import engines
-from capdisc_indexer.errors import EncoderError
-from capdisc_indexer.quantise import quantise
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.encoders.quantization import quantise
+from capdisc_indexer.model.errors import EncoderError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_WEIGHTS = ("*.safetensors", "*.onnx", "*.json", "*.txt", "*.model")
+_MODEL_FILES = ("*.safetensors", "*.onnx", "*.json", "*.txt", "*.model")
 
 
 class TransformerEncoder:
     """A loaded transformer. Only local files are read; weights must not be pickles."""
 
     def __init__(self, name: str) -> None:
-        library = engines.sentence_transformers()
-        model, dim = _named(name)
+        library = lazy_imports.sentence_transformers()
+        model, dim = _parse_name(name)
         try:
             self._model = library.SentenceTransformer(
-                _folder(model),
+                _find_folder(model),
                 device="cpu",
                 truncate_dim=dim,
                 local_files_only=True,
@@ -37,26 +37,32 @@ class TransformerEncoder:
                 model_kwargs={"use_safetensors": True},
             )
         except Exception as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            reason = (
+                str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            )
             raise EncoderError(
-                f"the encoder cannot be loaded: {name} ({reason})", "give the path of a sentence-transformers folder"
+                f"the encoder cannot be loaded: {name} ({reason})",
+                "give the path of a sentence-transformers folder",
             ) from error
         self.name = name
-        self.dim = int(self._model.encode(["dimension"], **_PLAIN).shape[1])
+        self.dim = int(self._model.encode(["dimension"], **_ENCODE_OPTIONS).shape[1])
         if dim and dim != self.dim:
             raise EncoderError(
-                f"{model} has {self.dim} dimensions, not {dim}", "ask for fewer than it has, or leave @ out"
+                f"{model} has {self.dim} dimensions, not {dim}",
+                "ask for fewer than it has, or leave @ out",
             )
-        self.fingerprint = f"{Path(model).name}:{_digest(model)}:{self.dim}"
+        self.fingerprint = f"{Path(model).name}:{_compute_digest(model)}:{self.dim}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
         """(n, dim) float32 unit rows."""
-        np = engines.numpy()
+        np = lazy_imports.numpy()
         # Sorted by length, a batch holds little padding: two to three times as fast.
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         result: NDArray[Any] = np.zeros((len(texts), self.dim), np.float32)
         if texts:
-            result[order] = self._model.encode_document([texts[i] for i in order], batch_size=8, **_PLAIN)
+            result[order] = self._model.encode_document(
+                [texts[i] for i in order], batch_size=8, **_ENCODE_OPTIONS
+            )
         return result
 
     def encode_few(self, texts: Sequence[str]) -> bytes:
@@ -65,26 +71,30 @@ class TransformerEncoder:
 
     def encode_query(self, text: str) -> bytes:
         """dim int8 values that point where the query's vector points."""
-        return quantise(self._model.encode_query([text], **_PLAIN)).tobytes()
+        return quantise(self._model.encode_query([text], **_ENCODE_OPTIONS)).tobytes()
 
     def check(self) -> None:
         """Nothing to add: the fingerprint is a digest over the very files that were loaded."""
 
 
-_PLAIN = {"normalize_embeddings": True, "show_progress_bar": False, "convert_to_numpy": True}
+_ENCODE_OPTIONS = {
+    "normalize_embeddings": True,
+    "show_progress_bar": False,
+    "convert_to_numpy": True,
+}
 
 
-def _named(name: str) -> tuple[str, int | None]:
+def _parse_name(name: str) -> tuple[str, int | None]:
     """The model, and how many dimensions of it are asked for, if any are.
 
-    >>> _named("some-model@256"), _named("@scope/model")
+    >>> _parse_name("some-model@256"), _parse_name("@scope/model")
     (('some-model', 256), ('@scope/model', None))
     """
     model, _, dim = name.rpartition("@")
     return (model, int(dim)) if model and dim.isdecimal() and int(dim) else (name, None)
 
 
-def _folder(name: str) -> str:
+def _find_folder(name: str) -> str:
     """The path itself, or the folder of an installed package of that name that carries a model."""
     if Path(name).is_dir():
         return name
@@ -98,10 +108,12 @@ def _folder(name: str) -> str:
     return name
 
 
-def _digest(name: str) -> str:
+def _compute_digest(name: str) -> str:
     """Sixteen digits over every file that decides what the model computes."""
-    folder, total = Path(_folder(name)), hashlib.sha256()
-    for path in sorted({path for pattern in _WEIGHTS for path in folder.rglob(pattern)}):
-        with path.open("rb") as handle:
-            total.update(f"{path.relative_to(folder)}:{hashlib.file_digest(handle, 'sha256').hexdigest()}".encode())
+    folder, total = Path(_find_folder(name)), hashlib.sha256()
+    for path in sorted({path for pattern in _MODEL_FILES for path in folder.rglob(pattern)}):
+        with path.open("rb") as file:
+            total.update(
+                f"{path.relative_to(folder)}:{hashlib.file_digest(file, 'sha256').hexdigest()}".encode()
+            )
     return total.hexdigest()[:16]

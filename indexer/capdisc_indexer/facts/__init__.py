@@ -1,21 +1,28 @@
-"""Questions of fact, answered with what is written down: a stored value or a sentence of the index, never a guess."""
+"""Questions of fact, answered with what is written down: a stored value or a sentence of the
+index, never a guess.
+"""
 
-from capdisc_indexer.facts.extracting import RULES, extract
-from capdisc_indexer.facts.files import add, ask, known, unresolved
-from capdisc_indexer.facts.resolving import resolve
-from capdisc_indexer.facts.values import Answer, Extracted, Fact, Question, Source
+from capdisc_indexer.facts.fact_extraction import RULES, extract_facts
+from capdisc_indexer.facts.fact_files import (
+    add_facts,
+    list_facts,
+    list_unresolved_questions,
+    record_question,
+)
+from capdisc_indexer.facts.fact_types import AnswerSource, ExtractedFact, Fact, FactAnswer, Question
+from capdisc_indexer.facts.question_resolution import resolve_question
 
 __all__ = [
     "RULES",
-    "Answer",
-    "Extracted",
+    "AnswerSource",
+    "ExtractedFact",
     "Fact",
+    "FactAnswer",
     "Question",
-    "Source",
-    "add",
-    "ask",
-    "extract",
-    "known",
-    "resolve",
-    "unresolved",
+    "add_facts",
+    "extract_facts",
+    "list_facts",
+    "list_unresolved_questions",
+    "record_question",
+    "resolve_question",
 ]

@@ -1,28 +1,104 @@
-"""The few requests that a shared index needs of its store, through obstore, whose errors come out as ours."""
+"""The few requests that a shared index needs of its store, through obstore, whose errors come out
+as ours.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import engines
-from capdisc_indexer.errors import BusyError
-from capdisc_indexer.frozen import frozen
-from capdisc_indexer.remote.answers import ConditionError, NotModifiedError, said
-from capdisc_indexer.remote.values import Shared, StoreError
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import BusyError, CapdiscError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.remote.remote_types import MissingObjectError, SharedIndex, StoreError
+
+# What a store answers when it does not do what it was asked, as an error of ours.
+
+_ACCESS_HINT = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, and what they may do"
+
+
+class NotModifiedError(Exception):
+    """The object is still the version that was asked about."""
+
+
+class ConditionError(Exception):
+    """The condition of a write does not hold."""
+
+
+@contextmanager
+def translate_store_errors(shared: SharedIndex, name: str) -> Iterator[None]:
+    """Turns what a library throws about an object into an error of ours, which says no more than a
+    status or a code: what libraries print may quote their options.
+    """
+    try:
+        yield
+    except (
+        CapdiscError,
+        ImportError,
+        TypeError,
+        AttributeError,
+        KeyboardInterrupt,
+        SystemExit,
+        GeneratorExit,
+    ):
+        raise
+    except BaseException as error:
+        kind, text = type(error).__name__, str(error)
+        if kind == "NotModifiedError":
+            raise NotModifiedError from None
+        if kind in ("AlreadyExistsError", "PreconditionError"):
+            raise ConditionError from None
+        if kind in ("NotSupportedError", "NotImplementedError") or "501 Not Implemented" in text:
+            hint = "use a store that does: AWS S3, MinIO and Cloudflare R2 do"
+            raise StoreError(
+                f"the store of {shared.url} knows no conditional writes", hint
+            ) from None
+        if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in text:
+            raise MissingObjectError(f"there is no {shared.url}/{name}") from None
+        raise StoreError(
+            f"{shared.url} cannot be used: {_reason(error, text)}", _hint(shared, text)
+        ) from None
+
+
+def _reason(error: BaseException, text: str) -> str:
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.strerror}: {error.filename}"
+    code = re.search(r"<Code>([A-Za-z]{1,60})</Code>", text)
+    status = re.search(r"status code: (\d{3} [A-Za-z ]{1,40})", text)
+    if code or status:
+        return code[1] if code else status[1].strip() if status else ""
+    if "builder error" in text:
+        return "it is not reached by https"
+    return (
+        "it does not answer"
+        if re.search("HTTP error|timed out|timeout|metadata", text)
+        else type(error).__name__
+    )
+
+
+def _hint(shared: SharedIndex, text: str) -> str:
+    if "builder error" in text:
+        return "use an endpoint with https, or set AWS_ALLOW_HTTP=true"
+    if "169.254.169.254" in text:
+        return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a public bucket"
+    return _ACCESS_HINT
+
 
 POINTER = "CURRENT"
 CHUNK_BYTES = 8 << 20
 _POINTER_BYTES = 200
-# Of a request, to connect, and for all tries of it together, in seconds; and how often it is tried again.
-_QUICK = (4, 2, 4, 1)
-_PATIENT = (120, 5, 60, 4)
+# Of a request, to connect, and for all tries of it together, in seconds; and how often it is tried
+# again.
+_QUICK_LIMITS = (4, 2, 4, 1)
+_PATIENT_LIMITS = (120, 5, 60, 4)
 
 
 @frozen(kw_only=True)
-class Head:
+class PointerVersion:
     """What the pointer says, and the tag of that version of it."""
 
     text: str
@@ -30,25 +106,31 @@ class Head:
 
 
 class Bucket:
-    """The objects of one shared index. Every method raises StoreError when the store refuses or does not answer."""
+    """The objects of one shared index. Every method raises StoreError when the store refuses or
+    does not answer.
+    """
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedIndex) -> None:
         self._shared = shared
-        self._engine = engines.obstore()
+        self._engine = lazy_imports.obstore()
 
     @cached_property
-    def _glances(self) -> Any:
-        return self._store(*_QUICK)
+    def _quick_store(self) -> Any:
+        return self._open_store(*_QUICK_LIMITS)
 
     @cached_property
-    def _objects(self) -> Any:
-        return self._store(*_PATIENT)
+    def _patient_store(self) -> Any:
+        return self._open_store(*_PATIENT_LIMITS)
 
-    def _store(self, request_s: int, connect_s: int, all_s: int, retries: int) -> Any:
+    def _open_store(self, request_s: int, connect_s: int, all_s: int, retries: int) -> Any:
         from datetime import timedelta
 
         access = self._shared.access
-        limits = {"timeout": f"{request_s}s", "connect_timeout": f"{connect_s}s", "allow_http": access.allow_http}
+        limits = {
+            "timeout": f"{request_s}s",
+            "connect_timeout": f"{connect_s}s",
+            "allow_http": access.allow_http,
+        }
         return self._engine.store.S3Store(
             self._shared.bucket,
             prefix=self._shared.prefix or None,
@@ -57,53 +139,66 @@ class Bucket:
             retry_config={"max_retries": retries, "retry_timeout": timedelta(seconds=all_s)},
         )
 
-    def look(self, known: str = "") -> Head | None:
-        """The pointer; None where it is still the version of the tag `known`. Raises MissingError where none is."""
-        options = {"if_none_match": known} if known else {}
+    def read_pointer(self, known_etag: str = "") -> PointerVersion | None:
+        """The pointer; None where it is still the version of the tag `known_etag`. Raises
+        MissingError where none is.
+        """
+        options = {"if_none_match": known_etag} if known_etag else {}
         try:
-            with said(self._shared, POINTER):
-                answer = self._engine.get(self._glances, POINTER, options=options)
-                data = b"".join(_at_most(answer.stream(_POINTER_BYTES), _POINTER_BYTES))
+            with translate_store_errors(self._shared, POINTER):
+                answer = self._engine.get(self._quick_store, POINTER, options=options)
+                data = b"".join(_limit_bytes(answer.stream(_POINTER_BYTES), _POINTER_BYTES))
         except NotModifiedError:
             return None
-        return Head(text=data.decode("ascii", "replace"), etag=str(answer.meta["e_tag"] or "")[:200])
+        return PointerVersion(
+            text=data.decode("ascii", "replace"), etag=str(answer.meta["e_tag"] or "")[:200]
+        )
 
-    def read(self, name: str, most: int) -> bytes:
-        """A small object. Raises StoreError for one of more than `most` bytes."""
-        with said(self._shared, name):
-            answer = self._engine.get(self._objects, name)
-            return b"".join(_at_most(answer.stream(CHUNK_BYTES), most))
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """A small object. Raises StoreError for one of more than `max_bytes` bytes."""
+        with translate_store_errors(self._shared, name):
+            answer = self._engine.get(self._patient_store, name)
+            return b"".join(_limit_bytes(answer.stream(CHUNK_BYTES), max_bytes))
 
-    def pieces(self, name: str, size: int) -> Iterator[bytes]:
-        """An object of `size` bytes, each piece by a request of its own, which is made again if it fails."""
+    def read_chunks(self, name: str, size: int) -> Iterator[bytes]:
+        """An object of `size` bytes, each piece by a request of its own, which is made again if it
+        fails.
+        """
         for start in range(0, size, CHUNK_BYTES):
             end = min(start + CHUNK_BYTES, size)
-            with said(self._shared, name):
-                piece = bytes(self._engine.get_range(self._objects, name, start=start, end=end))
+            with translate_store_errors(self._shared, name):
+                piece = bytes(
+                    self._engine.get_range(self._patient_store, name, start=start, end=end)
+                )
             yield piece
 
     def put(self, name: str, content: bytes | Path) -> None:
         """Write an object, a large one in parts."""
-        with said(self._shared, name):
-            self._engine.put(self._objects, name, content, chunk_size=CHUNK_BYTES)
+        with translate_store_errors(self._shared, name):
+            self._engine.put(self._patient_store, name, content, chunk_size=CHUNK_BYTES)
 
-    def point(self, text: str, last: Head | None) -> None:
-        """Replace the pointer, if it is still `last`. Raises BusyError when it is another one by now."""
+    def replace_pointer(self, text: str, expected: PointerVersion | None) -> None:
+        """Replace the pointer, if it is still `expected`. Raises BusyError when it is another one
+        by now.
+        """
         try:
-            self._put_if(POINTER, text.encode(), {"e_tag": last.etag} if last else "create")
+            self._put_if(POINTER, text.encode(), {"e_tag": expected.etag} if expected else "create")
         except ConditionError:
-            # An answer that got lost is asked for again, and then it is our own text that is in the way.
+            # An answer that got lost is asked for again, and then it is our own text that is in
+            # the way.
             self._check_pointer(text)
 
     def _check_pointer(self, expected: str) -> None:
         """Raises BusyError unless the pointer says this."""
-        now = self.look()
-        if now is None or now.text != expected:
-            what = f"another writer has published to {self._shared.url} meanwhile"
-            raise BusyError(what, "run it again: it builds upon what is published now")
+        pointer = self.read_pointer()
+        if pointer is None or pointer.text != expected:
+            message = f"another writer has published to {self._shared.url} meanwhile"
+            raise BusyError(message, "run it again: it builds upon what is published now")
 
-    def obeys(self, name: str, content: bytes) -> bool:
-        """Whether a condition that does not hold keeps this object, which is there, from being written again."""
+    def honours_conditions(self, name: str, content: bytes) -> bool:
+        """Whether a condition that does not hold keeps this object, which is there, from being
+        written again.
+        """
         try:
             self._put_if(name, content, {"e_tag": '"00000000000000000000000000000000"'})
         except ConditionError:
@@ -111,30 +206,35 @@ class Bucket:
         return False
 
     def _put_if(self, name: str, content: bytes, mode: Any) -> None:
-        with said(self._shared, name):
-            self._engine.put(self._objects, name, content, mode=mode)
+        with translate_store_errors(self._shared, name):
+            self._engine.put(self._patient_store, name, content, mode=mode)
 
-    def listed(self, folder: str) -> tuple[list[str], list[dict[str, Any]]]:
+    def list_folder(self, folder: str) -> tuple[list[str], list[dict[str, Any]]]:
         """The folders and the objects right below `folder` ("" or ending in "/")."""
-        with said(self._shared, folder or POINTER):
-            found = self._engine.list_with_delimiter(self._objects, folder)
-            return list(found["common_prefixes"]), list(found["objects"])
+        with translate_store_errors(self._shared, folder or POINTER):
+            listing = self._engine.list_with_delimiter(self._patient_store, folder)
+            return list(listing["common_prefixes"]), list(listing["objects"])
 
-    def below(self, folder: str) -> list[dict[str, Any]]:
+    def list_tree(self, folder: str) -> list[dict[str, Any]]:
         """Every object below the folder, however deep."""
-        with said(self._shared, folder):
-            return [each for page in self._engine.list(self._objects, folder) for each in page]
+        with translate_store_errors(self._shared, folder):
+            return [
+                entry for page in self._engine.list(self._patient_store, folder) for entry in page
+            ]
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove the objects; those that are gone already do not matter."""
-        with said(self._shared, names[0] if names else ""):
-            self._engine.delete(self._objects, list(names))
+        with translate_store_errors(self._shared, names[0] if names else ""):
+            self._engine.delete(self._patient_store, list(names))
 
 
-def _at_most(chunks: Any, most: int) -> Iterator[bytes]:
-    left = most
+def _limit_bytes(chunks: Any, max_bytes: int) -> Iterator[bytes]:
+    left = max_bytes
     for chunk in chunks:
         left -= len(chunk)
         if left < 0:
-            raise StoreError(f"an object of the store is larger than {most:,} bytes", "run: capdisc index --rebuild")
+            raise StoreError(
+                f"an object of the store is larger than {max_bytes:,} bytes",
+                "run: capdisc index --rebuild",
+            )
         yield bytes(chunk)

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from capdisc_indexer.sources.formats import Source as Source
-from capdisc_indexer.sources.table import ALL
+from capdisc_indexer.sources.registry import ALL_FORMATS
+from capdisc_indexer.sources.source_format import SourceFormat as SourceFormat
 
-SOURCES: Mapping[str, Source] = MappingProxyType({source.format: source for source in ALL})
-DECLARED = tuple(sorted({source.declared for source in ALL if source.declared}))
+SOURCES: Mapping[str, SourceFormat] = MappingProxyType(
+    {source.format: source for source in ALL_FORMATS}
+)
+DECLARED = tuple(sorted({source.declared for source in ALL_FORMATS if source.declared}))
 # What is read whole, even as a text that findings are shown in.
-MAX_READ_BYTES = max(source.limit_bytes for source in ALL if source.reads)
+MAX_READ_BYTES = max(source.limit_bytes for source in ALL_FORMATS if source.reads)
 
-_BY_NAME = {name.lower(): source for source in ALL for name in source.filenames}
-_BY_ENDING = tuple((ending, source) for source in ALL for ending in source.endings)
+_BY_NAME = {name.lower(): source for source in ALL_FORMATS for name in source.filenames}
+_BY_ENDING = tuple((ending, source) for source in ALL_FORMATS for ending in source.endings)
 _ENDINGS = tuple(ending for ending, _ in _BY_ENDING)
 
 
-def source_for(filename: str) -> Source | None:
+def source_for(filename: str) -> SourceFormat | None:
     """The source whose format a file of this name has, or None."""
     name = filename.lower()
     if named := _BY_NAME.get(name):
@@ -28,13 +30,13 @@ def source_for(filename: str) -> Source | None:
     return next(source for ending, source in _BY_ENDING if name.endswith(ending))
 
 
-def manifest_for(filename: str) -> Source | None:
+def manifest_for(filename: str) -> SourceFormat | None:
     """The same for the formats that are looked for everywhere, even beside a skill."""
     source = source_for(filename)
     return source if source and source.everywhere else None
 
 
-def declared_source(word: str, filename: str) -> Source | None:
+def declared_source(word: str, filename: str) -> SourceFormat | None:
     """The source that a declaration means by its format for a file of this name, or None.
 
     >>> declared_source("openapi", "shop.yaml").format, declared_source("openapi", "notes.md")
@@ -44,6 +46,6 @@ def declared_source(word: str, filename: str) -> Source | None:
     return next((source for source in named if filename.lower().endswith(source.suffixes)), None)
 
 
-def of_declaration(word: str) -> tuple[Source, ...]:
+def of_declaration(word: str) -> tuple[SourceFormat, ...]:
     """The sources that share this word for a declaration."""
-    return tuple(source for source in ALL if source.declared == word)
+    return tuple(source for source in ALL_FORMATS if source.declared == word)

@@ -1,8 +1,10 @@
-"""Which index folders this user built: a random id in each generation's manifest, and the same id in the user's state.
+"""Which index folders this user built: a random id in each generation's manifest, and the same id
+in the user's state.
 
-An index says which folders are whose roots, and a reader opens what it names; one that came with a clone would be
-believed like one's own. So a reader compares two small files: the manifest that it reads anyway, and the record here.
-Neither an id nor a path can be guessed or shipped: the record lies where only this user writes.
+An index says which folders are whose roots, and a reader opens what it names; one that came with a
+clone would be believed like one's own. So a reader compares two small files: the manifest that it
+reads anyway, and the record here. Neither an id nor a path can be guessed or shipped: the record
+lies where only this user writes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from capdisc_indexer.errors import ForeignIndexError
+from capdisc_indexer.model.errors import ForeignIndexError
 
 _FOLDER = "indexes"
 _MAX_BYTES = 64 * 1024  # a path has 4 KiB at most, and JSON makes six bytes of one
@@ -28,14 +30,16 @@ def new_id() -> str:
 
 
 def check_builder(index_dir: Path, found_id: str, expected_id: str | None) -> None:
-    """Raises ForeignIndexError unless the index was built by this user; `expected_id` is what the user's state has for
-    its folder ("": nothing), None where nobody asks."""
+    """Raises ForeignIndexError unless the index was built by this user; `expected_id` is what the
+    user's state has for its folder ("": nothing), None where nobody asks.
+    """
     if expected_id is not None and (not expected_id or found_id != expected_id):
         raise ForeignIndexError(str(index_dir))
 
 
 def load_id(trust_dir: Path, index_dir: Path) -> str:
-    """The id that the user's state has for this index folder; "" where it has none that is this user's own.
+    """The id that the user's state has for this index folder; "" where it has none that is this
+    user's own.
 
     A cold search reads it: it imports nothing more and takes five calls of the kernel.
     """
@@ -58,16 +62,17 @@ def load_id(trust_dir: Path, index_dir: Path) -> str:
 
 
 def ensure_id(trust_dir: Path, index_dir: Path) -> str:
-    """The id that what is built in this folder has to have, made and kept where there is none yet. Of two writers at
-    once both get the same.
+    """The id that what is built in this folder has to have, made and kept where there is none yet.
+    Of two writers at once both get the same.
 
-    Raises InputError where the user's state cannot be written, BusyError where another process keeps it.
+    Raises InputError where the user's state cannot be written, BusyError where another process
+    keeps it.
     """
     if known := load_id(trust_dir, index_dir):
         return known
     from capdisc_indexer.store import state_file
 
-    with state_file.changing(trust_dir / _FOLDER):
+    with state_file.lock_folder(trust_dir / _FOLDER):
         if known := load_id(trust_dir, index_dir):
             return known
         identity = new_id()
@@ -76,10 +81,12 @@ def ensure_id(trust_dir: Path, index_dir: Path) -> str:
 
 
 def remember_id(trust_dir: Path, index_dir: Path, identity: str) -> None:
-    """Believe the index in this folder as long as it has this id. Raises InputError where that cannot be written."""
+    """Believe the index in this folder as long as it has this id. Raises InputError where that
+    cannot be written.
+    """
     from capdisc_indexer.store import state_file
 
-    with state_file.changing(trust_dir / _FOLDER):
+    with state_file.lock_folder(trust_dir / _FOLDER):
         _write(trust_dir, index_dir, identity)
 
 
@@ -88,9 +95,9 @@ def forget_id(trust_dir: Path, index_dir: Path) -> bool:
     from capdisc_indexer.store import state_file
 
     path = _path(trust_dir, os.path.realpath(index_dir))
-    if state_file.read(path) is None:
+    if state_file.read_state_file(path) is None:
         return False
-    with state_file.changing(path.parent):
+    with state_file.lock_folder(path.parent):
         state_file.remove(path)
     return True
 
@@ -109,7 +116,7 @@ def _write(trust_dir: Path, index_dir: Path, identity: str) -> None:
         if not Path(kept).exists():
             state_file.remove(path)
     record = {"version": 1, "index": folder, "id": identity}
-    state_file.replace(_path(trust_dir, folder), json.dumps(record).encode())
+    state_file.replace_state_file(_path(trust_dir, folder), json.dumps(record).encode())
 
 
 def _records(trust_dir: Path) -> Iterator[tuple[Path, str]]:

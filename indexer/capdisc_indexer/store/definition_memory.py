@@ -1,8 +1,10 @@
-"""What is remembered of the definitions of tools, beyond the life of an index: a SQLite file of this user's own.
+"""What is remembered of the definitions of tools, beyond the life of an index: a SQLite file of
+this user's own.
 
-It lies in the state folder, since an index may be deleted and built anew at any time, and what was accepted must not be
-forgotten with it. SQLite writes all of a build's changes or none of them, whenever the process ends; a build reads the
-rows of the files that it parses and no others. What cannot be read is moved aside and begun anew, and that is said.
+It lies in the state folder, since an index may be deleted and built anew at any time, and what was
+accepted must not be forgotten with it. SQLite writes all of a build's changes or none of them,
+whenever the process ends; a build reads the rows of the files that it parses and no others. What
+cannot be read is moved aside and begun anew, and that is said.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.errors import InputError
-from capdisc_indexer.frozen import frozen
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store import state_file
 
 FORM = 1
@@ -38,8 +40,9 @@ create table if not exists pending (
 
 @frozen
 class Accepted:
-    """A definition that was accepted: its digest, itself in the words of `check.changes.definition`, and when it was
-    first seen."""
+    """A definition that was accepted: its digest, itself in the words of
+    `check.changes.definition`, and when it was first seen.
+    """
 
     digest: str
     definition: str
@@ -48,8 +51,10 @@ class Accepted:
 
 @frozen(kw_only=True)
 class Pending:
-    """A changed definition that waits for somebody's yes: the file and the id, the digest of what is held back, when it
-    was first seen, when the one before it was, why it waits, and both as lines to be compared."""
+    """A changed definition that waits for somebody's yes: the file and the id, the digest of what
+    is held back, when it was first seen, when the one before it was, why it waits, and both as
+    lines to be compared.
+    """
 
     path: str
     id: str
@@ -62,7 +67,9 @@ class Pending:
 
 
 class DefinitionMemory:
-    """The open memory, inside one transaction. Raises sqlite3.Error, which whoever opens it turns into words."""
+    """The open memory, inside one transaction. Raises sqlite3.Error, which whoever opens it turns
+    into words.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -77,7 +84,9 @@ class DefinitionMemory:
         return {name: Accepted(*rest) for name, *rest in self._rows(wanted, _bytes(path))}
 
     def moved(self, identifier: str) -> Accepted | None:
-        """What was accepted under the id in a file that is gone; the latest, where there are several."""
+        """What was accepted under the id in a file that is gone; the latest, where there are
+        several.
+        """
         if self._is_empty:
             return None
         wanted = (
@@ -96,14 +105,24 @@ class DefinitionMemory:
     def accept(self, path: str, definitions: Mapping[str, Accepted]) -> None:
         """Remember definitions of a file, by id, as those that their changes are compared with."""
         place = self._number(path)
-        rows = ((place, _text(name), one.digest, one.definition, one.seen) for name, one in definitions.items())
+        rows = (
+            (place, _text(name), one.digest, one.definition, one.seen)
+            for name, one in definitions.items()
+        )
         self._connection.executemany("insert or replace into accepted values (?, ?, ?, ?, ?)", rows)
 
     def hold(self, pending: Pending, definition: str) -> None:
         """Let a changed definition wait."""
         details = {key: getattr(pending, key) for key in ("accepted", "reasons", "before", "now")}
         text = json.dumps(details)
-        row = (self._number(pending.path), _text(pending.id), definition, pending.digest, pending.seen, text)
+        row = (
+            self._number(pending.path),
+            _text(pending.id),
+            definition,
+            pending.digest,
+            pending.seen,
+            text,
+        )
         self._connection.execute("insert or replace into pending values (?, ?, ?, ?, ?, ?)", row)
 
     def release(self, path: str, identifier: str) -> None:
@@ -145,12 +164,23 @@ class DefinitionMemory:
             details = _details(text)
             lines = {key: _lines(details.get(key)) for key in ("reasons", "before", "now")}
             accepted = str(details.get("accepted", ""))
-            yield Pending(path=os.fsdecode(path), id=name, digest=digest, seen=seen, accepted=accepted, **lines)
+            yield Pending(
+                path=os.fsdecode(path),
+                id=name,
+                digest=digest,
+                seen=seen,
+                accepted=accepted,
+                **lines,
+            )
 
     def _number(self, path: str) -> int:
         if path not in self._numbers:
-            self._connection.execute("insert or ignore into places (path) values (?)", (_bytes(path),))
-            ((self._numbers[path],),) = self._rows("select number from places where path = ?", _bytes(path))
+            self._connection.execute(
+                "insert or ignore into places (path) values (?)", (_bytes(path),)
+            )
+            ((self._numbers[path],),) = self._rows(
+                "select number from places where path = ?", _bytes(path)
+            )
         return self._numbers[path]
 
     def _rows(self, wanted: str, *values: Any) -> list[Any]:
@@ -159,13 +189,13 @@ class DefinitionMemory:
 
 @contextmanager
 def changing(path: Path) -> Iterator[DefinitionMemory]:
-    """The memory, to be read and changed by nobody else meanwhile; what was changed counts once the block has ended
-    without an error.
+    """The memory, to be read and changed by nobody else meanwhile; what was changed counts once
+    the block has ended without an error.
 
-    Raises InputError where it cannot be used, with `damaged` true where that is for what it holds, and BusyError when
-    another process keeps it.
+    Raises InputError where it cannot be used, with `damaged` true where that is for what it holds,
+    and BusyError when another process keeps it.
     """
-    with state_file.changing(path.parent), _opened(path) as connection:
+    with state_file.lock_folder(path.parent), _opened(path) as connection:
         try:
             connection.execute("begin immediate")
             yield DefinitionMemory(connection)
@@ -175,7 +205,9 @@ def changing(path: Path) -> Iterator[DefinitionMemory]:
 
 
 def waiting(path: Path) -> list[Pending]:
-    """Every changed definition that waits, none where nothing is remembered. Raises InputError as `changing` does."""
+    """Every changed definition that waits, none where nothing is remembered. Raises InputError as
+    `changing` does.
+    """
     if not path.exists():
         return []
     with changing(path) as memory:
@@ -183,7 +215,9 @@ def waiting(path: Path) -> list[Pending]:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged memory away, and say where it lies now. Raises InputError where the disk refuses."""
+    """Move a damaged memory away, and say where it lies now. Raises InputError where the disk
+    refuses.
+    """
     aside = path.with_name(f"{path.name}.damaged")
     try:
         with suppress(FileNotFoundError):
@@ -214,9 +248,13 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _make(path: Path) -> None:
-    """The file, for its owner alone, where it is missing. Raises InputError for anything but a plain file."""
+    """The file, for its owner alone, where it is missing. Raises InputError for anything but a
+    plain file.
+    """
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        handle = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
+        )
         os.close(handle)
     except OSError as error:
         what = "it is a link" if path.is_symlink() else error.strerror or str(error)
@@ -231,7 +269,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
     ((form,),) = connection.execute("pragma user_version").fetchall()
     tables = connection.execute("select count(*) from sqlite_master").fetchone()[0]
     if form == 0 and tables == 0:
-        connection.executescript(f"begin immediate; {_TABLES} pragma user_version = {FORM}; commit;")
+        connection.executescript(
+            f"begin immediate; {_TABLES} pragma user_version = {FORM}; commit;"
+        )
     elif form != FORM:
         raise sqlite3.DatabaseError(f"its form is {form}, and {FORM} is understood")
 
@@ -239,8 +279,13 @@ def _prepare(connection: sqlite3.Connection) -> None:
 def _refused(path: Path, error: sqlite3.Error) -> InputError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in _DAMAGED:
-        return DamagedMemoryError(f"the memory of definitions is damaged: {path} ({error})", f"remove {path}")
-    return InputError(f"cannot use the memory of definitions, {path}: {error}", "free the disk, or make it writable")
+        return DamagedMemoryError(
+            f"the memory of definitions is damaged: {path} ({error})", f"remove {path}"
+        )
+    return InputError(
+        f"cannot use the memory of definitions, {path}: {error}",
+        "free the disk, or make it writable",
+    )
 
 
 def _bytes(path: str) -> bytes:
@@ -260,4 +305,6 @@ def _details(text: str) -> Mapping[str, Any]:
 
 
 def _lines(value: Any) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    return (
+        tuple(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    )

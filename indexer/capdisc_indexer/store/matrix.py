@@ -1,9 +1,10 @@
-"""The vectors as one flat int8 matrix on disk: exact search in about a millisecond, without the vector store's import.
+"""The vectors as one flat int8 matrix on disk: exact search in about a millisecond, without the
+vector store's import.
 
-matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is 127
-owners.u32    n numbers: which capability each row belongs to
-ids.utf8      the capabilities' ids, in the order of those numbers, one after the other
-starts.u32    where each of them starts, and where the last one ends
+matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is
+127 owners.u32    n numbers: which capability each row belongs to ids.utf8      the capabilities'
+ids, in the order of those numbers, one after the other starts.u32    where each of them starts,
+and where the last one ends
 """
 
 from __future__ import annotations
@@ -17,22 +18,28 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import engines
+from capdisc_indexer import lazy_imports
 
 # Of so many rows the nearest are told by blocks; for fewer it is not worth the while.
-_FEW = 1_000
+_MIN_BLOCKED_ROWS = 1_000
 
 
-def write(target: Path, rows: Iterable[bytes | memoryview], owners: array[int], ids: Sequence[str]) -> None:
-    """Write the matrix of int8 rows, which come in pieces of any number; `owners` holds a number of `ids` for each."""
+def write_matrix_files(
+    target: Path, rows: Iterable[bytes | memoryview], owners: array[int], ids: Sequence[str]
+) -> None:
+    """Write the matrix of int8 rows, which come in pieces of any number; `owners` holds a number
+    of `ids` for each.
+    """
     target.mkdir(parents=True, exist_ok=True)
     with (target / "matrix.i8").open("wb") as stream:
         for piece in rows:
             stream.write(piece)
-    encoded = [each.encode() for each in ids]
+    encoded_ids = [identifier.encode() for identifier in ids]
     (target / "owners.u32").write_bytes(owners.tobytes())
-    (target / "ids.utf8").write_bytes(b"".join(encoded))
-    (target / "starts.u32").write_bytes(array("I", accumulate(map(len, encoded), initial=0)).tobytes())
+    (target / "ids.utf8").write_bytes(b"".join(encoded_ids))
+    (target / "starts.u32").write_bytes(
+        array("I", accumulate(map(len, encoded_ids), initial=0)).tobytes()
+    )
 
 
 class Matrix:
@@ -42,26 +49,32 @@ class Matrix:
         self.dim = dim
         self._owners = array("I", (source / "owners.u32").read_bytes())
         self._starts = array("I", (source / "starts.u32").read_bytes())
-        self._ids = _mapped(source / "ids.utf8", self._starts[-1])
-        data = _mapped(source / "matrix.i8", len(self._owners) * dim)
+        self._ids = _map_file(source / "ids.utf8", self._starts[-1])
+        data = _map_file(source / "matrix.i8", len(self._owners) * dim)
         self._rows = data.cast("b", (len(self._owners), dim)) if len(self._owners) else None
 
     def __len__(self) -> int:
         return len(self._owners)
 
     def nearest(self, query: bytes, count: int) -> list[tuple[str, float]]:
-        """The `count` capabilities nearest to the query (dim int8), best first, each by its best row, as cosine."""
+        """The `count` capabilities nearest to the query (dim int8), best first, each by its best
+        row, as cosine.
+        """
         if not len(self) or not any(query):
             return []
         distances = self.distances(query)
-        # A capability may own many rows (one a phrase): look at more rows until enough capabilities are seen.
-        wanted, best = count, self._best(distances, count)
-        while len(best) < count and wanted < len(self):
-            wanted *= 4
-            best = self._best(distances, wanted)
-        return [(self._name(owner), 1.0 - distance) for owner, distance in list(best.items())[:count]]
+        # A capability may own many rows (one a phrase): look at more rows until enough
+        # capabilities are seen.
+        row_count, best = count, self._best_by_owner(distances, count)
+        while len(best) < count and row_count < len(self):
+            row_count *= 4
+            best = self._best_by_owner(distances, row_count)
+        return [
+            (self._owner_id(owner), 1.0 - distance)
+            for owner, distance in list(best.items())[:count]
+        ]
 
-    def _best(self, distances: Any, rows: int) -> dict[int, float]:
+    def _best_by_owner(self, distances: Any, rows: int) -> dict[int, float]:
         best: dict[int, float] = {}
         for row in nearest_rows(distances, rows):
             best.setdefault(self._owners[row], distances[row])
@@ -70,20 +83,22 @@ class Matrix:
     def distances(self, query: bytes) -> Any:
         """How far each row is from the query, as one buffer of floats: one less the cosine."""
         # simsimd wants the one query as a vector and the rows as a two-dimensional buffer.
-        return memoryview(engines.simsimd().cosine(memoryview(query).cast("b"), self._rows))
+        return memoryview(lazy_imports.simsimd().cosine(memoryview(query).cast("b"), self._rows))
 
     def distance(self, query: bytes, row: int) -> float:
         """The same of one row."""
         assert self._rows is not None
-        found: Any = memoryview(engines.simsimd().cosine(memoryview(query).cast("b"), self._rows[row : row + 1]))
-        return float(found[0])
+        distances: Any = memoryview(
+            lazy_imports.simsimd().cosine(memoryview(query).cast("b"), self._rows[row : row + 1])
+        )
+        return float(distances[0])
 
     def bytes_of(self, start: int, end: int) -> memoryview:
         """The rows from `start` up to `end`, as stored."""
         assert self._rows is not None
         return self._rows[start:end].cast("B")
 
-    def _name(self, owner: int) -> str:
+    def _owner_id(self, owner: int) -> str:
         return bytes(self._ids[self._starts[owner] : self._starts[owner + 1]]).decode()
 
     def names(self) -> list[str]:
@@ -95,36 +110,44 @@ class Matrix:
 def nearest_rows(distances: Any, count: int) -> list[int]:
     """At least the `count` nearest rows, nearest first, equal ones in their order; exact.
 
-    `min` over a block of the buffer is five times as fast as comparing each number in Python. The count-th smallest of
-    those minima is as far as any wanted row can be, so only blocks that come as near are looked into. With the scan,
-    100 of 100,000 rows take 4 ms and of 1,000,000 32 ms, which is why there is no approximate index here.
+    `min` over a block of the buffer is five times as fast as comparing each number in Python. The
+    count-th smallest of those minima is as far as any wanted row can be, so only blocks that come
+    as near are looked into. With the scan, 100 of 100,000 rows take 4 ms and of 1,000,000 32 ms,
+    which is why there is no approximate index here.
     """
-    if engines.numpy_at_hand() is not None:
-        return _nearest_by_arrays(distances, count)
+    if lazy_imports.numpy_if_loaded() is not None:
+        return _nearest_rows_numpy(distances, count)
     total = len(distances)
     size = math.isqrt(4 * total // max(count, 1))
-    if total <= _FEW or size < 2:
+    if total <= _MIN_BLOCKED_ROWS or size < 2:
         return heapq.nsmallest(count, range(total), key=distances.__getitem__)
-    least = [min(distances[start : start + size]) for start in range(0, total, size)]
-    limit = heapq.nsmallest(count, least)[-1]
-    blocks = [number * size for number, smallest in enumerate(least) if smallest <= limit]
-    near = [row for start in blocks for row in range(start, min(start + size, total)) if distances[row] <= limit]
+    block_minima = [min(distances[start : start + size]) for start in range(0, total, size)]
+    limit = heapq.nsmallest(count, block_minima)[-1]
+    blocks = [number * size for number, smallest in enumerate(block_minima) if smallest <= limit]
+    near = [
+        row
+        for start in blocks
+        for row in range(start, min(start + size, total))
+        if distances[row] <= limit
+    ]
     return sorted(near, key=distances.__getitem__)
 
 
-def _nearest_by_arrays(distances: Any, count: int) -> list[int]:
+def _nearest_rows_numpy(distances: Any, count: int) -> list[int]:
     """The same in a third of the time, for a process that has arrays."""
-    np = engines.numpy()
+    np = lazy_imports.numpy()
     values = np.asarray(distances)
     limit = np.partition(values, count - 1)[count - 1] if count < len(values) else np.inf
     near = np.flatnonzero(values <= limit)
-    found: list[int] = near[np.argsort(values[near], kind="stable")].tolist()
-    return found
+    rows: list[int] = near[np.argsort(values[near], kind="stable")].tolist()
+    return rows
 
 
-def _mapped(path: Path, size: int) -> memoryview:
-    """The file's bytes, which are read when they are used; nothing for a file that should be empty."""
+def _map_file(path: Path, size: int) -> memoryview:
+    """The file's bytes, which are read when they are used; nothing for a file that should be
+    empty.
+    """
     if not size:
         return memoryview(b"")
-    with path.open("rb") as handle:
-        return memoryview(mmap.mmap(handle.fileno(), size, access=mmap.ACCESS_READ))
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))

@@ -1,4 +1,6 @@
-"""Build the next generation in a hidden folder and publish it by one rename. The order of syncs is the guarantee."""
+"""Build the next generation in a hidden folder and publish it by one rename. The order of syncs is
+the guarantee.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +9,66 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.errors import IndexStateError
-from capdisc_indexer.store import collecting, durable, integrity, permissions
-from capdisc_indexer.store.generation import SCHEMA_VERSION, folder
-from capdisc_indexer.types import Generation
+from capdisc_indexer.model.errors import IndexStateError
+from capdisc_indexer.model.types import Generation
+from capdisc_indexer.store import durable_files, integrity, locks, permissions
+from capdisc_indexer.store.generation import SCHEMA_VERSION, generation_folder
+
+# What killed writers and newer generations leave behind, removed. The caller holds the write lock.
+
+KEPT_GENERATIONS = 2
+
+
+def generation_numbers(index_dir: Path) -> list[int]:
+    """Every generation on disk, published or not."""
+    return sorted(
+        int(path.name) for path in (index_dir / "gens").glob("[0-9]*") if path.name.isdigit()
+    )
+
+
+def surplus_generations(index_dir: Path, published_number: int) -> list[int]:
+    """The generations that nothing needs: older than the newest two, or never pointed to."""
+    existing = generation_numbers(index_dir)
+    return [n for n in existing if n <= published_number][:-KEPT_GENERATIONS] + [
+        n for n in existing if n > published_number
+    ]
+
+
+def list_unfinished(index_dir: Path) -> list[Path]:
+    """What a writer makes and takes away again, unless it is killed."""
+    return [*(index_dir / "gens").glob(".tmp-*"), *index_dir.glob(".*.new")]
+
+
+def sweep(index_dir: Path) -> None:
+    """Remove what killed writers left unfinished."""
+    for leftover in list_unfinished(index_dir):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def collect(index_dir: Path, published_number: int) -> None:
+    """Remove the surplus generations, but for those that a reader still holds a lease on."""
+    for number in surplus_generations(index_dir, published_number):
+        gen = generation_folder(index_dir, number)
+        with locks.try_exclusive(gen / "LEASE") as free:
+            if free:
+                shutil.rmtree(gen, ignore_errors=True)
 
 
 @contextmanager
-def building(index_dir: Path) -> Iterator[Path]:
-    """A hidden folder to build the next generation in; removed on failure. The caller holds the write lock."""
+def staging_folder(index_dir: Path) -> Iterator[Path]:
+    """A hidden folder to build the next generation in; removed on failure. The caller holds the
+    write lock.
+    """
     gens = index_dir / "gens"
-    permissions.private_folder(gens)
+    permissions.make_private_folder(gens)
     temporary = gens / f".tmp-{os.getpid()}"
     temporary.mkdir(mode=0o700)
     try:
@@ -30,43 +77,56 @@ def building(index_dir: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def publish(
-    index_dir: Path, temporary: Path, facts: Mapping[str, Any], number: int, last: Generation | None = None
+def publish_folder(
+    index_dir: Path,
+    temporary: Path,
+    facts: Mapping[str, Any],
+    number: int,
+    previous: Generation | None = None,
 ) -> Generation:
-    """Make the built folder the published generation: digests, sync, rename, pointer, sync, in this order.
+    """Make the built folder the published generation: digests, sync, rename, pointer, sync, in
+    this order.
 
-    Of what is linked from the `last` generation, the digests are those that it was published with.
+    Of what is linked from the `previous` generation, the digests are those that it was published
+    with.
     """
     (temporary / "LEASE").touch(mode=0o600)
-    before = (folder(index_dir, last.number), last.files) if last else (temporary, {})
-    files = {name: _known(temporary, name, *before) or _entry(temporary / name) for name in sorted(_names(temporary))}
+    previous_files = (
+        (generation_folder(index_dir, previous.number), previous.files)
+        if previous
+        else (temporary, {})
+    )
+    files = {
+        name: _find_linked_entry(temporary, name, *previous_files) or _make_entry(temporary / name)
+        for name in sorted(_file_names(temporary))
+    }
     manifest = json.dumps(
         {"schema_version": SCHEMA_VERSION, **facts, "files": files}, indent=1, sort_keys=True
     ).encode()
-    adopt(index_dir, temporary, manifest, number)
+    adopt_folder(index_dir, temporary, manifest, number)
     return Generation(number=number, schema_version=SCHEMA_VERSION, files=files, **facts)
 
 
-def adopt(index_dir: Path, temporary: Path, manifest: bytes, number: int) -> None:
+def adopt_folder(index_dir: Path, temporary: Path, manifest: bytes, number: int) -> None:
     """Make the folder with all the files of the manifest the published generation."""
     (temporary / "MANIFEST").write_bytes(manifest)
-    durable.settle_tree(temporary)
-    final = folder(index_dir, number)
+    durable_files.sync_tree(temporary)
+    final = generation_folder(index_dir, number)
     temporary.rename(final)
-    durable.sync_folder(final.parent)
-    point(index_dir, pointer_line(number, manifest))
+    durable_files.sync_folder(final.parent)
+    write_pointer(index_dir, format_pointer(number, manifest))
 
 
-def pointer_line(number: int, manifest: bytes) -> str:
+def format_pointer(number: int, manifest: bytes) -> str:
     """What the pointer says of the generation with this manifest."""
     return f"{number} {hashlib.sha256(manifest).hexdigest()}\n"
 
 
-def point(index_dir: Path, line: str) -> None:
+def write_pointer(index_dir: Path, line: str) -> None:
     """Make the pointer say this, and keep it so through a power cut."""
-    durable.replace(index_dir / "CURRENT", line.encode())
+    durable_files.replace_file(index_dir / "CURRENT", line.encode())
     try:
-        durable.sync_folder(index_dir)
+        durable_files.sync_folder(index_dir)
     except OSError as error:
         number = line.split(maxsplit=1)[0]
         raise IndexStateError(
@@ -78,12 +138,14 @@ def point(index_dir: Path, line: str) -> None:
 
 def next_number(index_dir: Path) -> int:
     """One more than any generation on disk, so that a number never means two different states."""
-    return 1 + max(collecting.numbers(index_dir), default=0)
+    return 1 + max(generation_numbers(index_dir), default=0)
 
 
-def clone(source: Path, target: Path, copied: Callable[[str], bool]) -> None:
-    """The files of `source` in `target`: hard links, or copies where `copied` says so or links are not to be had."""
-    for name in _names(source):
+def clone_folder(source: Path, target: Path, copied: Callable[[str], bool]) -> None:
+    """The files of `source` in `target`: hard links, or copies where `copied` says so or links are
+    not to be had.
+    """
+    for name in _file_names(source):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         if copied(name):
             shutil.copyfile(source / name, target / name)
@@ -94,18 +156,24 @@ def clone(source: Path, target: Path, copied: Callable[[str], bool]) -> None:
             shutil.copyfile(source / name, target / name)
 
 
-def _names(top: Path) -> list[str]:
+def _file_names(top: Path) -> list[str]:
     # A lock belongs to a file's inode: linked into two generations it would tie them together.
-    return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file() and path.suffix != ".lock"]
+    return [
+        str(path.relative_to(top))
+        for path in top.rglob("*")
+        if path.is_file() and path.suffix != ".lock"
+    ]
 
 
-def _known(temporary: Path, name: str, before: Path, files: Mapping[str, Any]) -> dict[str, Any] | None:
+def _find_linked_entry(
+    temporary: Path, name: str, previous_folder: Path, files: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The entry of a file that is one with the last generation's of this name."""
-    if name not in files or not (temporary / name).samefile(before / name):
+    if name not in files or not (temporary / name).samefile(previous_folder / name):
         return None
     entry: dict[str, Any] = files[name]
     return entry
 
 
-def _entry(path: Path) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "sha256": integrity.digest(path)}
+def _make_entry(path: Path) -> dict[str, Any]:
+    return {"size": path.stat().st_size, "sha256": integrity.file_digest(path)}

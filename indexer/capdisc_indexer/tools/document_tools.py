@@ -5,132 +5,186 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.text import one_line
-from capdisc_indexer.tools.finding import Head, find, of_kinds
-from capdisc_indexer.tools.held import described, held, text
-from capdisc_indexer.tools.inputs import inputs, limit, name, words
-from capdisc_indexer.tools.lookup import named
-from capdisc_indexer.tools.values import Desk, ToolAnswer, family
-from capdisc_indexer.tools.written import Section, document_of, excerpt, outline, sections, under, whole_text
-from capdisc_indexer.types import Descriptor, Hit
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.types import Descriptor, Hit
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_search import (
+    CapabilityHeader,
+    headers_of_kinds,
+    search_capabilities,
+)
+from capdisc_indexer.tools.document_sections import (
+    StoredSection,
+    document_name,
+    document_text,
+    excerpt,
+    list_sections,
+    outline,
+    section_with_children,
+)
+from capdisc_indexer.tools.input_schemas import (
+    input_schema,
+    limit_schema,
+    name_schema,
+    query_schema,
+)
+from capdisc_indexer.tools.loader_metadata import capability_metadata, short_description, text_value
+from capdisc_indexer.tools.name_lookup import find_capability
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
 
-TEXTS = ("document", "section")
+TEXT_KINDS = ("document", "section")
 
 
-def _list_documents(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    return {"documents": [_listed(desk.index.whole(head)) for head in of_kinds(desk, "document")]}
+def _list_documents(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    return {
+        "documents": [
+            _document_row(ctx.index.full_descriptor(header))
+            for header in headers_of_kinds(ctx, "document")
+        ]
+    }
 
 
-def _listed(document: Descriptor) -> dict[str, Any]:
-    facts = held(document)
-    shown = {"name": document.name, "type": text(facts, "type") or "file", "format": text(facts, "format") or "text"}
-    return shown | {"description": described(document), "tags": list(document.tags)}
+def _document_row(document: Descriptor) -> dict[str, Any]:
+    facts = capability_metadata(document)
+    shown = {
+        "name": document.name,
+        "type": text_value(facts, "type") or "file",
+        "format": text_value(facts, "format") or "text",
+    }
+    return shown | {"description": short_description(document), "tags": list(document.tags)}
 
 
-def _get_document(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    document = named(desk, arguments["name"], "document")
-    parts, facts = sections(desk, document), held(document)
-    changed = text(facts, "last_updated") or None
+def _get_document(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    document = find_capability(ctx, arguments["name"], "document")
+    parts, facts = list_sections(ctx, document), capability_metadata(document)
+    changed = text_value(facts, "last_updated") or None
     return {
         "name": document.name,
-        "content": whole_text(document, parts),
-        "format": text(facts, "format") or "text",
+        "content": document_text(document, parts),
+        "format": text_value(facts, "format") or "text",
         "last_updated": changed,
         "loaded_at": changed,
         "sections": outline(parts),
     }
 
 
-def _search_documents(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    found = find(desk, arguments["query"], arguments["limit"], _there(desk))
-    spoken = desk.index.documents.words(arguments["query"])
-    return {"results": [_hit(desk, hit, head, spoken) for hit, head in found.pairs]}
+def _search_documents(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    search_result = search_capabilities(
+        ctx, arguments["query"], arguments["limit"], _indexed_text_kinds(ctx)
+    )
+    spoken = ctx.index.documents.words(arguments["query"])
+    return {"results": [_hit_row(ctx, hit, header, spoken) for hit, header in search_result.pairs]}
 
 
-def _there(desk: Desk) -> tuple[str, ...]:
-    """The kinds of text that there are. Raises UsageError where there is none, as a filter of one kind would."""
-    there = tuple(kind for kind in TEXTS if kind in desk.index.meta("overview")["kinds"])
-    return there or TEXTS[:1]
+def _indexed_text_kinds(ctx: ToolContext) -> tuple[str, ...]:
+    """The kinds of text that there are. Raises UsageError where there is none, as a filter of one
+    kind would.
+    """
+    there = tuple(kind for kind in TEXT_KINDS if kind in ctx.index.meta("overview")["kinds"])
+    return there or TEXT_KINDS[:1]
 
 
-def _hit(desk: Desk, hit: Hit, head: Head, spoken: list[str]) -> dict[str, Any]:
-    descriptor = desk.index.whole(dict(head))
+def _hit_row(
+    ctx: ToolContext, hit: Hit, header: CapabilityHeader, spoken: list[str]
+) -> dict[str, Any]:
+    descriptor = ctx.index.full_descriptor(dict(header))
     is_part = descriptor.kind == "section"
     return {
         "id": descriptor.id,
-        "document": document_of(descriptor) if is_part else descriptor.name,
+        "document": document_name(descriptor) if is_part else descriptor.name,
         "excerpt": excerpt(descriptor.content or descriptor.description, spoken),
         "relevance": round(hit.relevance, 2),
-        "section": (text(held(descriptor), "title") or descriptor.title) if is_part else "",
+        "section": (text_value(capability_metadata(descriptor), "title") or descriptor.title)
+        if is_part
+        else "",
     }
 
 
-def _get_document_section(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    document = named(desk, arguments["name"], "document")
-    found = under(sections(desk, document), arguments["section"])
-    shown = {"name": document.name, "section": found[0].title, "path": list(found[0].path)}
-    return shown | {"content": "\n\n".join(part.text for part in found)}
+def _get_document_section(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    document = find_capability(ctx, arguments["name"], "document")
+    parts = section_with_children(list_sections(ctx, document), arguments["section"])
+    shown = {"name": document.name, "section": parts[0].title, "path": list(parts[0].path)}
+    return shown | {"content": "\n\n".join(part.text for part in parts)}
 
 
-def _get_page(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    wanted, number = arguments.get("document", ""), arguments["page_number"]
-    document = named(desk, wanted, "document") if wanted else _only(desk)
-    parts = sections(desk, document)
-    found = next((part for part in parts if part.chunk == number), None)
-    if found is None:
-        raise UsageError(f"{one_line(document.name, 80)} has no page {number}", f"it has the pages 1 to {len(parts)}")
-    return _page(document, found, len(parts))
+def _get_page(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    requested_name, number = arguments.get("document", ""), arguments["page_number"]
+    document = (
+        find_capability(ctx, requested_name, "document") if requested_name else _only_document(ctx)
+    )
+    parts = list_sections(ctx, document)
+    section = next((part for part in parts if part.chunk == number), None)
+    if section is None:
+        raise UsageError(
+            f"{one_line(document.name, 80)} has no page {number}",
+            f"it has the pages 1 to {len(parts)}",
+        )
+    return _page_answer(document, section, len(parts))
 
 
-def _only(desk: Desk) -> Descriptor:
-    heads = list(of_kinds(desk, "document"))
-    if len(heads) != 1:
-        listed = ", ".join(one_line(head["name"], 60) for head in heads[:20])
-        raise UsageError(f"there are {len(heads)} documents", f"say which: {listed or 'none is indexed yet'}")
-    return desk.index.whole(heads[0])
+def _only_document(ctx: ToolContext) -> Descriptor:
+    headers = list(headers_of_kinds(ctx, "document"))
+    if len(headers) != 1:
+        listed = ", ".join(one_line(header["name"], 60) for header in headers[:20])
+        raise UsageError(
+            f"there are {len(headers)} documents", f"say which: {listed or 'none is indexed yet'}"
+        )
+    return ctx.index.full_descriptor(headers[0])
 
 
-def _page(document: Descriptor, part: Section, count: int) -> dict[str, Any]:
-    shown = {"document": document.name, "page_number": part.chunk, "pages": count, "section": part.title}
+def _page_answer(document: Descriptor, part: StoredSection, count: int) -> dict[str, Any]:
+    shown = {
+        "document": document.name,
+        "page_number": part.chunk,
+        "pages": count,
+        "section": part.title,
+    }
     return shown | {"content": part.text}
 
 
-_NAME = name("Its name or id.")
+_NAME_SCHEMA = name_schema("Its name or id.")
 
-_tool = family("documents", TEXTS)
+_make_tool = tool_factory("documents", TEXT_KINDS)
 
 TOOLS = (
-    _tool(
+    _make_tool(
         "list_documents",
         "List the documents with format, description and tags.",
         _list_documents,
-        inputs(),
+        input_schema(),
         "view_pages",
     ),
-    _tool("get_document", "A document in full.", _get_document, inputs("name", name=_NAME), "get_doc"),
-    _tool(
+    _make_tool(
+        "get_document",
+        "A document in full.",
+        _get_document,
+        input_schema("name", name=_NAME_SCHEMA),
+        "get_doc",
+    ),
+    _make_tool(
         "search_documents",
         "Find the passages of documents that a question is about.",
         _search_documents,
-        inputs("query", query=words("The question."), limit=limit(5)),
+        input_schema("query", query=query_schema("The question."), limit=limit_schema(5)),
         "search_docs",
         "find_relevant_pages",
     ),
-    _tool(
+    _make_tool(
         "get_document_section",
         "One section of a document with all below its heading.",
         _get_document_section,
-        inputs("name section", name=_NAME, section=name("Words of its heading.")),
+        input_schema(
+            "name section", name=_NAME_SCHEMA, section=name_schema("Words of its heading.")
+        ),
     ),
-    _tool(
+    _make_tool(
         "get_page_by_number",
         "Part N of a document.",
         _get_page,
-        inputs(
+        input_schema(
             "page_number",
             page_number={"type": "integer", "minimum": 1},
-            document=name("Where there are several."),
+            document=name_schema("Where there are several."),
         ),
         "get_page_content",
     ),

@@ -6,123 +6,177 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.arguments.naming import compact, nearest
-from capdisc_indexer.records import UNCATEGORISED
-from capdisc_indexer.text import one_line
-from capdisc_indexer.tools.finding import WIDE, Head, find, of_kinds, row
-from capdisc_indexer.tools.held import described
-from capdisc_indexer.tools.inputs import inputs, limit, name, words
-from capdisc_indexer.tools.lookup import spelt
-from capdisc_indexer.tools.values import Desk, ToolAnswer, family
-from capdisc_indexer.tools.written import excerpt
-from capdisc_indexer.types import Descriptor, Query
+from capdisc_indexer.model.records import UNCATEGORISED
+from capdisc_indexer.model.types import Descriptor, Query
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_search import (
+    WIDE_LIMIT,
+    CapabilityHeader,
+    headers_of_kinds,
+    hit_row,
+    search_capabilities,
+)
+from capdisc_indexer.tools.document_sections import excerpt
+from capdisc_indexer.tools.input_schemas import (
+    input_schema,
+    limit_schema,
+    name_schema,
+    query_schema,
+)
+from capdisc_indexer.tools.loader_metadata import short_description
+from capdisc_indexer.tools.name_lookup import find_by_name
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
+from capdisc_indexer.validation.arguments.unknown_names import compact_name, nearest_names
 
-_RANKS = ("exact", "parameter", "prefix")
-
-
-def _find_entity(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    """What is called so, what has a column or parameter of that name, and what begins with it, in this order."""
-    wanted = compact(arguments["name"])
-    found = [(match, head) for head in _everything(desk) if (match := _match(wanted, head))]
-    found.sort(key=lambda pair: (_RANKS.index(pair[0]), str(pair[1]["id"])))
-    shown = [{"match": match, **_short(head)} for match, head in found[: arguments["limit"]]]
-    return {"name": arguments["name"], "matches": shown, "matched": len(found)}
-
-
-def _everything(desk: Desk) -> list[dict[str, Any]]:
-    return [head for head in desk.index.documents.everything(Query(texts=())) if not head.get("hidden")]
+_MATCH_RANKS = ("exact", "parameter", "prefix")
 
 
-def _match(wanted: str, head: Head) -> str:
-    names = [compact(head["name"]), compact(head.get("title", ""))]
-    if wanted in names:
+def _find_entity(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    """What is called so, what has a column or parameter of that name, and what begins with it, in
+    this order.
+    """
+    name_key = compact_name(arguments["name"])
+    matches = [
+        (match, header) for header in _all_headers(ctx) if (match := _match_name(name_key, header))
+    ]
+    matches.sort(key=lambda pair: (_MATCH_RANKS.index(pair[0]), str(pair[1]["id"])))
+    shown = [
+        {"match": match, **_entity_row(header)} for match, header in matches[: arguments["limit"]]
+    ]
+    return {"name": arguments["name"], "matches": shown, "matched": len(matches)}
+
+
+def _all_headers(ctx: ToolContext) -> list[dict[str, Any]]:
+    return [
+        header
+        for header in ctx.index.documents.all_headers(Query(texts=()))
+        if not header.get("hidden")
+    ]
+
+
+def _match_name(name_key: str, header: CapabilityHeader) -> str:
+    names = [compact_name(header["name"]), compact_name(header.get("title", ""))]
+    if name_key in names:
         return "exact"
-    if any(compact(each["name"]) == wanted for each in head.get("parameters", ())):
+    if any(
+        compact_name(parameter["name"]) == name_key for parameter in header.get("parameters", ())
+    ):
         return "parameter"
-    return "prefix" if wanted and any(each.startswith(wanted) for each in names) else ""
+    return "prefix" if name_key and any(name.startswith(name_key) for name in names) else ""
 
 
-def _short(head: Head) -> dict[str, Any]:
-    category = head.get("category") or UNCATEGORISED
+def _entity_row(header: CapabilityHeader) -> dict[str, Any]:
+    category = header.get("category") or UNCATEGORISED
     return {
-        "id": head["id"],
-        "name": head["name"],
-        "kind": head["kind"],
+        "id": header["id"],
+        "name": header["name"],
+        "kind": header["kind"],
         "category": category,
-        "description": described(head),
+        "description": short_description(header),
     }
 
 
-def _search_all(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    found = find(desk, arguments["query"], arguments["limit"])
+def _search_all(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    search_result = search_capabilities(ctx, arguments["query"], arguments["limit"])
     return {
         "query": arguments["query"],
-        "confidence": round(found.ranking.confidence, 2),
-        "results": [row(desk, hit, head) for hit, head in found.pairs],
-        "sources": list(dict.fromkeys(head["source"]["path"] for _, head in found.pairs)),
-        "unmatched": list(found.ranking.unmatched),
+        "confidence": round(search_result.ranking.confidence, 2),
+        "results": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
+        "sources": list(
+            dict.fromkeys(header["source"]["path"] for _, header in search_result.pairs)
+        ),
+        "unmatched": list(search_result.ranking.unmatched),
     }
 
 
-def _lookup_glossary_term(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _lookup_glossary_term(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     """The definition of a term; without one, terms that come near, and never a guess."""
     term = arguments["term"]
-    heads = spelt(desk, term, ("term",))
-    if heads:
-        found = desk.index.whole(heads[0])
-        shown = {"term": found.title or found.name, "found": True, "definition": found.description}
-        return shown | {"category": found.category or UNCATEGORISED, "related": list(found.related)}
-    known = {str(head.get("title") or head["name"]) for head in of_kinds(desk, "term")}
-    return {"term": term, "found": False, "definition": "", "near": nearest(term, sorted(known))}
+    headers = find_by_name(ctx, term, ("term",))
+    if headers:
+        descriptor = ctx.index.full_descriptor(headers[0])
+        shown = {
+            "term": descriptor.title or descriptor.name,
+            "found": True,
+            "definition": descriptor.description,
+        }
+        return shown | {
+            "category": descriptor.category or UNCATEGORISED,
+            "related": list(descriptor.related),
+        }
+    term_names = {
+        str(header.get("title") or header["name"]) for header in headers_of_kinds(ctx, "term")
+    }
+    return {
+        "term": term,
+        "found": False,
+        "definition": "",
+        "near": nearest_names(term, sorted(term_names)),
+    }
 
 
-def _explore_entity(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    """Everything that names it, the most telling first: in its name, its description or its text."""
-    wanted = arguments["name"]
-    documents = desk.index.documents
-    terms = documents.analyse(" ".join(documents.words(wanted)))
-    named = re.compile(rf"(?<!\w){re.escape(one_line(wanted))}(?!\w)", re.IGNORECASE)
+def _explore_entity(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    """Everything that names it, the most telling first: in its name, its description or its
+    text.
+    """
+    entity_name = arguments["name"]
+    documents = ctx.index.documents
+    terms = documents.analyse(" ".join(documents.words(entity_name)))
+    named = re.compile(rf"(?<!\w){re.escape(one_line(entity_name))}(?!\w)", re.IGNORECASE)
     mentions = []
-    for _, head in documents.search(terms, Query(texts=()), WIDE):
-        descriptor = desk.index.whole(head)
-        if not descriptor.hidden and (where := _mention(named, descriptor)):
-            mentions.append({**_short(head), "excerpt": excerpt(where, [wanted])})
-    return {"name": wanted, "mentions": mentions[: arguments["limit"]], "matched": len(mentions)}
+    for _, header in documents.search(terms, Query(texts=()), WIDE_LIMIT):
+        descriptor = ctx.index.full_descriptor(header)
+        if not descriptor.hidden and (where := _find_mention(named, descriptor)):
+            mentions.append({**_entity_row(header), "excerpt": excerpt(where, [entity_name])})
+    return {
+        "name": entity_name,
+        "mentions": mentions[: arguments["limit"]],
+        "matched": len(mentions),
+    }
 
 
-def _mention(named: re.Pattern[str], d: Descriptor) -> str:
+def _find_mention(named: re.Pattern[str], d: Descriptor) -> str:
     """The text in which it is named; empty when it is not."""
     parameters = [f"{p.name} {p.description}" for p in d.parameters]
-    parts = (d.name, d.title, d.description, *d.tags, *parameters, d.content, d.guidance, d.instructions)
+    parts = (
+        d.name,
+        d.title,
+        d.description,
+        *d.tags,
+        *parameters,
+        d.content,
+        d.guidance,
+        d.instructions,
+    )
     return next((one_line(part) for part in parts if named.search(one_line(part))), "")
 
 
-_tool = family("entities")
+_make_tool = tool_factory("entities")
 
 TOOLS = (
-    _tool(
+    _make_tool(
         "find_entity",
         "Everything with this name, or with a column or parameter of it.",
         _find_entity,
-        inputs("name", name=name(), limit=limit(10)),
+        input_schema("name", name=name_schema(), limit=limit_schema(10)),
     ),
-    _tool(
+    _make_tool(
         "search_all",
         "Search capabilities of all kinds, with how sure the answer is.",
         _search_all,
-        inputs("query", query=words("What is needed."), limit=limit(10)),
+        input_schema("query", query=query_schema("What is needed."), limit=limit_schema(10)),
     ),
-    _tool(
+    _make_tool(
         "lookup_glossary_term",
         "The definition of a term.",
         _lookup_glossary_term,
-        inputs("term", term=name()),
+        input_schema("term", term=name_schema()),
         kinds=("term",),
     ),
-    _tool(
+    _make_tool(
         "explore_entity",
         "Everything that mentions a name, with the passage.",
         _explore_entity,
-        inputs("name", name=name(), limit=limit(10)),
+        input_schema("name", name=name_schema(), limit=limit_schema(10)),
     ),
 )

@@ -6,99 +6,148 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer import facts
-from capdisc_indexer.errors import InputError
-from capdisc_indexer.facts.extracting import MAX_CHARACTERS
-from capdisc_indexer.facts.values import MAX_NAME, MAX_VALUE, Extracted, Fact
-from capdisc_indexer.facts.wording import key
-from capdisc_indexer.frozen import asdict
-from capdisc_indexer.text import one_line
-from capdisc_indexer.tools.inputs import inputs, limit, words
-from capdisc_indexer.tools.values import Desk, Tool, ToolAnswer
+from capdisc_indexer.facts.fact_extraction import MAX_CHARACTERS
+from capdisc_indexer.facts.fact_types import MAX_NAME, MAX_VALUE, ExtractedFact, Fact
+from capdisc_indexer.facts.question_terms import spelling_key
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import asdict
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.input_schemas import input_schema, limit_schema, query_schema
+from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext
 
 # Of the lines that state nothing, so many are shown; the rest is counted.
-SKIPPED_SHOWN = 50
+MAX_SKIPPED_SHOWN = 50
 
 
-def _resolve_fact(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _resolve_fact(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     question = arguments["question"]
-    encoder = None if desk.mode == "lexical" else desk.encoder()
-    found = facts.resolve(desk.index, desk.state_dir, question, encoder, desk.mode, desk.available)
+    encoder = None if ctx.mode == "lexical" else ctx.encoder()
+    resolution = facts.resolve_question(
+        ctx.index, ctx.state_dir, question, encoder, ctx.mode, ctx.available
+    )
     answer: ToolAnswer = {
-        "question": found.question,
-        "answer": found.answer,
-        "confidence": found.confidence,
-        "sources": [asdict(each) | {"confidence": round(each.confidence, 2)} for each in found.sources],
-        "sources_checked": list(found.checked),
-        "needs_clarification": found.needs_clarification,
-        "note": found.note,
+        "question": resolution.question,
+        "answer": resolution.answer,
+        "confidence": resolution.confidence,
+        "sources": [
+            asdict(source) | {"confidence": round(source.confidence, 2)}
+            for source in resolution.sources
+        ],
+        "sources_checked": list(resolution.checked_ids),
+        "needs_clarification": resolution.needs_clarification,
+        "note": resolution.note,
     }
     try:
-        facts.ask(desk.state_dir, question, answered=found.answer is not None)
+        facts.record_question(ctx.state_dir, question, answered=resolution.answer is not None)
     except InputError as error:  # what cannot be noted must not cost the answer
         answer["note"] += f"; the question was not noted: {error.message}"
     return answer
 
 
-def _add_fact(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _add_fact(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     name = one_line(arguments["name"], MAX_NAME)  # as it is kept, so that it is found again
     fact = Fact(name=name, value=arguments["value"], reasoning=arguments.get("reasoning", ""))
-    replaced = facts.add(desk.state_dir, [fact])
-    stored = next(each for each in facts.known(desk.state_dir) if key(each.name) == key(fact.name))
-    return {"added": asdict(stored), "replaced": [asdict(each) for each in replaced.values()]}
-
-
-def _list_known_facts(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    known = facts.known(desk.state_dir)
-    shown = known[-arguments["limit"] :]
-    return {"facts": [asdict(each) for each in shown], "total": len(known)}
-
-
-def _get_unresolved_facts(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    asked = facts.unresolved(desk.state_dir)
-    return {"questions": [asdict(each) for each in reversed(asked)][: arguments["limit"]], "total": len(asked)}
-
-
-def _extract_facts(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    text = arguments["text"]
-    found = facts.extract(text)
-    stated = [each for each in found if each.rule]
-    skipped = [{"line": each.line, "text": each.text, "why": each.why} for each in found if not each.rule]
-    saved = bool(arguments.get("save") and stated)
-    replaced = facts.add(desk.state_dir, [_fact(each) for each in stated]) if saved else {}
+    replaced = facts.add_facts(ctx.state_dir, [fact])
+    stored = next(
+        stored_fact
+        for stored_fact in facts.list_facts(ctx.state_dir)
+        if spelling_key(stored_fact.name) == spelling_key(fact.name)
+    )
     return {
-        "facts": [{"name": each.name, "value": each.value, "rule": each.rule, "line": each.line} for each in stated],
-        "skipped": skipped[:SKIPPED_SHOWN],
+        "added": asdict(stored),
+        "replaced": [asdict(replaced_fact) for replaced_fact in replaced.values()],
+    }
+
+
+def _list_known_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    stored_facts = facts.list_facts(ctx.state_dir)
+    shown = stored_facts[-arguments["limit"] :]
+    return {"facts": [asdict(fact) for fact in shown], "total": len(stored_facts)}
+
+
+def _get_unresolved_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    questions = facts.list_unresolved_questions(ctx.state_dir)
+    return {
+        "questions": [asdict(question) for question in reversed(questions)][: arguments["limit"]],
+        "total": len(questions),
+    }
+
+
+def _extract_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    text = arguments["text"]
+    statements = facts.extract_facts(text)
+    stated = [statement for statement in statements if statement.rule]
+    skipped = [
+        {"line": statement.line, "text": statement.text, "why": statement.why}
+        for statement in statements
+        if not statement.rule
+    ]
+    saved = bool(arguments.get("save") and stated)
+    replaced = (
+        facts.add_facts(ctx.state_dir, [_to_fact(statement) for statement in stated])
+        if saved
+        else {}
+    )
+    return {
+        "facts": [
+            {
+                "name": statement.name,
+                "value": statement.value,
+                "rule": statement.rule,
+                "line": statement.line,
+            }
+            for statement in stated
+        ],
+        "skipped": skipped[:MAX_SKIPPED_SHOWN],
         "skipped_total": len(skipped),
         "rules": list(facts.RULES),
         "saved": saved,
-        "replaced": [asdict(each) for each in replaced.values()],
+        "replaced": [asdict(fact) for fact in replaced.values()],
         "read_characters": min(len(text), MAX_CHARACTERS),
         "note": "by rules on single sentences, no language model; look at what was skipped",
     }
 
 
-def _fact(each: Extracted) -> Fact:
-    return Fact(name=each.name, value=each.value, reasoning=f"a text says: {each.text}")
+def _to_fact(statement: ExtractedFact) -> Fact:
+    return Fact(
+        name=statement.name, value=statement.value, reasoning=f"a text says: {statement.text}"
+    )
 
 
-_VALUE = {"type": ["string", "number", "boolean"], "maxLength": MAX_VALUE, "description": "What is so."}
+_VALUE_SCHEMA = {
+    "type": ["string", "number", "boolean"],
+    "maxLength": MAX_VALUE,
+    "description": "What is so.",
+}
 
 TOOLS = (
     Tool(
         name="resolve_fact",
         description="Answer a question with a stored fact or a sentence of the indexed texts, with its source.",
-        input_schema=inputs("question", question=words("Such as: What defines a VIP customer?")),
+        input_schema=input_schema(
+            "question", question=query_schema("Such as: What defines a VIP customer?")
+        ),
         answer=_resolve_fact,
         group="facts",
     ),
     Tool(
         name="add_fact",
         description="Keep a fact, so that later questions find it; one of the same name is replaced.",
-        input_schema=inputs(
+        input_schema=input_schema(
             "name value",
-            name={"type": "string", "minLength": 1, "maxLength": MAX_NAME, "description": "What it is about."},
-            value=_VALUE,
-            reasoning={"type": "string", "maxLength": MAX_VALUE, "default": "", "description": "Why it is believed."},
+            name={
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_NAME,
+                "description": "What it is about.",
+            },
+            value=_VALUE_SCHEMA,
+            reasoning={
+                "type": "string",
+                "maxLength": MAX_VALUE,
+                "default": "",
+                "description": "Why it is believed.",
+            },
         ),
         answer=_add_fact,
         group="facts",
@@ -106,21 +155,21 @@ TOOLS = (
     Tool(
         name="list_known_facts",
         description="List the kept facts.",
-        input_schema=inputs(limit=limit(50)),
+        input_schema=input_schema(limit=limit_schema(50)),
         answer=_list_known_facts,
         group="facts",
     ),
     Tool(
         name="get_unresolved_facts",
         description="List the questions that found no answer.",
-        input_schema=inputs(limit=limit(50)),
+        input_schema=input_schema(limit=limit_schema(50)),
         answer=_get_unresolved_facts,
         group="facts",
     ),
     Tool(
         name="extract_facts_from_text",
         description="Find plain statements (X is Y, X: Y, X = Y, change X to Y) in a text; kept only with save.",
-        input_schema=inputs(
+        input_schema=input_schema(
             "text",
             text={"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS},
             save={"type": "boolean", "default": False},

@@ -5,143 +5,211 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.tools.finding import WIDE, chosen, find
-from capdisc_indexer.tools.held import described, held, text
-from capdisc_indexer.tools.inputs import inputs, limit, name, words
-from capdisc_indexer.tools.lookup import is_part, whole_of
-from capdisc_indexer.tools.sampled import samples_of, values_of
-from capdisc_indexer.tools.tables import Table, database_named, databases, line_of, table_named, tables
-from capdisc_indexer.tools.values import Desk, ToolAnswer, family
-from capdisc_indexer.types import Descriptor
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.tools.capability_search import WIDE_LIMIT, search_capabilities, select_hits
+from capdisc_indexer.tools.input_schemas import (
+    input_schema,
+    limit_schema,
+    name_schema,
+    query_schema,
+)
+from capdisc_indexer.tools.loader_metadata import capability_metadata, short_description, text_value
+from capdisc_indexer.tools.name_lookup import container_name, is_part_of
+from capdisc_indexer.tools.table_store import (
+    StoredTable,
+    column_values,
+    find_database,
+    find_table,
+    iter_tables,
+    list_databases,
+    sample_columns,
+    table_row,
+)
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
 
-DATA = ("database", "table")
-SHOWN_SAMPLES = 3
+DATA_KINDS = ("database", "table")
+SAMPLES_PER_COLUMN = 3
 
 
-def _list_databases(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    return {"databases": [_database(desk, name, found) for name, found in databases(desk).items()]}
+def _list_databases(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    return {
+        "databases": [
+            _database_row(ctx, name, descriptor) for name, descriptor in list_databases(ctx).items()
+        ]
+    }
 
 
-def _database(desk: Desk, name: str, found: Descriptor | None) -> dict[str, Any]:
-    kind = text(held(found), "dbType") if found else next((_type(each) for each in tables(desk, name)), "")
-    return {"name": name, "type": kind, "description": described(found) if found else ""}
+def _database_row(ctx: ToolContext, name: str, descriptor: Descriptor | None) -> dict[str, Any]:
+    kind = (
+        text_value(capability_metadata(descriptor), "dbType")
+        if descriptor
+        else next((_database_type(table) for table in iter_tables(ctx, name)), "")
+    )
+    return {
+        "name": name,
+        "type": kind,
+        "description": short_description(descriptor) if descriptor else "",
+    }
 
 
-def _type(table: Table) -> str:
-    return text(held(table.descriptor), "dbType")
+def _database_type(table: StoredTable) -> str:
+    return text_value(capability_metadata(table.descriptor), "dbType")
 
 
-def _list_tables(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     if not arguments.get("database"):
-        return {"tables": [{"database": each.database, **line_of(each)} for each in tables(desk)]}
-    database = database_named(desk, arguments["database"])
-    return {"database": database, "tables": [line_of(each) for each in tables(desk, database)]}
+        return {
+            "tables": [
+                {"database": table.database, **table_row(table)} for table in iter_tables(ctx)
+            ]
+        }
+    database = find_database(ctx, arguments["database"])
+    return {
+        "database": database,
+        "tables": [table_row(table) for table in iter_tables(ctx, database)],
+    }
 
 
-def _get_table_schema(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    return schema_of(table_named(desk, arguments["table"], arguments.get("database", "")))
+def _get_table_schema(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    return table_schema(find_table(ctx, arguments["table"], arguments.get("database", "")))
 
 
-def schema_of(table: Table) -> dict[str, Any]:
+def table_schema(table: StoredTable) -> dict[str, Any]:
     """The columns of a table, with a few values of each that was sampled."""
     return {
         "database": table.database,
         "table": table.name,
         "columns": list(table.columns),
         "row_count": table.row_count,
-        "sample_values": samples_of(table, SHOWN_SAMPLES),
+        "sample_values": sample_columns(table, SAMPLES_PER_COLUMN),
     }
 
 
-def _search_tables(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     database = arguments.get("database", "")
-    found = find(desk, arguments["query"], WIDE if database else arguments["limit"], ("table",))
-    wanted = database_named(desk, database) if database else ""
-    hits = chosen(found, arguments["limit"], lambda each: not wanted or is_part(each, wanted), desk)
+    search_result = search_capabilities(
+        ctx, arguments["query"], WIDE_LIMIT if database else arguments["limit"], ("table",)
+    )
+    database_name = find_database(ctx, database) if database else ""
+    hits = select_hits(
+        search_result,
+        arguments["limit"],
+        lambda descriptor: not database_name or is_part_of(descriptor, database_name),
+        ctx,
+    )
     return {
         "tables": [
             {
-                "id": each.id,
-                "database": whole_of(each),
-                "table": each.name,
+                "id": descriptor.id,
+                "database": container_name(descriptor),
+                "table": descriptor.name,
                 "relevance": round(hit.relevance, 2),
-                "description": described(each),
+                "description": short_description(descriptor),
             }
-            for hit, each in hits
+            for hit, descriptor in hits
         ]
     }
 
 
-def _get_table_relationships(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_relationships(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     """The foreign keys from and to a table, or all of a database."""
-    database, wanted = arguments.get("database", ""), arguments.get("table", "")
-    table = table_named(desk, wanted, database) if wanted else None
-    home = table.database if table else database_named(desk, database) if database else ""
-    found = [each for one in tables(desk, home) for each in foreign_keys(one)]
+    database, table_name = arguments.get("database", ""), arguments.get("table", "")
+    table = find_table(ctx, table_name, database) if table_name else None
+    home = table.database if table else find_database(ctx, database) if database else ""
+    relationships = [
+        foreign_key
+        for source_table in iter_tables(ctx, home)
+        for foreign_key in foreign_keys(source_table)
+    ]
     if table:
-        found = [each for each in found if table.name.lower() in (each["from_table"].lower(), each["to_table"].lower())]
-    return {"relationships": found}
+        relationships = [
+            foreign_key
+            for foreign_key in relationships
+            if table.name.lower()
+            in (foreign_key["from_table"].lower(), foreign_key["to_table"].lower())
+        ]
+    return {"relationships": relationships}
 
 
-def foreign_keys(table: Table) -> list[dict[str, str]]:
+def foreign_keys(table: StoredTable) -> list[dict[str, str]]:
     """The columns of a table that lead to another."""
-    pairs = [(text(column, "name"), text(column, "foreign_key").rpartition(".")) for column in table.columns]
+    pairs = [
+        (text_value(column, "name"), text_value(column, "foreign_key").rpartition("."))
+        for column in table.columns
+    ]
     return [
-        {"database": table.database, "from_table": table.name, "from_column": own, "to_table": to, "to_column": column}
-        for own, (to, _, column) in pairs
+        {
+            "database": table.database,
+            "from_table": table.name,
+            "from_column": from_column,
+            "to_table": to,
+            "to_column": column,
+        }
+        for from_column, (to, _, column) in pairs
         if to
     ]
 
 
-def _get_sample_values(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    table = table_named(desk, arguments["table"], arguments.get("database", ""))
+def _get_sample_values(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    table = find_table(ctx, arguments["table"], arguments.get("database", ""))
     return {
         "database": table.database,
         "table": table.name,
-        **values_of(table, arguments["column"], arguments["limit"]),
+        **column_values(table, arguments["column"], arguments["limit"]),
     }
 
 
-_DATABASE, _TABLE = name("Its name."), name("Its name or id.")
+_DATABASE_NAME, _TABLE_NAME = name_schema("Its name."), name_schema("Its name or id.")
 
-_tool = family("schema", DATA)
+_make_tool = tool_factory("schema", DATA_KINDS)
 
 TOOLS = (
-    _tool(
+    _make_tool(
         "list_databases",
         "List the databases, files of tables included, with type and description.",
         _list_databases,
-        inputs(),
+        input_schema(),
     ),
-    _tool(
+    _make_tool(
         "list_tables",
         "List the tables of a database with row counts; of all databases without one.",
         _list_tables,
-        inputs(database=_DATABASE),
+        input_schema(database=_DATABASE_NAME),
     ),
-    _tool(
+    _make_tool(
         "get_table_schema",
         "Columns of a table with types, keys and sample values.",
         _get_table_schema,
-        inputs("table", database=_DATABASE, table=_TABLE),
+        input_schema("table", database=_DATABASE_NAME, table=_TABLE_NAME),
     ),
-    _tool(
+    _make_tool(
         "search_tables",
         "Find the tables that a question is about.",
         _search_tables,
-        inputs("query", query=words("What the data is about."), limit=limit(5), database=_DATABASE),
+        input_schema(
+            "query",
+            query=query_schema("What the data is about."),
+            limit=limit_schema(5),
+            database=_DATABASE_NAME,
+        ),
         "find_relevant_tables",
     ),
-    _tool(
+    _make_tool(
         "get_table_relationships",
         "Foreign keys from and to a table, or all of a database.",
         _get_table_relationships,
-        inputs(database=_DATABASE, table=_TABLE),
+        input_schema(database=_DATABASE_NAME, table=_TABLE_NAME),
     ),
-    _tool(
+    _make_tool(
         "get_sample_values",
         "Values of a column as they were sampled when the index was made.",
         _get_sample_values,
-        inputs("table column", database=_DATABASE, table=_TABLE, column=name(), limit=limit(10)),
+        input_schema(
+            "table column",
+            database=_DATABASE_NAME,
+            table=_TABLE_NAME,
+            column=name_schema(),
+            limit=limit_schema(10),
+        ),
     ),
 )

@@ -2,106 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
-from capdisc_indexer.errors import CapdiscError
-from capdisc_indexer.linked import links_of, read_link
-from capdisc_indexer.text import one_line, plain
-from capdisc_indexer.tools.finding import find, of_kinds
-from capdisc_indexer.tools.held import described, texts
-from capdisc_indexer.tools.inputs import inputs, limit, name, words
-from capdisc_indexer.tools.lookup import named
-from capdisc_indexer.tools.values import Desk, ToolAnswer, family
-from capdisc_indexer.types import Descriptor
+from capdisc_indexer.links.linked_files import capability_folder, read_linked_text, resolve_file
+from capdisc_indexer.links.resolution import MAX_LINKS, list_links, read_link
+from capdisc_indexer.model.errors import CapdiscError, LinkRefusedError
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.tools.capability_search import headers_of_kinds, search_capabilities
+from capdisc_indexer.tools.input_schemas import (
+    input_schema,
+    limit_schema,
+    name_schema,
+    query_schema,
+)
+from capdisc_indexer.tools.loader_metadata import short_description, text_list
+from capdisc_indexer.tools.name_lookup import find_capability
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
+from capdisc_indexer.validation.secret_keys import mask_keys
 
-SKILLS = ("skill",)
-# Of the files that a skill links to: so many, and so many characters of them in all. The rest is named.
+# Lines of a skill's file: what is kept of it begins after the front matter.
+
+_MATCHED_CHARACTERS = 400
+
+
+def count_lines_before(skill: Descriptor, roots: Sequence[str]) -> int:
+    """How many lines of the file stand before the skill's content; 0 where the file cannot be read
+    any more.
+    """
+    name = PurePath(skill.source.path).name
+    try:
+        text = mask_keys(
+            read_linked_text(resolve_file(capability_folder(skill, roots), name), name)
+        )
+    except CapdiscError:
+        return 0
+    start = text.replace("\r\n", "\n").find(skill.content[:_MATCHED_CHARACTERS])
+    return text.replace("\r\n", "\n").count("\n", 0, start) if start > 0 else 0
+
+
+SKILL_KINDS = ("skill",)
+# Of the files that a skill links to: so many, and so many characters of them in all. The rest is
+# named.
 MAX_REFERENCES = 10
 REFERENCE_CHARACTERS = 20_000
 
 
-def _list_skills(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    return {"skills": [_listed(desk.index.whole(head)) for head in of_kinds(desk, "skill")]}
+def _list_skills(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    return {
+        "skills": [
+            _skill_row(ctx.index.full_descriptor(header))
+            for header in headers_of_kinds(ctx, "skill")
+        ]
+    }
 
 
-def _listed(skill: Descriptor) -> dict[str, Any]:
-    shown = {"name": skill.name, "description": described(skill), "path": skill.source.path}
+def _skill_row(skill: Descriptor) -> dict[str, Any]:
+    shown = {"name": skill.name, "description": short_description(skill), "path": skill.source.path}
     return shown | {"allowed_tools": allowed_tools(skill)}
 
 
 def allowed_tools(skill: Descriptor) -> list[str]:
     """The tools that its author lets the skill use; none named means that nothing was said."""
-    return texts(skill.extra, "allowed-tools")
+    return text_list(skill.extra, "allowed-tools")
 
 
-def _get_skill(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    skill = named(desk, arguments["name"], "skill")
-    found, left_out = _references(desk, skill)
+def _get_skill(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    skill = find_capability(ctx, arguments["name"], "skill")
+    references, left_out = _read_references(ctx, skill)
     answer = {
         "name": skill.name,
-        "description": described(skill),
-        "content": plain(skill.content),
+        "description": short_description(skill),
+        "content": strip_controls(skill.content),
         "allowed_tools": allowed_tools(skill),
-        "references": found,
+        "references": references,
     }
     return answer | ({"references_left_out": left_out} if left_out else {})
 
 
-def _references(desk: Desk, skill: Descriptor) -> tuple[dict[str, str], list[str]]:
-    """The texts of the files that the skill links to, and the targets that are too much or cannot be read."""
-    found: dict[str, str] = {}
+def _read_references(ctx: ToolContext, skill: Descriptor) -> tuple[dict[str, str], list[str]]:
+    """The texts of the files that the skill links to, and the targets that are too much or cannot
+    be read.
+    """
+    contents: dict[str, str] = {}
     left_out: list[str] = []
-    room = REFERENCE_CHARACTERS
-    for target in [link.target for link in links_of(skill, roots(desk)) if link.kind == "file" and link.exists]:
-        content = _text(desk, skill, target) if len(found) < MAX_REFERENCES else None
-        if content is None or len(content) > room:
+    remaining_characters = REFERENCE_CHARACTERS
+    for target in [
+        link.target
+        for link in list_links(skill, indexed_roots(ctx))
+        if link.kind == "file" and link.exists
+    ]:
+        content = _reference_text(ctx, skill, target) if len(contents) < MAX_REFERENCES else None
+        if content is None or len(content) > remaining_characters:
             left_out.append(one_line(target, 200))
         else:
-            found[target] = content
-            room -= len(content)
-    return found, left_out
+            contents[target] = content
+            remaining_characters -= len(content)
+    return contents, left_out
 
 
-def _text(desk: Desk, skill: Descriptor, target: str) -> str | None:
+def _reference_text(ctx: ToolContext, skill: Descriptor, target: str) -> str | None:
     try:
-        return plain(read_link(skill, target, roots(desk)).text)
+        return strip_controls(read_link(skill, target, indexed_roots(ctx)).text)
     except CapdiscError:  # no text, too large, gone: its name is told
         return None
 
 
-def roots(desk: Desk) -> list[str]:
+def indexed_roots(ctx: ToolContext) -> list[str]:
     """The folders that the index was made of."""
-    scanned: list[str] = desk.index.meta("scan")["roots"]
+    scanned: list[str] = ctx.index.meta("scan")["roots"]
     return scanned
 
 
-def _search_skills(desk: Desk, arguments: Mapping[str, Any]) -> ToolAnswer:
-    found = find(desk, arguments["query"], arguments["limit"], SKILLS)
+def _search_skills(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    search_result = search_capabilities(ctx, arguments["query"], arguments["limit"], SKILL_KINDS)
     return {
         "skills": [
-            {"name": head["name"], "relevance": round(hit.relevance, 2), "description": described(head)}
-            for hit, head in found.pairs
+            {
+                "name": header["name"],
+                "relevance": round(hit.relevance, 2),
+                "description": short_description(header),
+            }
+            for hit, header in search_result.pairs
         ]
     }
 
 
-NAME = name("Its name or id.")
-_tool = family("skills", SKILLS)
+NAME_SCHEMA = name_schema("Its name or id.")
+_make_tool = tool_factory("skills", SKILL_KINDS)
 
 TOOLS = (
-    _tool("list_skills", "List the skills with the tools that each may use.", _list_skills, inputs()),
-    _tool(
+    _make_tool(
+        "list_skills",
+        "List the skills with the tools that each may use.",
+        _list_skills,
+        input_schema(),
+    ),
+    _make_tool(
         "get_skill",
         "A skill's instructions with the files that they link to.",
         _get_skill,
-        inputs("name", name=NAME),
+        input_schema("name", name=NAME_SCHEMA),
         "load_skill",
     ),
-    _tool(
+    _make_tool(
         "search_skills",
         "Find the skills for a task.",
         _search_skills,
-        inputs("query", query=words("The task."), limit=limit(3)),
+        input_schema("query", query=query_schema("The task."), limit=limit_schema(3)),
+    ),
+)
+
+
+# The links of a skill and the files beside it, read one at a time.
+
+
+def _list_skill_links(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    """Files and addresses; places in the skill itself and what would be refused are left out."""
+    skill = find_capability(ctx, arguments["name"], "skill")
+    before = count_lines_before(skill, indexed_roots(ctx))
+    links = [
+        link
+        for link in list_links(skill, indexed_roots(ctx), MAX_LINKS)
+        if link.kind in ("file", "url")
+    ]
+    return {
+        "skill": skill.name,
+        "links": [
+            {
+                "text": one_line(link.text, 200),
+                "target": link.target,
+                "is_url": link.kind == "url",
+                "line_number": link.line + before,
+            }
+            for link in links
+        ],
+    }
+
+
+def _resolve_skill_link(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    skill = find_capability(ctx, arguments["name"], "skill")
+    target = arguments["target"]
+    try:
+        linked = read_link(skill, target, indexed_roots(ctx))
+    except LinkRefusedError as error:
+        if "--network" not in error.hint:
+            raise
+        how = f"capdisc show {one_line(skill.id, 100)} --link {one_line(target, 300)} --network fetches it"
+        raise LinkRefusedError(error.message, how) from None
+    return {"skill": skill.name, "target": linked.target, "content": strip_controls(linked.text)}
+
+
+def _get_skill_file(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+    skill = find_capability(ctx, arguments["name"], "skill")
+    filename = arguments["filename"]
+    # A name with a number sign in it is still a name: the same rule as for links, without their
+    # anchors.
+    linked = read_link(
+        skill,
+        filename.replace("%", "%25").replace("#", "%23").replace("?", "%3F"),
+        indexed_roots(ctx),
+    )
+    return {"skill": skill.name, "filename": filename, "content": strip_controls(linked.text)}
+
+
+_make_link_tool = tool_factory("skills", SKILL_KINDS)
+
+LINK_TOOLS = (
+    _make_link_tool(
+        "list_skill_links",
+        "The links of a skill, none of them read.",
+        _list_skill_links,
+        input_schema("name", name=NAME_SCHEMA),
+    ),
+    _make_link_tool(
+        "resolve_skill_link",
+        "The file of a skill's folder that a link leads to.",
+        _resolve_skill_link,
+        input_schema(
+            "name target", name=NAME_SCHEMA, target=name_schema("As list_skill_links gives it.")
+        ),
+    ),
+    _make_link_tool(
+        "get_skill_file",
+        "A file of a skill's folder.",
+        _get_skill_file,
+        input_schema(
+            "name filename", name=NAME_SCHEMA, filename=name_schema("Its path in the folder.")
+        ),
     ),
 )

@@ -54,7 +54,9 @@ def test_what_is_wrong_fails_and_json_is_whole_all_the_same(capdisc, here) -> No
     assert done.json["findings"][0]["code"] == "field-missing"
 
 
-def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(capdisc, here, write_skill) -> None:
+def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
+    capdisc, here, write_skill
+) -> None:
     """S44: each time until it is mended. No last version is kept, so that no answer is older than the files."""
     write_skill(here / "skills", "beta", "Cooks soup. Use when asked.")
     capdisc("index", "skills")
@@ -62,7 +64,9 @@ def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(capdisc, h
     for _ in range(2):
         done = capdisc("index", "skills")
         assert done.code == 1
-        assert "alpha/SKILL.md:2:1: error[field-missing]: the field description is missing" in done.err
+        assert (
+            "alpha/SKILL.md:2:1: error[field-missing]: the field description is missing" in done.err
+        )
         assert done.out.startswith("1 capability from 2 files")
         assert done.out.endswith("1 failed\n")
     assert capdisc("list", "--ids").out == "skill:beta\n"

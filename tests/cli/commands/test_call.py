@@ -42,11 +42,21 @@ def test_an_unknown_tool_is_an_error_with_the_nearest(capdisc, data) -> None:
         (("call", "--batch", "nowhere.jsonl"), 3, "nowhere.jsonl"),
         (("call", "list_skills", "--batch", "x"), 2, "name one tool"),
         (("call", "execute_rest"), 3, "curl"),
-        (("call", "get_sample_values", '{"table": "parts", "column": "Bolt"}'), 3, "no samples stored"),
-        (("call", "resolve_skill_link", '{"name": "track-orders", "target": "/etc/passwd"}'), 5, "not read"),
+        (
+            ("call", "get_sample_values", '{"table": "parts", "column": "Bolt"}'),
+            3,
+            "no samples stored",
+        ),
+        (
+            ("call", "resolve_skill_link", '{"name": "track-orders", "target": "/etc/passwd"}'),
+            5,
+            "not read",
+        ),
     ],
 )
-def test_what_makes_no_sense_is_an_error_and_stdout_stays_empty(capdisc, data, argv, code, said) -> None:
+def test_what_makes_no_sense_is_an_error_and_stdout_stays_empty(
+    capdisc, data, argv, code, said
+) -> None:
     """S33, S109, S199."""
     done = capdisc(*argv)
     assert (done.code, done.out) == (code, "")
@@ -98,10 +108,10 @@ def test_a_batch_in_a_file_with_blank_lines(capdisc, data, hermetic) -> None:
 @pytest.mark.parametrize("limit", [60, 90, 250, 500])
 def test_an_answer_keeps_to_its_tokens_and_says_what_is_missing(capdisc, data, limit) -> None:
     """S126, S241."""
-    from capdisc_indexer.engines import token_count
+    from capdisc_indexer.lazy_imports import load_token_counter
 
     done = capdisc("call", "search_tool", "--max-tokens", str(limit))
-    assert token_count()(done.out) <= limit
+    assert load_token_counter()(done.out) <= limit
     assert ("truncated" in done.json) == (limit < 250)
     if "truncated" in done.json:
         assert len(done.json["tools"]) + done.json["left_out"]["tools"] == done.json["total_count"]
@@ -121,8 +131,15 @@ def test_a_parameter_under_another_name_is_taken_with_a_notice(capdisc, data) ->
     assert "took table_id for table" in done.err
 
 
-def test_hidden_characters_in_a_catalogue_do_not_reach_a_terminal(capdisc, hermetic, monkeypatch) -> None:
-    line = {"kind": "tool", "name": "trick", "description": "Shows\u202e things\x1b[2J now.", "category": "x"}
+def test_hidden_characters_in_a_catalogue_do_not_reach_a_terminal(
+    capdisc, hermetic, monkeypatch
+) -> None:
+    line = {
+        "kind": "tool",
+        "name": "trick",
+        "description": "Shows\u202e things\x1b[2J now.",
+        "category": "x",
+    }
     (hermetic / "capabilities.jsonl").write_text(json.dumps(line) + "\n")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "capabilities.jsonl")
@@ -138,7 +155,10 @@ def test_the_steps_that_the_help_names_lead_from_a_wish_to_a_call(capdisc, data)
     known = capdisc("call", "search_tool", json.dumps({"query": found["name"]})).json["tool"]
     assert known["parameters"]["table"]["required"]
     call = {"tool_name": known["id"], "arguments": {"table": "x"}}
-    assert capdisc("call", "execute_tool", json.dumps(call)).json["arguments"] == {"table": "x", "top": 5}
+    assert capdisc("call", "execute_tool", json.dumps(call)).json["arguments"] == {
+        "table": "x",
+        "top": 5,
+    }
 
 
 def test_nothing_that_is_asked_is_written_down(capdisc, data, hermetic) -> None:
@@ -178,7 +198,12 @@ def test_the_core_answers_without_the_terminal(process) -> None:
         "mcp",
     ]
     script = f"import sys, capdisc_indexer.tools; print([name for name in {heavy!r} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 def test_numbers_that_json_does_not_know_are_refused(capdisc, small) -> None:

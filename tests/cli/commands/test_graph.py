@@ -12,8 +12,22 @@ def test_the_relations_of_one_come_heaviest_first_with_their_direction(capdisc, 
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0].split() == ["capability", "capability", "weight", "by"]
-    assert lines[1].split() == ["tool:render-pdf", "→", "REQUIRES", "tool:read-template", "1", "requires"]
-    assert lines[2].split() == ["tool:render-pdf", "←", "REQUIRES", "tool:send-invoice", "1", "requires"]
+    assert lines[1].split() == [
+        "tool:render-pdf",
+        "→",
+        "REQUIRES",
+        "tool:read-template",
+        "1",
+        "requires",
+    ]
+    assert lines[2].split() == [
+        "tool:render-pdf",
+        "←",
+        "REQUIRES",
+        "tool:send-invoice",
+        "1",
+        "requires",
+    ]
     assert "–" in lines[3]
 
 
@@ -37,7 +51,10 @@ def test_json_holds_nodes_edges_and_what_leads_nowhere(capdisc, small) -> None:
 
 def test_what_leads_nowhere_is_said(capdisc, small) -> None:
     """S54, S177."""
-    assert "lead to nothing in the index: Bash (by allowed-tools)" in capdisc("graph", "roll-back-deploy").err
+    assert (
+        "lead to nothing in the index: Bash (by allowed-tools)"
+        in capdisc("graph", "roll-back-deploy").err
+    )
 
 
 def test_numbers(capdisc, small) -> None:
@@ -73,10 +90,17 @@ def test_a_foreign_key_leads_from_the_table_that_has_it(capdisc, hermetic) -> No
     )
     capdisc("index", "shop.sql")
     edge = capdisc("graph", "table:shop.songs", "--edge", "refers-to", "--json").json["edges"][0]
-    assert (edge["source"], edge["target"], edge["directed"]) == ("table:shop.sales", "table:shop.songs", True)
+    assert (edge["source"], edge["target"], edge["directed"]) == (
+        "table:shop.sales",
+        "table:shop.songs",
+        True,
+    )
     shown = capdisc("graph", "table:shop.songs", "--edge", "refers-to").out.splitlines()[1].split()
     assert shown[:4] == ["table:shop.songs", "←", "REFERS_TO", "table:shop.sales"]
-    assert "n0 -->|" in capdisc("graph", "table:shop.sales", "--edge", "refers-to", "--format", "mermaid").out
+    assert (
+        "n0 -->|"
+        in capdisc("graph", "table:shop.sales", "--edge", "refers-to", "--format", "mermaid").out
+    )
 
 
 @pytest.mark.parametrize("name", ["dot", "mermaid", "svg"])
@@ -112,12 +136,17 @@ def test_mistakes_are_usage_errors(capdisc, small, argv, message) -> None:
 def test_related_ones_join_a_search_on_request(capdisc, small) -> None:
     """S268, S279."""
     plain = capdisc("search", "render a PDF from a template", "-k", "1", "--json").json
-    more = capdisc("search", "render a PDF from a template", "-k", "1", "--expand", "3", "--json").json
+    more = capdisc(
+        "search", "render a PDF from a template", "-k", "1", "--expand", "3", "--json"
+    ).json
     added = more["hits"][1:]
     assert [hit["id"] for hit in plain["hits"]] == [more["hits"][0]["id"]]
     assert added
     assert {hit["via"] for hit in added} == {more["hits"][0]["id"]}
-    assert "related to " in capdisc("search", "render a PDF from a template", "-k", "1", "--expand", "3").out
+    assert (
+        "related to "
+        in capdisc("search", "render a PDF from a template", "-k", "1", "--expand", "3").out
+    )
 
 
 def test_the_graph_is_derived_from_files_alone(capdisc, small, hermetic) -> None:

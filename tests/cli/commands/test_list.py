@@ -6,7 +6,9 @@ def test_categories_are_counted(capdisc, data) -> None:
     found = capdisc("list", "--categories", "--json").json["categories"]
     assert found[0] == {"category": "office", "count": 6}
     counted = {each["category"]: each["count"] for each in found}
-    assert counted["base"] == len(capdisc("list", "--category", "base", "--json").json["capabilities"])
+    assert counted["base"] == len(
+        capdisc("list", "--category", "base", "--json").json["capabilities"]
+    )
     assert "office" in capdisc("list", "--categories").out
 
 
@@ -14,16 +16,22 @@ def test_risk_and_confirmation_narrow_the_list(capdisc, data) -> None:
     """S282."""
     assert capdisc("list", "--risk", "critical", "--ids").out == "tool:wipe_disk\n"
     assert capdisc("list", "--confirm", "--ids").out == "tool:wipe_disk\n"
-    low, every = (len(capdisc("list", *argv, "--ids").out.split()) for argv in (("--risk", "low"), ()))
+    low, every = (
+        len(capdisc("list", *argv, "--ids").out.split()) for argv in (("--risk", "low"), ())
+    )
     assert low == every - 1
     assert capdisc("list", "--risk", "dire").code == 2
 
 
-def test_what_authors_hide_is_left_out_where_agents_are_meant(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_what_authors_hide_is_left_out_where_agents_are_meant(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     """S55."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     write_skill(hermetic / "skills", "shown")
-    write_skill(hermetic / "skills", "kept", "Kept. Use when asked.\ndisable-model-invocation: true")
+    write_skill(
+        hermetic / "skills", "kept", "Kept. Use when asked.\ndisable-model-invocation: true"
+    )
     capdisc("index", "skills")
     assert capdisc("list", "--ids").out.split() == ["skill:kept", "skill:shown"]
     assert capdisc("list", "--ids", "--invocable").out == "skill:shown\n"

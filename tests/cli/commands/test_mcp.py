@@ -18,7 +18,7 @@ from adopting import adopt
 from mcp import Client, StdioServerParameters, types
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
-from capdisc_indexer.engines import token_count
+from capdisc_indexer.lazy_imports import load_token_counter
 
 pytestmark = pytest.mark.mcp
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -36,7 +36,9 @@ def index_dir(hermetic, monkeypatch) -> Path:
 @pytest.fixture
 def catalogue(hermetic, index_dir, capdisc, write_skill):
     """A skill and two tools, indexed; what it gives adds a tool and indexes again."""
-    write_skill(hermetic / "tools", "merge-pdfs", "Merges PDF files into one. Use when asked to join PDFs.")
+    write_skill(
+        hermetic / "tools", "merge-pdfs", "Merges PDF files into one. Use when asked to join PDFs."
+    )
 
     def add(name: str, fields: str = "") -> None:
         path = hermetic / "tools" / name / "CAPABILITY.yaml"
@@ -54,8 +56,14 @@ async def _server(*flags: str, mode: str = "auto", heard=None):
         if heard is not None and isinstance(message, types.ServerNotification):
             heard.append(message.method)
 
-    environment = {name: value for name, value in os.environ.items() if name.startswith("CAPDISC_") or name in KEPT}
-    command = StdioServerParameters(command=sys.executable, args=["-m", "capdisc", "mcp", *flags], env=environment)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("CAPDISC_") or name in KEPT
+    }
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "capdisc", "mcp", *flags], env=environment
+    )
     with anyio.fail_after(ENOUGH):
         async with Client(command, mode=mode, message_handler=hear) as client:
             yield client
@@ -135,9 +143,14 @@ def test_the_overview_is_a_resource(catalogue) -> None:
 
 
 def test_an_overview_of_very_many_categories_names_the_largest(catalogue, hermetic) -> None:
-    tools = [{"name": f"t{n}", "kind": "tool", "description": "Does it.", "category": f"c{n}"} for n in range(300)]
+    tools = [
+        {"name": f"t{n}", "kind": "tool", "description": "Does it.", "category": f"c{n}"}
+        for n in range(300)
+    ]
     tools += [{**each, "name": f"more-{each['name']}"} for each in tools[:3]]
-    (hermetic / "tools" / "capabilities.jsonl").write_text("".join(json.dumps(each) + "\n" for each in tools))
+    (hermetic / "tools" / "capabilities.jsonl").write_text(
+        "".join(json.dumps(each) + "\n" for each in tools)
+    )
     catalogue("say-bye")
 
     async def talk(client):
@@ -147,7 +160,7 @@ def test_an_overview_of_very_many_categories_names_the_largest(catalogue, hermet
     assert 10 < len(lines) < 100
     assert {"c0 (2)", "c1 (2)", "c2 (2)"} < set(lines)
     assert lines[-1] == f"+{301 - len(lines) + 1} more categories"
-    assert token_count()("\n".join(lines)) <= 200
+    assert load_token_counter()("\n".join(lines)) <= 200
 
 
 def test_a_client_of_the_older_protocol_is_told_of_a_new_index(catalogue) -> None:
@@ -156,7 +169,10 @@ def test_a_client_of_the_older_protocol_is_told_of_a_new_index(catalogue) -> Non
     async def talk(client):
         await client.list_tools()
         await anyio.to_thread.run_sync(catalogue, "say-bye")
-        while not {"notifications/tools/list_changed", "notifications/resources/list_changed"} <= set(heard):
+        while not {
+            "notifications/tools/list_changed",
+            "notifications/resources/list_changed",
+        } <= set(heard):
             await anyio.sleep(0.1)
         return await client.call_tool("search_tool", {"query": "say-bye"})
 
@@ -206,17 +222,19 @@ SAYS = "inputSchema: {properties: {x: {type: string}, n: {type: integer, default
 
 def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, monkeypatch) -> None:
     """D2: after one yes to a harmless value, an agent could pass any other."""
-    from capdisc import runtime
+    from capdisc.context import surroundings
 
     catalogue("repeat", SAYS + 'run: {command: [echo, "{x}", "{n}"]}\n')
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
 
     def run(arguments, *flags: str) -> tuple[bool, str]:
-        return _called("execute_tool", {"tool_name": "repeat", "arguments": arguments}, "--allow-run", *flags)
+        return _called(
+            "execute_tool", {"tool_name": "repeat", "arguments": arguments}, "--allow-run", *flags
+        )
 
     def say(answer: str) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(runtime, "_terminal", lambda stream: True)
+            patched.setattr(surroundings, "_is_terminal", lambda stream: True)
             assert capdisc("run", "repeat", '{"x": "hello"}', stdin=f"{answer}\n").code == 0
 
     say("y")
@@ -251,12 +269,12 @@ def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypat
     is_error, text = _called(*execute, "--allow-run")
     assert is_error
     assert "capdisc run tool:say-hello" in text
-    from capdisc import runtime
+    from capdisc.context import surroundings
 
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
     adopt(Path(os.environ["CAPDISC_INDEX_DIR"]))
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "_terminal", lambda stream: True)
+        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
         assert capdisc("run", "say-hello", stdin="y\n").out == "hello\n"
     for flags in (("--allow-run",), ("--allow-run", "--yes")):
         is_error, text = _called(*execute, *flags)
@@ -285,7 +303,9 @@ def test_a_call_that_is_cancelled_ends_what_it_runs(catalogue, hermetic) -> None
 
 def _started(*flags: str) -> subprocess.Popen:
     argv = [sys.executable, "-m", "capdisc", "mcp", *flags]
-    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 INITIALIZE = {
@@ -298,7 +318,9 @@ def test_stdout_holds_the_protocol_alone_and_the_end_of_stdin_ends_it(catalogue)
     begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     lines = [INITIALIZE, begun, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
     with _started() as server:
-        server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode() + b"no json\n")
+        server.stdin.write(
+            "".join(json.dumps(line) + "\n" for line in lines).encode() + b"no json\n"
+        )
         server.stdin.flush()
         answers = [json.loads(server.stdout.readline()) for _ in range(2)]
         out, err = server.communicate(timeout=ENOUGH)

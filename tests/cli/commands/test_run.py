@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc import runtime
+from capdisc.context import surroundings
 
 SCHEMA = """inputSchema:
   type: object
@@ -34,7 +34,9 @@ def tool(hermetic, monkeypatch, capdisc):
     def write(name: str, fields: str, kind: str = "tool") -> Path:
         path = hermetic / "tools" / name / "CAPABILITY.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"name: {name}\nkind: {kind}\ndescription: Says what it is told, {name}.\n{fields}")
+        path.write_text(
+            f"name: {name}\nkind: {kind}\ndescription: Says what it is told, {name}.\n{fields}"
+        )
         assert capdisc("index", "tools").code == 0
         return path
 
@@ -49,7 +51,7 @@ def terminal(monkeypatch):
         def is_terminal(stream: object) -> bool:
             return stdout if stream is sys.stdout else True
 
-        monkeypatch.setattr(runtime, "_terminal", is_terminal)
+        monkeypatch.setattr(surroundings, "_is_terminal", is_terminal)
 
     return sit
 
@@ -103,7 +105,9 @@ def test_arguments_that_are_no_object_are_a_usage_error(capdisc, tool, given: st
 
 def test_the_hint_of_arguments_that_cannot_be_read_names_its_own_parameters(capdisc, tool) -> None:
     tool("echo", ECHO)
-    assert """hint: write JSON: '{"text": "..."}'""" in capdisc("run", "echo", "text=a", "--yes").err
+    assert (
+        """hint: write JSON: '{"text": "..."}'""" in capdisc("run", "echo", "text=a", "--yes").err
+    )
 
 
 def test_fill_prints_the_arguments_with_their_defaults(capdisc, tool) -> None:
@@ -115,7 +119,10 @@ def test_fill_prints_the_arguments_with_their_defaults(capdisc, tool) -> None:
 
 
 def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None:
-    tool("touch", 'inputSchema: {properties: {path: {type: string}}}\nrun: {command: [touch, "{path}"]}\n')
+    tool(
+        "touch",
+        'inputSchema: {properties: {path: {type: string}}}\nrun: {command: [touch, "{path}"]}\n',
+    )
     done = capdisc("run", "touch", '{"path": "a b"}', "--dry-run")
     assert done.code == 0
     assert done.out.endswith("touch 'a b'\n")
@@ -130,7 +137,9 @@ def test_dry_run_prints_the_call_and_makes_none(capdisc, tool, hermetic) -> None
 
 
 def test_dry_run_names_the_files_that_a_yes_holds_for(capdisc, tool) -> None:
-    folder = tool("go", "run: {command: [sh, -c, 'cd scripts && ./go.sh'], cwd: capability}\n").parent
+    folder = tool(
+        "go", "run: {command: [sh, -c, 'cd scripts && ./go.sh'], cwd: capability}\n"
+    ).parent
     script = folder / "scripts" / "go.sh"
     script.parent.mkdir()
     script.write_text("echo one")
@@ -151,7 +160,10 @@ def test_without_a_run_the_call_is_printed_for_the_agent_to_make(capdisc, tool) 
     """S108: nothing is run that does not say how; exit status 3."""
     tool("plain", SCHEMA)
     done = capdisc("run", "plain", '{"text": "a"}', "--yes")
-    assert (done.code, json.loads(done.out)) == (3, {"name": "plain", "arguments": {"text": "a", "times": 1}})
+    assert (done.code, json.loads(done.out)) == (
+        3,
+        {"name": "plain", "arguments": {"text": "a", "times": 1}},
+    )
     assert "does not say how it is run" in done.err
     done = capdisc("run", "plain", '{"text": "a"}', "--json")
     assert (done.code, done.json["status"]) == (3, "not-run")
@@ -197,7 +209,10 @@ def test_an_operation_is_shown_as_a_line_for_curl(capdisc, tool, hermetic, monke
 
 def test_a_parameter_may_be_called_as_the_model_was_told_to(capdisc, tool) -> None:
     """S16: Anthropic's API takes no `page[size]`; the map says what was made of it, and either name is understood."""
-    tool("show", 'inputSchema: {properties: {"page[size]": {type: integer}}, required: ["page[size]"]}\n')
+    tool(
+        "show",
+        'inputSchema: {properties: {"page[size]": {type: integer}}, required: ["page[size]"]}\n',
+    )
     offered = capdisc("tools", "--only", "show", "--format", "anthropic")
     [name] = offered.json[0]["input_schema"]["properties"]
     assert "page[size] is page_size" in offered.err
@@ -206,7 +221,9 @@ def test_a_parameter_may_be_called_as_the_model_was_told_to(capdisc, tool) -> No
     for key in (name, "page[size]"):
         wish = json.dumps({"tool_name": "show", "arguments": {key: 5}})
         assert capdisc("call", "execute_tool", wish).json["arguments"] == {"page[size]": 5}
-        assert json.loads(capdisc("run", "show", json.dumps({key: 5})).out)["arguments"] == {"page[size]": 5}
+        assert json.loads(capdisc("run", "show", json.dumps({key: 5})).out)["arguments"] == {
+            "page[size]": 5
+        }
 
 
 def test_away_from_a_terminal_nothing_is_run_that_nobody_agreed_to(capdisc, tool) -> None:
@@ -230,7 +247,9 @@ def test_at_a_terminal_the_call_is_shown_and_a_yes_is_remembered(capdisc, tool, 
     assert (done.code, done.out, done.err) == (0, "a 1\n", "")
 
 
-def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(capdisc, tool, terminal) -> None:
+def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(
+    capdisc, tool, terminal
+) -> None:
     """D2: one yes to `hello` let every later value through, unasked."""
     tool("echo", ECHO)
     terminal()
@@ -248,18 +267,25 @@ def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(capdisc, to
 def test_a_person_may_say_yes_to_any_arguments(capdisc, tool, monkeypatch) -> None:
     tool("echo", ECHO)
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "_terminal", lambda stream: True)
+        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
         done = capdisc("run", "echo", '{"text": "a"}', stdin="any\n")
     assert (done.code, done.out) == (0, "a 1\n")
-    assert "note: any says yes to every argument from now on, also where an agent runs it\n" in done.err
+    assert (
+        "note: any says yes to every argument from now on, also where an agent runs it\n"
+        in done.err
+    )
     assert "Run it? [y/N/any]\n" in done.err
     assert capdisc("run", "echo", '{"text": "b"}').out == "b 1\n"
     tool("echo", ECHO.replace("echo,", "echo, changed,"))
     assert capdisc("run", "echo", '{"text": "b"}').code == 5
 
 
-@pytest.mark.parametrize("field", ["hasSideEffects: true", "riskLevel: high", "requiresConfirmation: true"])
-def test_any_arguments_are_not_on_offer_where_each_call_is_asked_about(capdisc, tool, terminal, field: str) -> None:
+@pytest.mark.parametrize(
+    "field", ["hasSideEffects: true", "riskLevel: high", "requiresConfirmation: true"]
+)
+def test_any_arguments_are_not_on_offer_where_each_call_is_asked_about(
+    capdisc, tool, terminal, field: str
+) -> None:
     tool("echo", f"{ECHO}{field}\n")
     terminal()
     done = capdisc("run", "echo", '{"text": "a"}', stdin="any\n")
@@ -273,19 +299,25 @@ def test_any_arguments_are_not_on_offer_where_there_are_none(capdisc, tool, term
     assert "Run it? [y/N]\n" in capdisc("run", "hello", stdin="y\n").err
 
 
-def test_a_yes_from_before_arguments_counted_is_no_yes_to_any(capdisc, tool, hermetic, monkeypatch) -> None:
+def test_a_yes_from_before_arguments_counted_is_no_yes_to_any(
+    capdisc, tool, hermetic, monkeypatch
+) -> None:
     tool("echo", ECHO)
-    kept = json.dumps({"version": 1, "approved": {"0" * 64: {"id": "tool:echo", "at": "2026-01-01"}}})
+    kept = json.dumps(
+        {"version": 1, "approved": {"0" * 64: {"id": "tool:echo", "at": "2026-01-01"}}}
+    )
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(hermetic / "state"))
     (hermetic / "state" / "running").mkdir(parents=True, mode=0o700)
     (hermetic / "state" / "running" / "approved.json").write_text(kept)
     assert capdisc("run", "echo", '{"text": "a"}').code == 5
 
 
-def test_what_a_person_agreed_to_runs_unattended_until_it_changes(capdisc, tool, terminal, monkeypatch) -> None:
+def test_what_a_person_agreed_to_runs_unattended_until_it_changes(
+    capdisc, tool, terminal, monkeypatch
+) -> None:
     tool("echo", ECHO)
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "_terminal", lambda stream: True)
+        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
         capdisc("run", "echo", '{"text": "a"}', stdin="y\n")
     assert capdisc("run", "echo", '{"text": "a"}').out == "a 1\n"
     tool("echo", ECHO.replace("echo,", "echo, changed,"))
@@ -299,13 +331,21 @@ def test_yes_by_option_is_not_remembered(capdisc, tool) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["hasSideEffects: true", "requiresConfirmation: true", "riskLevel: medium", "riskLevel: critical"]
+    "field",
+    [
+        "hasSideEffects: true",
+        "requiresConfirmation: true",
+        "riskLevel: medium",
+        "riskLevel: critical",
+    ],
 )
-def test_side_effects_and_risk_are_asked_about_each_time(capdisc, tool, monkeypatch, field: str) -> None:
+def test_side_effects_and_risk_are_asked_about_each_time(
+    capdisc, tool, monkeypatch, field: str
+) -> None:
     """S280, S281: a risk above low and `requiresConfirmation` need a yes, exit status 5 without."""
     tool("echo", f"{ECHO}{field}\n")
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "_terminal", lambda stream: True)
+        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
         assert capdisc("run", "echo", '{"text": "a"}', stdin="yes\n").code == 0
         assert capdisc("run", "echo", '{"text": "a"}', stdin="").code == 5
     assert capdisc("run", "echo", '{"text": "a"}').code == 5
@@ -322,14 +362,20 @@ def test_what_a_terminal_would_obey_is_made_visible_there(capdisc, tool, termina
 def test_into_a_pipe_bytes_go_as_they_are(process, tool, hermetic) -> None:
     tool("raw", r"""run: {command: [printf, '\033[1m\377\000']}""" + "\n")
     done = subprocess.run(
-        [sys.executable, "-m", "capdisc", "run", "raw", "--yes"], capture_output=True, check=False, env=os.environ
+        [sys.executable, "-m", "capdisc", "run", "raw", "--yes"],
+        capture_output=True,
+        check=False,
+        env=os.environ,
     )
     assert (done.returncode, done.stdout) == (0, b"\x1b[1m\xff\x00")
 
 
 def test_a_secret_is_given_and_never_printed(capdisc, tool, monkeypatch) -> None:
     monkeypatch.setenv("PROBE_KEY", "hush-hush-value")
-    tool("secret", 'requiredSecrets: [PROBE_KEY]\nrun: {command: [sh, -c, "echo $PROBE_KEY $CAPDISC_INDEX_DIR"]}\n')
+    tool(
+        "secret",
+        'requiredSecrets: [PROBE_KEY]\nrun: {command: [sh, -c, "echo $PROBE_KEY $CAPDISC_INDEX_DIR"]}\n',
+    )
     for flags in (("--dry-run",), ("--dry-run", "--json"), ("--yes",), ("--yes", "--json")):
         done = capdisc("run", "secret", *flags)
         assert "hush-hush" not in done.out + done.err
@@ -372,7 +418,9 @@ def test_a_signal_ends_what_runs(tool, hermetic, number: int) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["0", "2000m"])
-def test_a_limit_of_time_is_more_than_nothing_and_at_most_a_day(capdisc, tool, timeout: str) -> None:
+def test_a_limit_of_time_is_more_than_nothing_and_at_most_a_day(
+    capdisc, tool, timeout: str
+) -> None:
     tool("echo", ECHO)
     assert capdisc("run", "echo", "--timeout", timeout).code == 2
 
@@ -388,7 +436,9 @@ def test_a_limit_of_time_is_more_than_nothing_and_at_most_a_day(capdisc, tool, t
         ("requiredSecrets: [NO_SUCH_KEY]\nrun: {command: [ls]}\n", "NO_SUCH_KEY"),
     ],
 )
-def test_what_cannot_be_run_here_is_an_error_with_its_reason(capdisc, tool, fields: str, said: str) -> None:
+def test_what_cannot_be_run_here_is_an_error_with_its_reason(
+    capdisc, tool, fields: str, said: str
+) -> None:
     tool("bad", fields)
     done = capdisc("run", "bad", "--yes")
     assert (done.code, done.out) == (3, "")
@@ -431,7 +481,9 @@ def test_dry_run_says_what_would_be_refused(capdisc, tool, url: str, said: str) 
 
 
 def test_no_word_paints_a_line_of_its_own_where_it_is_asked_about(capdisc, tool, terminal) -> None:
-    tool("paint", """run: {command: [sh, -c, "echo evil #\\n\\n  echo good\\n\\tRun it? [y/N]"]}\n""")
+    tool(
+        "paint", """run: {command: [sh, -c, "echo evil #\\n\\n  echo good\\n\\tRun it? [y/N]"]}\n"""
+    )
     terminal()
     for done in (capdisc("run", "paint", "--dry-run"), capdisc("run", "paint", stdin="n\n")):
         lines = (done.out + done.err).splitlines()
@@ -455,7 +507,9 @@ def test_a_name_of_a_secret_that_is_a_command_is_refused(capdisc, tool) -> None:
 
 
 @pytest.mark.parametrize(("is_early", "code"), [(True, 5), (False, 0)])
-def test_what_was_typed_before_the_question_is_no_yes(tool, hermetic, is_early: bool, code: int) -> None:
+def test_what_was_typed_before_the_question_is_no_yes(
+    tool, hermetic, is_early: bool, code: int
+) -> None:
     tool("echo", ECHO)
     ours, theirs = pty.openpty()
     if is_early:
@@ -511,13 +565,13 @@ def test_the_core_runs_a_capability_without_the_terminal(tool, hermetic) -> None
     tool("echo", ECHO)
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from capdisc_indexer.index import Index\n"
-        "from capdisc_indexer.running.execute import execute\n"
-        "from capdisc_indexer.running.prepare import prepare\n"
-        "from capdisc_indexer.running.values import Limits, Place\n"
+        "from capdisc_indexer.store.snapshot import Index\n"
+        "from capdisc_indexer.execution.run import execute_call\n"
+        "from capdisc_indexer.execution.prepare import prepare_call\n"
+        "from capdisc_indexer.execution.call_types import CallLimits, ExecutionContext\n"
         "with Index(Path('index')) as index: tool = index.descriptor('echo')\n"
-        "call = prepare(tool, {'text': 'hi'}, Place(environ=os.environ, cwd=Path('.')))\n"
-        "sys.stdout.write(execute(call, os.environ, Limits()).stdout.decode())\n"
+        "call = prepare_call(tool, {'text': 'hi'}, ExecutionContext(environ=os.environ, cwd=Path('.')))\n"
+        "sys.stdout.write(execute_call(call, os.environ, CallLimits()).stdout.decode())\n"
         "assert not {'capdisc', 'mcp', 'asyncio', 'typer'} & set(sys.modules), sorted(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

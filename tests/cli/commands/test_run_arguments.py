@@ -39,7 +39,9 @@ def tool(hermetic, monkeypatch, capdisc):
     ],
     ids=["run", "harmless", "dry-run", "call"],
 )
-def test_an_argument_in_program_text_is_refused_whatever_its_value(capdisc, tool, hermetic, argv) -> None:
+def test_an_argument_in_program_text_is_refused_whatever_its_value(
+    capdisc, tool, hermetic, argv
+) -> None:
     """D2: `sh -c "echo {x}"` ran `; touch canary` of an argument."""
     tool(INJECTED)
     done = capdisc(*argv)
@@ -74,7 +76,10 @@ def test_validate_says_where_it_stands_and_fix_passes_it_apart(capdisc, tool) ->
 @pytest.mark.parametrize(
     ("written", "wanted"),
     [
-        ("  command: [sh, -c, 'echo ''{x}''']\n", "  command: [sh, -c, 'echo \"$1\"', sh, '{x}']\n"),
+        (
+            "  command: [sh, -c, 'echo ''{x}''']\n",
+            "  command: [sh, -c, 'echo \"$1\"', sh, '{x}']\n",
+        ),
         (
             "  command:\n    - bash\n    - -ec\n    - echo {x} >&2  # loudly\n",
             '  command:\n    - bash\n    - -ec\n    - echo "$1" >&2  # loudly\n    - bash\n    - "{x}"\n',
@@ -119,5 +124,8 @@ def test_a_value_that_would_be_an_option_is_refused(capdisc, tool, value: str) -
     done = capdisc("run", "say", json.dumps({"x": value}), "--yes")
     assert (done.code, done.out) == (2, "")
     assert "begins with a dash" in done.err
-    tool(FIELDS.replace("{type: string}", "{type: string, pattern: '^-?'}") + 'run: {command: ["echo", "{x}"]}\n')
+    tool(
+        FIELDS.replace("{type: string}", "{type: string, pattern: '^-?'}")
+        + 'run: {command: ["echo", "{x}"]}\n'
+    )
     assert capdisc("run", "say", json.dumps({"x": value}), "--yes").out == f"{value}\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from capdisc import runtime
+from capdisc.context import surroundings
 
 SECRET = "hush-0123456789-value"
 
@@ -36,7 +36,9 @@ def test_a_secret_at_the_limit_of_output_does_not_come_out_in_part(capdisc, tool
 
 
 @pytest.mark.parametrize(("stream", "name"), [("1", "stdout"), ("2", "stderr")])
-def test_a_secret_at_the_limit_of_time_does_not_come_out_in_part(capdisc, tool, stream: str, name: str) -> None:
+def test_a_secret_at_the_limit_of_time_does_not_come_out_in_part(
+    capdisc, tool, stream: str, name: str
+) -> None:
     """D4."""
     tool(f"printf %.9s $KEY >&{stream}; sleep 60")
     found = capdisc("run", "say", "--yes", "--timeout", "1s", "--json")
@@ -53,15 +55,19 @@ def test_secrets_too_short_to_be_masked_are_named_before_a_yes(capdisc, tool, mo
         assert note in capdisc("run", "say", *flags).err
     for flags in (("--dry-run", "--json"), ("--yes", "--json")):
         assert capdisc("run", "say", *flags).json["unmasked"] == ["PIN"]
-    monkeypatch.setattr(runtime, "_terminal", lambda stream: True)
+    monkeypatch.setattr(surroundings, "_is_terminal", lambda stream: True)
     asked = capdisc("run", "say", stdin="n\n").err
     assert 0 < asked.index(note) < asked.index("Run it?")
     monkeypatch.setenv("PIN", "123456")
     assert "too short" not in capdisc("run", "say", "--dry-run").err
 
 
-@pytest.mark.parametrize("name", ["PATH", "HOME", "LD_PRELOAD", "PYTHONPATH", "IFS", "BASH_ENV", "GIT_SSH_COMMAND"])
-def test_a_variable_that_steers_programs_is_no_secret(capdisc, tool, monkeypatch, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["PATH", "HOME", "LD_PRELOAD", "PYTHONPATH", "IFS", "BASH_ENV", "GIT_SSH_COMMAND"]
+)
+def test_a_variable_that_steers_programs_is_no_secret(
+    capdisc, tool, monkeypatch, name: str
+) -> None:
     """D14: `requiredSecrets: [PATH]` brought the relative parts of PATH back."""
     monkeypatch.setenv(name, f".:{SECRET}:/usr/bin:/bin")
     tool(f"echo ${name}", secrets=name)
@@ -71,10 +77,16 @@ def test_a_variable_that_steers_programs_is_no_secret(capdisc, tool, monkeypatch
         assert f"{name} is no secret: it decides what programs find, load or start" in done.err
         assert f"hint: leave {name} out of requiredSecrets" in done.err
     [finding] = capdisc("validate", "tools", "--format", "json").json["findings"]
-    assert (finding["code"], finding["severity"], finding["line"]) == ("steering-variable", "error", 4)
+    assert (finding["code"], finding["severity"], finding["line"]) == (
+        "steering-variable",
+        "error",
+        4,
+    )
 
 
-@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "LDAP_PASSWORD", "GIT_TOKEN", "PYPI_TOKEN", "LUMA_KEY"])
+@pytest.mark.parametrize(
+    "name", ["GITHUB_TOKEN", "LDAP_PASSWORD", "GIT_TOKEN", "PYPI_TOKEN", "LUMA_KEY"]
+)
 def test_names_that_only_begin_like_them_are_secrets(capdisc, tool, monkeypatch, name: str) -> None:
     monkeypatch.setenv(name, SECRET)
     tool(f"echo ${name}", secrets=name)

@@ -16,14 +16,18 @@ def shown(capdisc, name="trip"):
     return capdisc("session", "show", name, "--json").json
 
 
-def test_a_session_survives_its_process_below_the_users_state_folder(process, capdisc, small, hermetic) -> None:
+def test_a_session_survives_its_process_below_the_users_state_folder(
+    process, capdisc, small, hermetic
+) -> None:
     """S297: one readable file for each session."""
     assert process("session", "new", "trip").code == 0
     assert process("search", "book a room for Tuesday", "--session", "trip", "--ids").code == 0
     found = shown(capdisc)
     assert (found["session"], found["turn"]) == ("trip", 1)
     assert "tool:create-event" in found["discovered"]
-    (path,) = (hermetic.parent / "home" / ".local" / "state" / "capdisc").glob("work-*/sessions/trip.json")
+    (path,) = (hermetic.parent / "home" / ".local" / "state" / "capdisc").glob(
+        "work-*/sessions/trip.json"
+    )
     assert json.loads(path.read_text())["turn"] == 1
 
 
@@ -37,7 +41,9 @@ def test_the_state_folder_can_be_named(capdisc, small, hermetic, monkeypatch) ->
     assert list((hermetic / "xdg" / "capdisc").glob("work-*/sessions/trip.json"))
 
 
-def test_what_a_search_prints_is_remembered_and_the_output_is_the_same(capdisc, small, trip) -> None:
+def test_what_a_search_prints_is_remembered_and_the_output_is_the_same(
+    capdisc, small, trip
+) -> None:
     plain = capdisc("search", "join PDF files", "-k", "2", "--ids")
     kept = capdisc("search", "join PDF files", "-k", "2", "--ids", "--session", "trip")
     assert kept.out == plain.out
@@ -56,18 +62,29 @@ def test_a_name_that_is_new_to_search_is_said(capdisc, small, trip) -> None:
 
 def test_a_result_gives_the_things_that_the_rule_names(capdisc, small, trip) -> None:
     """S283, S284: the rule of the manifest, `session observe ID < result.json`."""
-    done = capdisc("session", "observe", trip, "create-event", stdin='{"event": {"id": "e1", "title": "Standup"}}')
+    done = capdisc(
+        "session",
+        "observe",
+        trip,
+        "create-event",
+        stdin='{"event": {"id": "e1", "title": "Standup"}}',
+    )
     assert (done.code, done.out, done.err) == (0, "event: Standup (e1)\n", "")
     many = json.dumps({"events": [{"id": n, "title": f"Day {n}"} for n in range(6)]})
     done = capdisc("session", "observe", trip, "list-events", "--json", stdin=many)
     assert (len(done.json["entities"]), done.json["total"]) == (5, 6)
     assert "the first 5 are kept" in done.err
-    assert "entity      event: Standup (e1) from tool:create-event" in capdisc("session", "show", trip).out
+    assert (
+        "entity      event: Standup (e1) from tool:create-event"
+        in capdisc("session", "show", trip).out
+    )
 
 
 def test_no_rule_no_thing_and_many_results_without_any_are_a_warning(capdisc, small, trip) -> None:
     """S286, S287: nothing is guessed."""
-    done = capdisc("session", "observe", trip, "exchange-rate", stdin='{"id": 1, "name": "looks like one"}')
+    done = capdisc(
+        "session", "observe", trip, "exchange-rate", stdin='{"id": 1, "name": "looks like one"}'
+    )
     assert (done.code, done.out) == (0, "")
     assert done.err == "notice: no entity from tool:exchange-rate: it declares no extraction\n"
     capdisc("session", "observe", trip, "create-event", stdin="{}")
@@ -79,7 +96,9 @@ def test_no_rule_no_thing_and_many_results_without_any_are_a_warning(capdisc, sm
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[" * 200_000, '{"a": ' + "9" * 6000 + "}"])
-def test_a_result_that_is_not_json_is_refused_and_changes_nothing(capdisc, small, trip, text) -> None:
+def test_a_result_that_is_not_json_is_refused_and_changes_nothing(
+    capdisc, small, trip, text
+) -> None:
     done = capdisc("session", "observe", trip, "create-event", stdin=text)
     assert (done.code, done.out) == (3, "")
     assert "is not JSON" in done.err
@@ -96,7 +115,9 @@ def test_uses_are_counted(capdisc, small, trip) -> None:
 
 
 @pytest.mark.parametrize("verb", ["use", "add", "observe", "drop"])
-def test_what_the_index_does_not_have_is_refused_with_the_nearest(capdisc, small, trip, verb) -> None:
+def test_what_the_index_does_not_have_is_refused_with_the_nearest(
+    capdisc, small, trip, verb
+) -> None:
     """S301."""
     done = capdisc("session", verb, trip, "tool:create-evnt")
     assert (done.code, done.out) == (2, "")
@@ -237,7 +258,9 @@ def test_a_result_with_a_number_that_json_does_not_know_is_refused(capdisc, smal
     assert "the result on stdin is not JSON" in done.err
 
 
-def test_a_session_file_with_such_a_number_is_an_error_in_words(capdisc, small, hermetic, monkeypatch) -> None:
+def test_a_session_file_with_such_a_number_is_an_error_in_words(
+    capdisc, small, hermetic, monkeypatch
+) -> None:
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(hermetic / "state"))
     capdisc("session", "new", "s")
     path = next((hermetic / "state").rglob("s.json"))

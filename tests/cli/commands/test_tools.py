@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from capdisc_indexer.tools import BRIDGE, TOOLS
+from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS
 from forms_of_providers import FORMS as SHAPES
 
 
@@ -15,22 +15,26 @@ def names(done) -> list[str]:
 
 def test_without_a_query_the_few_that_find_the_others_are_offered(capdisc, data) -> None:
     """S90, S92, S307."""
-    assert names(capdisc("tools", "--names")) == list(BRIDGE)
+    assert names(capdisc("tools", "--names")) == list(BRIDGE_TOOLS)
 
 
 def test_a_query_can_come_through_a_pipe(capdisc, data) -> None:
     """Stdin is read once."""
     asked = capdisc("tools", "crop a picture", "--names")
-    assert (asked.code, names(asked) != list(BRIDGE)) == (0, True)
+    assert (asked.code, names(asked) != list(BRIDGE_TOOLS)) == (0, True)
     assert capdisc("tools", "-", "--names", stdin="crop a picture\n") == asked
 
 
-@pytest.mark.parametrize(("value", "few"), [("1", True), ("yes", True), ("on", True), ("false", False), ("off", False)])
-def test_the_environment_says_whether_it_is_few_or_all(capdisc, data, monkeypatch, value, few) -> None:
+@pytest.mark.parametrize(
+    ("value", "few"), [("1", True), ("yes", True), ("on", True), ("false", False), ("off", False)]
+)
+def test_the_environment_says_whether_it_is_few_or_all(
+    capdisc, data, monkeypatch, value, few
+) -> None:
     """S90."""
     monkeypatch.setenv("CAPDISC_PROGRESSIVE", value)
-    assert (names(capdisc("tools", "--names")) == list(BRIDGE)) is few
-    assert names(capdisc("tools", "--names", "--progressive")) == list(BRIDGE)
+    assert (names(capdisc("tools", "--names")) == list(BRIDGE_TOOLS)) is few
+    assert names(capdisc("tools", "--names", "--progressive")) == list(BRIDGE_TOOLS)
 
 
 def test_another_word_there_is_an_error(capdisc, data, monkeypatch) -> None:
@@ -66,9 +70,9 @@ def test_static_offers_every_capability_that_can_be_called(capdisc, data) -> Non
 def test_a_query_offers_what_fits_and_the_few_in_any_case(capdisc, data) -> None:
     """S197, S222."""
     done = capdisc("tools", "erase a whole disk", "--names", "-k", "1")
-    assert names(done) == [*BRIDGE, "wipe_disk"]
+    assert names(done) == [*BRIDGE_TOOLS, "wipe_disk"]
     hopeless = capdisc("tools", "qqxzv wkrtl", "--names")
-    assert names(hopeless) == list(BRIDGE)
+    assert names(hopeless) == list(BRIDGE_TOOLS)
     assert "nothing fits" in hopeless.err
 
 
@@ -80,8 +84,12 @@ def test_what_is_no_function_is_named_on_stderr(capdisc, data) -> None:
 
 def test_filters_and_relevance_narrow_the_offer(capdisc, data) -> None:
     """S241."""
-    assert "wipe_disk" not in names(capdisc("tools", "erase a whole disk", "--names", "--max-risk", "low"))
-    assert "wipe_disk" not in names(capdisc("tools", "erase a whole disk", "--names", "--available"))
+    assert "wipe_disk" not in names(
+        capdisc("tools", "erase a whole disk", "--names", "--max-risk", "low")
+    )
+    assert "wipe_disk" not in names(
+        capdisc("tools", "erase a whole disk", "--names", "--available")
+    )
     assert "getPet" not in capdisc("tools", "get a pet", "--names", "--kind", "tool").out
     many = names(capdisc("tools", "list pictures", "--names", "-k", "20"))
     few = names(capdisc("tools", "list pictures", "--names", "-k", "20", "--min-relevance", "0.9"))
@@ -108,7 +116,9 @@ def test_an_unknown_form_is_an_error(capdisc, data) -> None:
 
 def test_only_what_is_named_is_offered(capdisc, data) -> None:
     """S196."""
-    assert names(capdisc("tools", "--only", "discover_capabilities", "--names")) == ["discover_capabilities"]
+    assert names(capdisc("tools", "--only", "discover_capabilities", "--names")) == [
+        "discover_capabilities"
+    ]
     both = capdisc("tools", "--only", "wipe_disk", "--only", "load_skill", "--names")
     assert names(both) == ["wipe_disk", "get_skill"]
     done = capdisc("tools", "--only", "track-orders")
@@ -128,11 +138,11 @@ def test_a_map_says_what_each_name_stands_for(capdisc, data) -> None:
 def test_a_pinned_capability_is_in_every_list(capdisc, data, monkeypatch) -> None:
     """S93: by the setting `pin`; in the environment by name."""
     monkeypatch.setenv("CAPDISC_PIN", "wipe_disk")
-    assert names(capdisc("tools", "--names")) == [*BRIDGE, "wipe_disk"]
+    assert names(capdisc("tools", "--names")) == [*BRIDGE_TOOLS, "wipe_disk"]
     assert "wipe_disk" in names(capdisc("tools", "list pictures", "--names"))
     monkeypatch.setenv("CAPDISC_PIN", "nothing-like-it")
     done = capdisc("tools", "--names")
-    assert (done.code, names(done)) == (0, list(BRIDGE))
+    assert (done.code, names(done)) == (0, list(BRIDGE_TOOLS))
     assert "nothing-like-it" in done.err
 
 
@@ -140,7 +150,12 @@ def test_auto_offers_everything_where_it_is_small_beside_the_context(capdisc, da
     """S321."""
     assert capdisc("tools", "--auto").json["choice"] == "static"
     assert capdisc("tools", "--auto", "--context-size", "8000").json["choice"] == "progressive"
-    assert capdisc("tools", "--auto", "--context-size", "8000", "--threshold-pct", "100").json["choice"] == "static"
+    assert (
+        capdisc("tools", "--auto", "--context-size", "8000", "--threshold-pct", "100").json[
+            "choice"
+        ]
+        == "static"
+    )
 
 
 def test_auto_can_be_set(capdisc, data, monkeypatch) -> None:
@@ -156,7 +171,12 @@ def test_a_capability_added_later_is_offered(capdisc, hermetic, monkeypatch) -> 
     (hermetic / "a").mkdir()
     (hermetic / "b").mkdir()
     assert capdisc("index", "a").code in (0, 1)
-    line = {"kind": "tool", "name": "fold_crane", "description": "Folds a paper crane.", "category": "paper"}
+    line = {
+        "kind": "tool",
+        "name": "fold_crane",
+        "description": "Folds a paper crane.",
+        "category": "paper",
+    }
     (hermetic / "b" / "capabilities.jsonl").write_text(json.dumps(line) + "\n")
     capdisc("index", "a", "b")
     assert "fold_crane" in names(capdisc("tools", "fold a paper crane", "--names"))
@@ -168,4 +188,4 @@ def test_a_capability_added_later_is_offered(capdisc, hermetic, monkeypatch) -> 
 def test_the_active_ones_of_a_session_stay_offered(capdisc, data) -> None:
     capdisc("session", "new", "s1")
     assert capdisc("session", "add", "s1", "tool:wipe_disk").code == 0
-    assert names(capdisc("tools", "--names", "--session", "s1")) == [*BRIDGE, "wipe_disk"]
+    assert names(capdisc("tools", "--names", "--session", "s1")) == [*BRIDGE_TOOLS, "wipe_disk"]

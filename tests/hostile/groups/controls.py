@@ -82,10 +82,18 @@ CASES = (
         indexed=("tool:plain",),
     ),
     accepted("control-full", manifest(fields(_EVERYTHING)), indexed=(TOOL,)),
-    accepted("control-skill-only", skill("Loosen the ground, then pull."), indexed=(SKILL,), neighbour="skill"),
+    accepted(
+        "control-skill-only",
+        skill("Loosen the ground, then pull."),
+        indexed=(SKILL,),
+        neighbour="skill",
+    ),
     accepted("control-multilingual", skill(_SCRIPTS), indexed=(SKILL,), neighbour="skill"),
     accepted(
-        "control-brackets-and-fences", skill(_BRACKETS), indexed=(SKILL,), checks=(says("show --json", _BRACKETS),)
+        "control-brackets-and-fences",
+        skill(_BRACKETS),
+        indexed=(SKILL,),
+        checks=(says("show --json", _BRACKETS),),
     ),
     accepted(
         "control-crlf-and-bom",
@@ -93,5 +101,9 @@ CASES = (
         indexed=(TOOL,),
     ),
     accepted("control-benign-security-words", skill(_SECURITY_WORDS), indexed=(SKILL,)),
-    accepted("control-empty-directories", _empty_folders, indexed=("tool:beside-control-empty-directories",)),
+    accepted(
+        "control-empty-directories",
+        _empty_folders,
+        indexed=("tool:beside-control-empty-directories",),
+    ),
 )

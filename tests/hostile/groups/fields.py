@@ -7,9 +7,19 @@ from hostile.checks import advises
 from hostile.writing import TURNIPS, fields, files, manifest, skill_text
 
 CASES = (
-    rejected("field-missing-name", "field-missing", manifest(f"kind: tool\ndescription: {TURNIPS}\n")),
-    rejected("field-missing-kind", "field-missing", manifest(f"name: turnip-puller\ndescription: {TURNIPS}\n")),
-    rejected("field-blank-description", "field-missing field-empty", manifest(fields(description='"   \\t  "'))),
+    rejected(
+        "field-missing-name", "field-missing", manifest(f"kind: tool\ndescription: {TURNIPS}\n")
+    ),
+    rejected(
+        "field-missing-kind",
+        "field-missing",
+        manifest(f"name: turnip-puller\ndescription: {TURNIPS}\n"),
+    ),
+    rejected(
+        "field-blank-description",
+        "field-missing field-empty",
+        manifest(fields(description='"   \\t  "')),
+    ),
     rejected(
         "field-unknown-kind",
         "field-value",
@@ -34,15 +44,25 @@ CASES = (
     rejected(
         "field-too-many-tags",
         "field-too-long too-many-items",
-        manifest(lambda: fields(f"tags: [{', '.join(f'tag-{number}' for number in range(5_000))}]\n")),
+        manifest(
+            lambda: fields(f"tags: [{', '.join(f'tag-{number}' for number in range(5_000))}]\n")
+        ),
     ),
-    rejected("field-name-path-characters", "field-value", manifest(fields(name="../../outside/puller"))),
     rejected(
-        "field-name-shell-characters", "field-value", manifest(fields(name="'$(touch PWNED); `touch PWNED` | x &'"))
+        "field-name-path-characters", "field-value", manifest(fields(name="../../outside/puller"))
+    ),
+    rejected(
+        "field-name-shell-characters",
+        "field-value",
+        manifest(fields(name="'$(touch PWNED); `touch PWNED` | x &'")),
     ),
     # Unescaped in a vector store's delete filter, this id emptied the table.
-    rejected("field-id-filter-injection", "field-value", manifest(fields("id: \"tool:x' OR '1'='1\"\n"))),
-    rejected("field-id-kind-mismatch", "field-value", manifest(fields("id: channel:turnip-puller\n"))),
+    rejected(
+        "field-id-filter-injection", "field-value", manifest(fields("id: \"tool:x' OR '1'='1\"\n"))
+    ),
+    rejected(
+        "field-id-kind-mismatch", "field-value", manifest(fields("id: channel:turnip-puller\n"))
+    ),
     warned(
         "field-name-folder-mismatch",
         "name-folder-mismatch",
@@ -52,6 +72,10 @@ CASES = (
     warned(
         "field-proto-keys",
         "unknown-key",
-        manifest(fields("__proto__: {admin: true}\nconstructor: {prototype: {admin: true}}\n__class__: x\n")),
+        manifest(
+            fields(
+                "__proto__: {admin: true}\nconstructor: {prototype: {admin: true}}\n__class__: x\n"
+            )
+        ),
     ),
 )

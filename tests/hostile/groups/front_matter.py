@@ -11,7 +11,10 @@ _UNCLOSED = "---\nname: turnip-puller\ndescription: Pulls turnips.\n\n# Turnips\
 
 
 def _many() -> str:
-    return skill_text("Pull.", more="metadata:\n" + "".join(f"  key-{number}: value\n" for number in range(40_000)))
+    return skill_text(
+        "Pull.",
+        more="metadata:\n" + "".join(f"  key-{number}: value\n" for number in range(40_000)),
+    )
 
 
 CASES = (
@@ -21,7 +24,12 @@ CASES = (
         files({SKILL_FILE: "# Turnips\n\nPulls turnips.\n"}),
         neighbour="skill",
     ),
-    rejected("frontmatter-unclosed", "frontmatter-unclosed", files({SKILL_FILE: _UNCLOSED}), neighbour="skill"),
+    rejected(
+        "frontmatter-unclosed",
+        "frontmatter-unclosed",
+        files({SKILL_FILE: _UNCLOSED}),
+        neighbour="skill",
+    ),
     # A lazy regular expression takes cubic time on an opener and newlines without a closer.
     rejected(
         "frontmatter-redos",
@@ -37,8 +45,16 @@ CASES = (
         neighbour="skill",
         seconds=1,
     ),
-    accepted("frontmatter-second-block", skill(_SECOND), neighbour="skill", indexed=(SKILL,), absent=("shown-second",)),
-    rejected("frontmatter-toml", "frontmatter-missing", files({SKILL_FILE: _TOML}), neighbour="skill"),
+    accepted(
+        "frontmatter-second-block",
+        skill(_SECOND),
+        neighbour="skill",
+        indexed=(SKILL,),
+        absent=("shown-second",),
+    ),
+    rejected(
+        "frontmatter-toml", "frontmatter-missing", files({SKILL_FILE: _TOML}), neighbour="skill"
+    ),
     rejected(
         "frontmatter-huge",
         "yaml-too-many-nodes file-too-large",

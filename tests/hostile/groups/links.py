@@ -7,7 +7,17 @@ import stat
 from pathlib import Path
 
 from hostile.case import accepted, rejected, warned
-from hostile.writing import MANIFEST, NAME, SKILL_FILE, TOOL, fields, linked, outside, put, skill_text
+from hostile.writing import (
+    MANIFEST,
+    NAME,
+    SKILL_FILE,
+    TOOL,
+    fields,
+    linked,
+    outside,
+    put,
+    skill_text,
+)
 
 
 def _link_file(root: Path) -> None:
@@ -82,7 +92,9 @@ CASES = (
     rejected("path-symlink-file", "path-escape symlink", _link_file),
     accepted("path-symlink-inside", _link_inside, indexed=(TOOL,)),
     rejected("path-symlink-parent", "path-escape symlink", _link_parent),
-    rejected("path-symlink-manifest", "path-escape symlink", _link_manifest, absent=("from-outside",)),
+    rejected(
+        "path-symlink-manifest", "path-escape symlink", _link_manifest, absent=("from-outside",)
+    ),
     # Installers do link skill folders, so this one only warns.
     warned(
         "path-symlink-folder-out",

@@ -30,7 +30,11 @@ _OUT = """Read [the rules](../../../outside/canary.md), [more](/etc/passwd), [th
 def _cycle(root: Path) -> None:
     skill("Read [one](one.md).")(root)
     for here, there in (("one", "two"), ("two", "three"), ("three", "one")):
-        put(root, f"turnip-puller/{here}.md", f"Go on in [{there}]({there}.md), or begin [again](SKILL.md).\n")
+        put(
+            root,
+            f"turnip-puller/{here}.md",
+            f"Go on in [{there}]({there}.md), or begin [again](SKILL.md).\n",
+        )
 
 
 def _fan_out(root: Path) -> None:
@@ -60,7 +64,13 @@ CASES = (
     _named("path-missing", "docs/rows.md", "path-missing"),
     _named("path-very-long", "row/" * 900 + "rows.md", "path-missing field-too-long"),
     _named("path-beyond-every-limit", "a/" * 2_500 + "x.md", "path-missing field-too-long"),
-    warned("path-markdown-links-out", "path-escape suspicious-url", skill(_OUT), neighbour="skill", unsaid=_PASSWD),
+    warned(
+        "path-markdown-links-out",
+        "path-escape suspicious-url",
+        skill(_OUT),
+        neighbour="skill",
+        unsaid=_PASSWD,
+    ),
     accepted("path-link-cycle", _cycle, neighbour="skill"),
     warned("path-link-fan-out", "too-many-links", _fan_out, neighbour="skill"),
 )

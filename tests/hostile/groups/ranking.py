@@ -11,8 +11,25 @@ from hostile.writing import fields, files, manifest
 _STUFFED = "convert temperature celsius " * 12
 _STUFFED_BY_MANY = "convert temperature celsius fahrenheit degrees units kelvin scale " * 12
 _ACTS = ("Pulls", "Weighs", "Washes", "Sorts", "Counts", "Stores", "Sells", "Sows")
-_CROPS = ("turnips", "beets", "carrots", "leeks", "onions", "beans", "peas", "cabbages", "radishes", "parsnips")
-_PLACES = ("in the barn", "behind the shed", "beside the river", "under glass", "on the upper field")
+_CROPS = (
+    "turnips",
+    "beets",
+    "carrots",
+    "leeks",
+    "onions",
+    "beans",
+    "peas",
+    "cabbages",
+    "radishes",
+    "parsnips",
+)
+_PLACES = (
+    "in the barn",
+    "behind the shed",
+    "beside the river",
+    "under glass",
+    "on the upper field",
+)
 
 
 def _flood() -> dict[str, str]:
@@ -28,7 +45,9 @@ def _flood() -> dict[str, str]:
 def _clique() -> dict[str, str]:
     tags = "tags: [root, soil, autumn, spade, row]\n"
     return {
-        f"{number:03}/CAPABILITY.yaml": fields(tags, name=f"row-{number:03}", description=" ".join(words))
+        f"{number:03}/CAPABILITY.yaml": fields(
+            tags, name=f"row-{number:03}", description=" ".join(words)
+        )
         for number, words in enumerate(product(_ACTS, _CROPS, _PLACES))
     }
 
@@ -36,7 +55,9 @@ def _clique() -> dict[str, str]:
 def _numbered_clique() -> dict[str, str]:
     tags = "tags: [root, soil, autumn, spade, row]\n"
     return {
-        f"{number:03}/CAPABILITY.yaml": fields(tags, name=f"row-{number:03}", description=f"Pulls row {number} of it.")
+        f"{number:03}/CAPABILITY.yaml": fields(
+            tags, name=f"row-{number:03}", description=f"Pulls row {number} of it."
+        )
         for number in range(400)
     }
 
@@ -71,6 +92,8 @@ CASES = (
     ),
     accepted("rank-tag-clique", files(_clique()), seconds=10),
     accepted("rank-tag-clique-by-number", files(_numbered_clique()), seconds=10),
-    warned("graph-dependency-cycle", "dependency-cycle", files(_needing("step-1", "step-2", "step-0"))),
+    warned(
+        "graph-dependency-cycle", "dependency-cycle", files(_needing("step-1", "step-2", "step-0"))
+    ),
     warned("graph-missing-dependency", "dependency-missing", files(_needing("nobody-has-this"))),
 )

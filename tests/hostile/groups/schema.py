@@ -24,7 +24,9 @@ def _warned(name: str, codes: str, schema: dict[str, Any], **more: Any) -> Case:
 
 _REMOTE = _properties(row={"$ref": "https://example.com/row.json"})
 _FILE = _properties(row={"$ref": "file:///etc/passwd"})
-_SELF = _properties(row={"$ref": "#/definitions/row"}) | {"definitions": {"row": {"$ref": "#/definitions/row"}}}
+_SELF = _properties(row={"$ref": "#/definitions/row"}) | {
+    "definitions": {"row": {"$ref": "#/definitions/row"}}
+}
 _RING = _properties(row={"$ref": "#/definitions/a"}) | {
     "definitions": {
         "a": _properties(next={"$ref": "#/definitions/b"}),
@@ -34,16 +36,23 @@ _RING = _properties(row={"$ref": "#/definitions/a"}) | {
 # Twelve levels, each of ten references to the next: a million million nodes when expanded.
 _EXPANSION = _properties(row={"$ref": "#/definitions/l0"}) | {
     "definitions": {
-        f"l{level}": _properties(**{f"k{number}": {"$ref": f"#/definitions/l{level + 1}"} for number in range(10)})
+        f"l{level}": _properties(
+            **{f"k{number}": {"$ref": f"#/definitions/l{level + 1}"} for number in range(10)}
+        )
         for level in range(12)
     }
     | {"l12": {"type": "string"}}
 }
-_PATTERN = _properties(row={"type": "string", "pattern": "^(a+)+$"}, soil={"type": "string", "pattern": "(x|x)*y"})
+_PATTERN = _properties(
+    row={"type": "string", "pattern": "^(a+)+$"}, soil={"type": "string", "pattern": "(x|x)*y"}
+)
 _ENUM = _properties(row={"enum": [f"row-{number:05}" for number in range(20_000)]})
 _ESCAPE = _properties(row={"type": "string", "description": "The row.\x1b[2J\x1b]0;title\x07"})
 _PROTO = _properties(
-    **{name: {"type": "string"} for name in ("__proto__", "constructor", "toString", "__class__", "$where")}
+    **{
+        name: {"type": "string"}
+        for name in ("__proto__", "constructor", "toString", "__class__", "$where")
+    }
 )
 
 CASES = (
@@ -58,13 +67,24 @@ CASES = (
     rejected(
         "schema-nan-infinity",
         "json-syntax",
-        _beside('{"properties": {"row": {"minimum": NaN, "maximum": Infinity, "default": 1e999}}}\n'),
+        _beside(
+            '{"properties": {"row": {"minimum": NaN, "maximum": Infinity, "default": 1e999}}}\n'
+        ),
     ),
-    rejected("schema-deep", "json-depth file-too-large", _beside(lambda: '{"a":' * 50_000 + "1" + "}" * 50_000)),
+    rejected(
+        "schema-deep",
+        "json-depth file-too-large",
+        _beside(lambda: '{"a":' * 50_000 + "1" + "}" * 50_000),
+    ),
     rejected("schema-lone-surrogate", "invalid-unicode", _beside('{"title": "row \\ud800"}\n')),
     rejected("schema-escape-in-description", "control-character", _beside(json.dumps(_ESCAPE))),
     _warned("schema-remote-ref", "schema-remote-ref", _REMOTE),
-    rejected("schema-file-ref", "schema-remote-ref path-escape", _beside(json.dumps(_FILE)), unsaid=("root:x:0:0",)),
+    rejected(
+        "schema-file-ref",
+        "schema-remote-ref path-escape",
+        _beside(json.dumps(_FILE)),
+        unsaid=("root:x:0:0",),
+    ),
     _warned("schema-self-ref", "schema-cycle", _SELF),
     _warned("schema-ref-cycle", "schema-cycle", _RING),
     _warned("schema-ref-expansion", "schema-too-large schema-cycle", _EXPANSION, seconds=2),

@@ -29,7 +29,12 @@ _TEMPLATES = f"""Log in with ${ENV_NAME}, ${{{ENV_NAME}}}, $({ENV_NAME}), %{ENV_
 # Keys of nobody, put together here so that no scanner finds them.
 _TOKEN = "gh" + "p_" + "Qz8Rt5Wm" * 4 + "Lk7P"
 _ROWS = tuple(f"{number:02d}Jk+vQ/{'mB7xR2tN' * 7}" for number in range(24))
-_PRIVATE_KEY = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + "\n".join(_ROWS) + "\n-----END RSA PRIVATE KEY-----\n"
+_PRIVATE_KEY = (
+    "-----BEGIN RSA PRIVATE"
+    + " KEY-----\n"
+    + "\n".join(_ROWS)
+    + "\n-----END RSA PRIVATE KEY-----\n"
+)
 
 
 def _environment_as_content(root: Path) -> None:
@@ -51,7 +56,9 @@ def _private_key_as_content(root: Path) -> None:
 CASES = (
     accepted(
         "secret-name-with-live-value",
-        manifest(f"name: secret-user\nkind: tool\ndescription: {TURNIPS}\nrequiredSecrets: [{ENV_NAME}]\n"),
+        manifest(
+            f"name: secret-user\nkind: tool\ndescription: {TURNIPS}\nrequiredSecrets: [{ENV_NAME}]\n"
+        ),
         indexed=("tool:secret-user",),
         unsaid=(ENV_CANARY,),
     ),
@@ -68,7 +75,12 @@ CASES = (
         neighbour="skill",
         untold=(ACCESS_KEY,),
     ),
-    warned("secret-token-printed-nowhere", "hard-coded-secret", skill(f"Pull with {_TOKEN}."), unsaid=(_TOKEN[:14],)),
+    warned(
+        "secret-token-printed-nowhere",
+        "hard-coded-secret",
+        skill(f"Pull with {_TOKEN}."),
+        unsaid=(_TOKEN[:14],),
+    ),
     warned(
         "secret-private-key-printed-nowhere",
         "hard-coded-secret",
@@ -84,5 +96,7 @@ CASES = (
     rejected("secret-file-as-content", "secret-file", _environment_as_content),
     rejected("secret-file-behind-a-link", "secret-file", _environment_behind_a_link),
     rejected("secret-key-file-as-content", "secret-file", _private_key_as_content, unsaid=_ROWS),
-    accepted("secret-template-expansion", skill(_TEMPLATES), neighbour="skill", unsaid=(ENV_CANARY,)),
+    accepted(
+        "secret-template-expansion", skill(_TEMPLATES), neighbour="skill", unsaid=(ENV_CANARY,)
+    ),
 )

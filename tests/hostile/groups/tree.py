@@ -46,7 +46,11 @@ def _binaries_of_a_tool(root: Path) -> None:
     """What a manifest has beside it: a program without an ending, bytecode where an interpreter looks, a document."""
     put(root, MANIFEST, fields())
     put(root, f"{NAME}/bin/pull", b"\x7fELF\x02\x01\x01" + bytes(57))
-    put(root, f"{NAME}/scripts/__pycache__/pull.cpython-311.pyc", b"\xa7\r\r\n" + bytes(12) + b"\xe3\0\0\0")
+    put(
+        root,
+        f"{NAME}/scripts/__pycache__/pull.cpython-311.pyc",
+        b"\xa7\r\r\n" + bytes(12) + b"\xe3\0\0\0",
+    )
     put(root, f"{NAME}/assets/rows.docx", b"PK\x03\x04" + bytes(26))
 
 
@@ -65,14 +69,23 @@ def _random(seed: int) -> bytes:
 
 
 CASES = (
-    rejected("tree-deep-nesting", "path-too-deep", files({"d/" * 300 + "CAPABILITY.yaml": fields()})),
+    rejected(
+        "tree-deep-nesting", "path-too-deep", files({"d/" * 300 + "CAPABILITY.yaml": fields()})
+    ),
     accepted(
         "tree-ignored-places",
-        files({f"{place}/x/CAPABILITY.yaml": fields(name="from-ignored-place") for place in _SKIPPED}),
+        files(
+            {f"{place}/x/CAPABILITY.yaml": fields(name="from-ignored-place") for place in _SKIPPED}
+        ),
         indexed=("tool:beside-tree-ignored-places",),
         absent=("from-ignored-place",),
     ),
-    accepted("tree-editor-leftovers", _leftovers, indexed=("tool:beside-tree-editor-leftovers",), absent=("leftover",)),
+    accepted(
+        "tree-editor-leftovers",
+        _leftovers,
+        indexed=("tool:beside-tree-editor-leftovers",),
+        absent=("leftover",),
+    ),
     warned(
         "tree-wrong-file-names",
         "misnamed-manifest",
@@ -86,25 +99,39 @@ CASES = (
     warned(
         "tree-odd-names",
         "path-character",
-        files({f"{odd}/CAPABILITY.yaml": fields(name=f"odd-{number}") for number, odd in enumerate(_ODD)}),
+        files(
+            {
+                f"{odd}/CAPABILITY.yaml": fields(name=f"odd-{number}")
+                for number, odd in enumerate(_ODD)
+            }
+        ),
         indexed=tuple(f"tool:odd-{number}" for number in range(len(_ODD))),
     ),
     warned("tree-non-utf8-name", "path-character", _not_utf8),
-    accepted("tree-longest-name", files({f"{'f' * 250}/CAPABILITY.yaml": fields()}), indexed=(TOOL,)),
+    accepted(
+        "tree-longest-name", files({f"{'f' * 250}/CAPABILITY.yaml": fields()}), indexed=(TOOL,)
+    ),
     warned(
         "tree-normalisation-twins",
         "path-twin",
         files(
             {
                 "caf\u00e9/CAPABILITY.yaml": fields(name="one"),
-                "cafe\u0301/CAPABILITY.yaml": fields(name="two", description="Pulls beets from a field."),
+                "cafe\u0301/CAPABILITY.yaml": fields(
+                    name="two", description="Pulls beets from a field."
+                ),
             }
         ),
     ),
     accepted(
         "tree-manifest-in-manifest",
         files(
-            {MANIFEST: fields(), f"{NAME}/inner/CAPABILITY.yaml": fields(name="inner", description="Cleans turnips.")}
+            {
+                MANIFEST: fields(),
+                f"{NAME}/inner/CAPABILITY.yaml": fields(
+                    name="inner", description="Cleans turnips."
+                ),
+            }
         ),
         indexed=(TOOL, "tool:inner"),
     ),
@@ -114,5 +141,7 @@ CASES = (
         files({SKILL_FILE: skill_text("Pull.").encode() + _random(1)}),
         neighbour="skill",
     ),
-    rejected("tree-random-bytes", "encoding yaml-syntax control-character", files({MANIFEST: _random(2)})),
+    rejected(
+        "tree-random-bytes", "encoding yaml-syntax control-character", files({MANIFEST: _random(2)})
+    ),
 )

@@ -4,7 +4,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.arguments import problems
+from capdisc_indexer.validation.arguments import find_problems
 
 SCALARS = st.one_of(
     st.none(),
@@ -15,7 +15,10 @@ SCALARS = st.one_of(
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "ab"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "b", "ab"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object"])
@@ -71,7 +74,9 @@ def _schemas(inner: st.SearchStrategy) -> st.SearchStrategy:
 
 SCHEMAS = st.recursive(st.booleans() | st.just({}), _schemas, max_leaves=5)
 # What references lead to holds none, so that every schema ends.
-ENDS = st.sampled_from([True, {"type": "string"}, {"type": ["array", "object"]}, {"minimum": 0, "minLength": 1}])
+ENDS = st.sampled_from(
+    [True, {"type": "string"}, {"type": ["array", "object"]}, {"minimum": 0, "minLength": 1}]
+)
 
 
 @settings(max_examples=400, deadline=None)
@@ -79,4 +84,4 @@ ENDS = st.sampled_from([True, {"type": "string"}, {"type": ["array", "object"]},
 def test_the_same_arguments_fit(schema, one, two, value) -> None:
     whole = {"properties": {"v": schema}, "$defs": {"one": one, "two": two}}
     expected = jsonschema.Draft202012Validator(whole).is_valid({"v": value})
-    assert (problems(whole, {"v": value}, closed=False) == []) == expected
+    assert (find_problems(whole, {"v": value}, closed=False) == []) == expected

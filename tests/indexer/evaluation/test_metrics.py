@@ -8,28 +8,49 @@ import time
 
 import pytest
 
-from capdisc_indexer.evaluation.bootstrap import half_widths
-from capdisc_indexer.evaluation.metrics import METRICS, means, measures, percentile
+from capdisc_indexer.evaluation.summary import (
+    METRICS,
+    column_means,
+    compute_metrics,
+    half_widths,
+    percentile,
+)
 
 LOG3 = math.log2(3)
 
 
 def figures(ids: list[str], gold: dict[str, float]) -> dict[str, float]:
-    return dict(zip(METRICS, measures(ids, gold), strict=True))
+    return dict(zip(METRICS, compute_metrics(ids, gold), strict=True))
 
 
 @pytest.mark.parametrize(
     ("ids", "gold", "expected"),
     [
-        (["a", "b"], {"a": 1}, {"nDCG@10": 1, "R@1": 1, "R@5": 1, "R@10": 1, "MRR": 1, "C@10": 1, "refused": 0}),
+        (
+            ["a", "b"],
+            {"a": 1},
+            {"nDCG@10": 1, "R@1": 1, "R@5": 1, "R@10": 1, "MRR": 1, "C@10": 1, "refused": 0},
+        ),
         (["b", "a"], {"a": 1}, {"nDCG@10": 1 / LOG3, "R@1": 0, "R@5": 1, "MRR": 0.5, "C@10": 1}),
-        (["a", "x"], {"a": 2, "b": 1}, {"nDCG@10": 2 / (2 + 1 / LOG3), "R@1": 0.5, "R@10": 0.5, "C@10": 0}),
-        (["b", "a"], {"a": 2, "b": 1}, {"nDCG@10": (1 + 2 / LOG3) / (2 + 1 / LOG3), "R@1": 0.5, "C@10": 1}),
+        (
+            ["a", "x"],
+            {"a": 2, "b": 1},
+            {"nDCG@10": 2 / (2 + 1 / LOG3), "R@1": 0.5, "R@10": 0.5, "C@10": 0},
+        ),
+        (
+            ["b", "a"],
+            {"a": 2, "b": 1},
+            {"nDCG@10": (1 + 2 / LOG3) / (2 + 1 / LOG3), "R@1": 0.5, "C@10": 1},
+        ),
         ([], {"a": 1}, {"nDCG@10": 0, "R@10": 0, "MRR": 0, "C@10": 0, "refused": 1}),
         (["x"], {"a": 1}, {"nDCG@10": 0, "MRR": 0, "refused": 0}),
         (["x", "x", "a"], {"a": 1}, {"MRR": 0.5}),
         ([*"0123456789", "a"], {"a": 1}, {"nDCG@10": 0, "R@10": 0, "MRR": 1 / 11, "C@10": 0}),
-        (list("abcdefghijkl"), dict.fromkeys("abcdefghijkl", 1.0), {"nDCG@10": 1, "R@5": 5 / 12, "C@10": 0}),
+        (
+            list("abcdefghijkl"),
+            dict.fromkeys("abcdefghijkl", 1.0),
+            {"nDCG@10": 1, "R@5": 5 / 12, "C@10": 0},
+        ),
     ],
 )
 def test_a_ranking_is_worth_what_it_is_by_hand(ids, gold, expected) -> None:
@@ -38,7 +59,7 @@ def test_a_ranking_is_worth_what_it_is_by_hand(ids, gold, expected) -> None:
 
 
 def test_means_are_by_column() -> None:
-    assert means([(0.0, 1.0), (1.0, 1.0)]) == (0.5, 1.0)
+    assert column_means([(0.0, 1.0), (1.0, 1.0)]) == (0.5, 1.0)
 
 
 def test_percentiles_are_values_that_occurred() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from capdisc_indexer import tools
-from capdisc_indexer.build import build
-from capdisc_indexer.encoders import shipped
-from capdisc_indexer.index import Index
-from capdisc_indexer.tools.values import Desk
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.encoders import load_shipped_encoder
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools.tool_types import ToolContext
 
 HANDBOOK = Path(__file__).resolve().parents[3] / "fixtures" / "handbook"
 
@@ -22,22 +22,28 @@ HANDBOOK = Path(__file__).resolve().parents[3] / "fixtures" / "handbook"
 def handbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The handbook's index; tests read it and never write."""
     folder = tmp_path_factory.mktemp("handbook") / "index"
-    build([HANDBOOK], folder, BuildOptions())
+    build_index([HANDBOOK], folder, BuildOptions())
     return folder
 
 
 @pytest.fixture
-def desk(handbook: Path, tmp_path: Path) -> Iterator[Desk]:
+def desk(handbook: Path, tmp_path: Path) -> Iterator[ToolContext]:
     """The handbook, and an empty state folder."""
     with Index(handbook) as index:
-        yield Desk(index=index, encoder=shipped, available=lambda head: True, environ={}, state_dir=tmp_path / "state")
+        yield ToolContext(
+            index=index,
+            encoder=load_shipped_encoder,
+            available=lambda head: True,
+            environ={},
+            state_dir=tmp_path / "state",
+        )
 
 
 @pytest.fixture
-def call(desk: Desk) -> Callable[..., dict[str, Any]]:
+def call(desk: ToolContext) -> Callable[..., dict[str, Any]]:
     """Call a tool: `call("add_fact", name="x", value="y")`."""
 
     def answered(tool: str, /, **arguments: Any) -> dict[str, Any]:
-        return tools.call(desk, tool, arguments)
+        return tools.call_tool(desk, tool, arguments)
 
     return answered

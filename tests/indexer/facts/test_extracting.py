@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.facts import RULES, extract
+from capdisc_indexer.facts import RULES, extract_facts
 
 
 @pytest.mark.parametrize(
@@ -14,12 +14,17 @@ from capdisc_indexer.facts import RULES, extract
         ("- **Port**: 8080", "X: Y", "Port", "8080"),
         ("Hour four is free", "X is Y", "Hour four", "free"),
         ("timeout = 30 s", "X = Y", "timeout", "30 s"),
-        ("VIP customers are those above 100,000 USD", "X is Y", "VIP customers", "those above 100,000 USD"),
+        (
+            "VIP customers are those above 100,000 USD",
+            "X is Y",
+            "VIP customers",
+            "those above 100,000 USD",
+        ),
     ],
 )
 def test_plain_statements_are_found(line, rule, name, value) -> None:
     """S49."""
-    (found,) = extract(line)
+    (found,) = extract_facts(line)
     assert (found.rule, found.name, found.value) == (rule, name, value)
 
 
@@ -32,13 +37,16 @@ def test_plain_statements_are_found(line, rule, name, value) -> None:
         ("The sky is not green.", "it says what something is not"),
         ("We went home at 10:30.", "no rule fits it"),
         ("see https://example.org", "no rule fits it"),
-        ("one two three four five six seven eight nine is ten", "what it is about has more than 8 words"),
+        (
+            "one two three four five six seven eight nine is ten",
+            "what it is about has more than 8 words",
+        ),
         ("a == b", "no rule fits it"),
     ],
 )
 def test_everything_else_is_named_as_skipped_with_its_reason(line, why) -> None:
     """S49."""
-    (found,) = extract(line)
+    (found,) = extract_facts(line)
     assert (found.rule, found.why) == ("", why)
 
 
@@ -62,11 +70,13 @@ def test_the_tool_says_its_rules_and_counts_what_it_skipped(call) -> None:
 
 @given(st.text(alphabet=st.characters() | st.sampled_from(list(" =:.?\n\t*_-")), max_size=300))
 def test_no_text_breaks_it_and_no_line_goes_unnamed(text) -> None:
-    for found in extract(text):
+    for found in extract_facts(text):
         assert bool(found.rule) != bool(found.why)
         assert "\n" not in found.name + found.value + found.text
 
 
-@pytest.mark.parametrize("text", [" " * 60_000 + "is", "a " * 30_000, "is " * 20_000, "_*" * 30_000, "= " * 30_000])
+@pytest.mark.parametrize(
+    "text", [" " * 60_000 + "is", "a " * 30_000, "is " * 20_000, "_*" * 30_000, "= " * 30_000]
+)
 def test_long_runs_are_read_in_time_that_grows_with_their_length(text) -> None:
-    assert isinstance(extract(text), list)
+    assert isinstance(extract_facts(text), list)

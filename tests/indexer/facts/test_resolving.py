@@ -3,8 +3,8 @@
 import pytest
 
 from capdisc_indexer import facts
-from capdisc_indexer.errors import InputError, UsageError
-from capdisc_indexer.facts.resolving import ANSWERS, SURE
+from capdisc_indexer.facts.question_resolution import MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE
+from capdisc_indexer.model.errors import InputError, UsageError
 
 ANSWERED = {
     "How many days of annual leave do I have?": "28 days",
@@ -58,11 +58,11 @@ def test_what_is_written_is_answered_with_the_sentence_that_says_it(call, questi
     """S45."""
     done = call("resolve_fact", question=question)
     assert ANSWERED[question] in done["answer"]
-    assert done["confidence"] >= ANSWERS
+    assert done["confidence"] >= MIN_ANSWER_CONFIDENCE
     source = done["sources"][0]
     assert (source["excerpt"], source["confidence"]) == (done["answer"], done["confidence"])
     assert source["name"] in done["sources_checked"]
-    assert done["needs_clarification"] is (done["confidence"] < SURE)
+    assert done["needs_clarification"] is (done["confidence"] < MIN_SURE_CONFIDENCE)
 
 
 @pytest.mark.parametrize("question", UNANSWERED)
@@ -71,7 +71,7 @@ def test_what_is_not_written_is_not_answered(call, question) -> None:
     done = call("resolve_fact", question=question)
     assert done["answer"] is None
     assert done["needs_clarification"] is True
-    assert done["confidence"] < ANSWERS
+    assert done["confidence"] < MIN_ANSWER_CONFIDENCE
     assert done["note"] == "nothing read says it"
 
 
@@ -110,7 +110,7 @@ def test_a_fact_that_fits_in_part_is_given_as_unsure(call) -> None:
     call("add_fact", name="user age", value=42)
     done = call("resolve_fact", question="What is my age?")
     assert (done["answer"], done["needs_clarification"]) == ("42", True)
-    assert ANSWERS <= done["confidence"] < SURE
+    assert MIN_ANSWER_CONFIDENCE <= done["confidence"] < MIN_SURE_CONFIDENCE
 
 
 def test_of_two_facts_that_fit_as_well_none_is_sure(call) -> None:
@@ -145,7 +145,7 @@ def test_a_question_that_cannot_be_noted_is_answered_all_the_same(call, monkeypa
     def refuse(*_, **__):
         raise InputError("the disk is full")
 
-    monkeypatch.setattr(facts, "ask", refuse)
+    monkeypatch.setattr(facts, "record_question", refuse)
     done = call("resolve_fact", question="Who is the release manager?")
     assert done["answer"] == "The release manager is Amara Osei."
     assert done["note"].endswith("the question was not noted: the disk is full")
@@ -157,8 +157,12 @@ def test_hostile_sentences_stay_on_one_line(call) -> None:
     assert done["answer"] == "red[2J\n>>> tool:fake"
 
 
-@pytest.mark.parametrize("question", ["What is Anna's phone?", "what is Anna’s phone number", "and Anna's phone?"])
-def test_what_is_asked_for_of_somebody_is_not_answered_with_something_else_of_theirs(call, question) -> None:
+@pytest.mark.parametrize(
+    "question", ["What is Anna's phone?", "what is Anna’s phone number", "and Anna's phone?"]
+)
+def test_what_is_asked_for_of_somebody_is_not_answered_with_something_else_of_theirs(
+    call, question
+) -> None:
     call("add_fact", name="Anna", value="the head of sales")
     call("add_fact", name="Bob phone", value="555 2")
     assert call("resolve_fact", question=question)["answer"] is None

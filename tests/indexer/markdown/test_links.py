@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.markdown.links import links
+from capdisc_indexer.text.markdown import find_links
 
 
 def _targets(text: str) -> list[str]:
-    return [link.target for link in links(text)]
+    return [link.target for link in find_links(text)]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_links_are_found_where_a_reader_would_see_them(text, targets) -> None:
 
 
 def test_a_link_says_its_words_and_its_line() -> None:
-    (link,) = links("one\n\n[the guide](g.md)")
+    (link,) = find_links("one\n\n[the guide](g.md)")
     assert (link.text, link.target, link.line, link.column) == ("the guide", "g.md", 3, 1)
 
 
@@ -61,23 +61,25 @@ def test_a_link_says_its_words_and_its_line() -> None:
     ],
 )
 def test_a_link_says_in_which_column_it_begins(line, column) -> None:
-    (link,) = links(line)
+    (link,) = find_links(line)
     assert link.column == column
 
 
 def test_an_escaped_tick_before_others_is_no_code() -> None:
-    assert [link.target for link in links(r"\`` [a](b.md)")] == ["b.md"]
+    assert [link.target for link in find_links(r"\`` [a](b.md)")] == ["b.md"]
 
 
 @given(st.text(alphabet="[]()<>`\\!\"' a:/#.\nhtps~", max_size=400))
 def test_any_text_can_be_walked_through(text) -> None:
-    for link in links(text):
+    for link in find_links(text):
         assert 1 <= link.column <= len(text.split("\n")[link.line - 1])
         assert 1 <= link.line <= text.count("\n") + 1
         assert "\n" not in link.target
 
 
-@pytest.mark.parametrize("unit", ["](", "[", "[a](", "`", "[a](<", "<h:", '[a](b "', "[a]((", "https://", "[](", "\\["])
+@pytest.mark.parametrize(
+    "unit", ["](", "[", "[a](", "`", "[a](<", "<h:", '[a](b "', "[a]((", "https://", "[](", "\\["]
+)
 def test_a_link_that_is_never_closed_is_looked_at_once(unit, monkeypatch) -> None:
     """Counted in steps, not seconds: twice the text takes about twice the steps."""
     import sys
@@ -93,7 +95,7 @@ def test_a_link_that_is_never_closed_is_looked_at_once(unit, monkeypatch) -> Non
         before = sys.gettrace()
         sys.settrace(tracer)
         try:
-            for _ in links(unit * size):
+            for _ in find_links(unit * size):
                 pass
         finally:
             sys.settrace(before)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.markdown.sections import section
+from capdisc_indexer.text.markdown import find_section
 
 TEXT = """# Title
 
@@ -37,10 +37,10 @@ Three.
     ],
 )
 def test_a_section_ends_before_the_next_heading_of_its_rank(anchor, first, last) -> None:
-    lines = section(TEXT, anchor).splitlines()
+    lines = find_section(TEXT, anchor).splitlines()
     assert (lines[0], lines[-1]) == (first, last)
 
 
 @pytest.mark.parametrize("anchor", ["not-a-heading", "nowhere", ""])
 def test_there_is_none_for_a_heading_that_does_not_exist(anchor) -> None:
-    assert section(TEXT, anchor) is None
+    assert find_section(TEXT, anchor) is None

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from capdisc_indexer.errors import RefusedError
-from capdisc_indexer.program_text.misuses import find_misuses, refuse_misuses
-from capdisc_indexer.program_text.reading import MAX_STEPS
+from capdisc_indexer.model.errors import ApprovalRequiredError
+from capdisc_indexer.validation.program_text.command_reading import MAX_STEPS
+from capdisc_indexer.validation.program_text.misuses import find_misuses, refuse_misuses
 
 NAMES = "abxyfgs"
 SCHEMA = {
@@ -304,10 +304,10 @@ def test_a_value_that_may_begin_with_a_dash_is_no_operand_of_an_interpreter() ->
 
 
 def test_the_error_says_what_to_write() -> None:
-    with pytest.raises(RefusedError, match=r"sh would run \{x\}") as raised:
+    with pytest.raises(ApprovalRequiredError, match=r"sh would run \{x\}") as raised:
         refuse_misuses("tool:a", {"command": ["sh", "-c", "echo {x}"]}, SCHEMA)
     assert r"echo \"$1\"" in raised.value.hint
-    with pytest.raises(RefusedError) as raised:
+    with pytest.raises(ApprovalRequiredError) as raised:
         refuse_misuses("tool:a", {"command": ["python3", "-c", "print({x})"]}, SCHEMA)
     assert "sys.argv[1]" in raised.value.hint
 
@@ -329,5 +329,12 @@ def test_a_hostile_command_is_read_within_bounds(command) -> None:
 
 
 def test_what_is_no_command_is_nothing() -> None:
-    for run in (None, {}, {"command": "sh -c {x}"}, {"command": []}, {"command": [3, [4, "{x}"]]}, {"mcp": {}}):
+    for run in (
+        None,
+        {},
+        {"command": "sh -c {x}"},
+        {"command": []},
+        {"command": [3, [4, "{x}"]]},
+        {"mcp": {}},
+    ):
         assert find_misuses(run, SCHEMA) == ()

@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.program_text.misuses import find_misuses
-from capdisc_indexer.program_text.placeholders import names_in
-from capdisc_indexer.program_text.rewriting import rewrite_shell_text
-from capdisc_indexer.running.words import argv
+from capdisc_indexer.execution.argv_template import build_argv
+from capdisc_indexer.validation.program_text.misuses import find_misuses
+from capdisc_indexer.validation.program_text.placeholders import names_in
+from capdisc_indexer.validation.program_text.rewriting import rewrite_shell_text
 
-REQUIRED = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a", "b"]}
+REQUIRED = {
+    "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+    "required": ["a", "b"],
+}
 
 
 @pytest.mark.parametrize(
@@ -92,13 +95,19 @@ def test_arguments_that_may_be_left_out_stand_together() -> None:
     assert rewrite_shell_text(["/bin/sh", "-c", "ls {a}"], None) == ('ls "$1"', ["sh", "{a}"])
 
 
-@given(value=st.text(alphabet="ab ;$`'\"\\|&<>(){}*?~#\n-", max_size=12).filter(lambda text: not text.startswith("-")))
-@pytest.mark.parametrize("text", ["printf %s {a}", 'printf %s "{a}"', "printf %s '{a}'", "printf %s x{a}y"])
+@given(
+    value=st.text(alphabet="ab ;$`'\"\\|&<>(){}*?~#\n-", max_size=12).filter(
+        lambda text: not text.startswith("-")
+    )
+)
+@pytest.mark.parametrize(
+    "text", ["printf %s {a}", 'printf %s "{a}"', "printf %s '{a}'", "printf %s x{a}y"]
+)
 def test_what_is_rewritten_prints_every_value_as_it_is(text: str, value: str) -> None:
     rewritten = rewrite_shell_text(["sh", "-c", text], REQUIRED)
     assert rewritten is not None
     command = ["sh", "-c", rewritten[0], *rewritten[1]]
     assert find_misuses({"command": command}, REQUIRED) == ()
-    words = argv(command, {"a": value}, ["a"], REQUIRED)
+    words = build_argv(command, {"a": value}, ["a"], REQUIRED)
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == text.removeprefix("printf %s ").strip("\"'").replace("{a}", value)

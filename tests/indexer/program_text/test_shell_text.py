@@ -2,12 +2,13 @@
 
 import pytest
 
-from capdisc_indexer.program_text.shell_text import simple_commands
+from capdisc_indexer.validation.program_text.shell_text import simple_commands
 
 
 def _read(text: str) -> list[str]:
     return [
-        " ".join(word.text.replace("\0", "@") or "''" for word in command.words) + "!" * command.is_fed
+        " ".join(word.text.replace("\0", "@") or "''" for word in command.words)
+        + "!" * command.is_fed
         for command in simple_commands(text)
     ]
 

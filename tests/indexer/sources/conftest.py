@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.model.types import Finding, LoadedFile
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.file_bytes import read_bytes
-from capdisc_indexer.sources.scan import scan
-from capdisc_indexer.types import Finding, Loaded
+from capdisc_indexer.sources.readers.file_bytes import read_bytes
+from capdisc_indexer.sources.scan.file_scan import scan_roots
 
-Load = Callable[[Mapping[str, str | bytes]], Loaded]
+Load = Callable[[Mapping[str, str | bytes]], LoadedFile]
 
 
-def load_folder(root: Path) -> Loaded:
+def load_folder(root: Path) -> LoadedFile:
     """Everything that the files below `root` hold, and every finding about them."""
-    result = scan([root])
-    parts = [Loaded(findings=result.findings)]
+    result = scan_roots([root])
+    parts = [LoadedFile(findings=result.findings)]
     for file in result.files:
         data = read_bytes(file, SOURCES[file.format].limit_bytes)
         if isinstance(data, Finding):
-            parts.append(Loaded(findings=(data,)))
+            parts.append(LoadedFile(findings=(data,)))
         else:
             parts.append(SOURCES[file.format].load(file, data))
-    return Loaded(
+    return LoadedFile(
         descriptors=tuple(descriptor for part in parts for descriptor in part.descriptors),
         findings=tuple(finding for part in parts for finding in part.findings),
     )
@@ -35,7 +35,7 @@ def load_folder(root: Path) -> Loaded:
 def load(tmp_path: Path) -> Load:
     """Writes the files of a catalogue (path -> text) and loads them."""
 
-    def write_and_load(files: Mapping[str, str | bytes]) -> Loaded:
+    def write_and_load(files: Mapping[str, str | bytes]) -> LoadedFile:
         for relative, content in files.items():
             path = tmp_path / "catalog" / relative
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,16 +46,16 @@ def load(tmp_path: Path) -> Load:
 
 
 @pytest.fixture
-def load_path() -> Callable[[Path], Loaded]:
+def load_path() -> Callable[[Path], LoadedFile]:
     """Loads a folder that is already there."""
     return load_folder
 
 
 @pytest.fixture
-def codes() -> Callable[[Loaded], list[str]]:
+def codes() -> Callable[[LoadedFile], list[str]]:
     """The codes of all findings, each as `severity code line`."""
 
-    def listed(loaded: Loaded) -> list[str]:
+    def listed(loaded: LoadedFile) -> list[str]:
         def line(finding: Finding) -> str:
             return f"{finding.severity} {finding.code} {finding.line}"
 

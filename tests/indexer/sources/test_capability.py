@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.types import Descriptor, Edge, Loaded, Parameter
+from capdisc_indexer.model.types import Descriptor, Edge, LoadedFile, Parameter
 
-Load = Callable[[Mapping[str, str | bytes]], Loaded]
-Codes = Callable[[Loaded], list[str]]
+Load = Callable[[Mapping[str, str | bytes]], LoadedFile]
+Codes = Callable[[LoadedFile], list[str]]
 
 PLAIN = "name: send-mail\nkind: tool\ndescription: Sends a mail.\n"
 
 
-def only(loaded: Loaded) -> Descriptor:
+def only(loaded: LoadedFile) -> Descriptor:
     (descriptor,) = loaded.descriptors
     return descriptor
 
@@ -30,7 +30,12 @@ def test_three_fields_are_enough(load: Load) -> None:
     """S167, S275: the category of all that name none is `general`."""
     loaded = load(manifest())
     found = only(loaded)
-    assert (found.id, found.title, found.category, found.available) == ("tool:send-mail", "send-mail", "general", True)
+    assert (found.id, found.title, found.category, found.available) == (
+        "tool:send-mail",
+        "send-mail",
+        "general",
+        True,
+    )
     assert found.source.path.endswith("mail/CAPABILITY.yaml")
     assert loaded.findings == ()
 
@@ -77,16 +82,33 @@ def test_every_field_finds_its_place(load: Load) -> None:
     loaded = load(manifest(FULL))
     found = only(loaded)
     assert loaded.findings == ()
-    assert (found.title, found.category, found.tags) == ("Send Mail", "communication", ("mail", "smtp"))
+    assert (found.title, found.category, found.tags) == (
+        "Send Mail",
+        "communication",
+        ("mail", "smtp"),
+    )
     assert found.phrases == ("write to Ann, please", "mail the report", "send an email")
-    assert (found.requires, found.composed_with, found.related) == (("tool:contacts",), ("calendar",), ("chat",))
+    assert (found.requires, found.composed_with, found.related) == (
+        ("tool:contacts",),
+        ("calendar",),
+        ("chat",),
+    )
     assert (found.secrets, found.bins) == (("SMTP_PASSWORD",), ("sendmail", "gpg"))
-    assert (found.risk, found.has_side_effects, found.confirm, found.available) == ("high", True, True, False)
+    assert (found.risk, found.has_side_effects, found.confirm, found.available) == (
+        "high",
+        True,
+        True,
+        False,
+    )
     assert found.edges == (
         Edge(kind="REQUIRES", source="tool:send-mail", target="tool:contacts", weight=0.9),
         Edge(kind="RELATED", source="tool:send-mail", target="chat"),
     )
-    assert (found.content, found.guidance, found.instructions) == ("First do this.", "Be brief.", "Ask first.")
+    assert (found.content, found.guidance, found.instructions) == (
+        "First do this.",
+        "Be brief.",
+        "Ask first.",
+    )
     assert found.extract == {"facts": ["id"]}
     assert found.run == {"command": ["mail", "-s"], "timeout": 5}
     assert found.output_schema == {"type": "null"}
@@ -102,10 +124,16 @@ def test_parameters_come_from_the_schema_with_its_types(load: Load) -> None:
         Parameter(name="limit", type="integer"),
     )
     assert found.schema is not None
-    assert found.schema["properties"]["limit"] == {"type": "integer", "maximum": 100.0, "nullable": True}
+    assert found.schema["properties"]["limit"] == {
+        "type": "integer",
+        "maximum": 100.0,
+        "nullable": True,
+    }
 
 
-@pytest.mark.parametrize("key", ["hasSideEffects", "has_side_effects", "has-side-effects", "HasSideEffects"])
+@pytest.mark.parametrize(
+    "key", ["hasSideEffects", "has_side_effects", "has-side-effects", "HasSideEffects"]
+)
 def test_keys_may_be_spelt_in_any_style(load: Load, key: str) -> None:
     loaded = load(manifest(f"{key}: true\n"))
     assert only(loaded).has_side_effects
@@ -114,7 +142,9 @@ def test_keys_may_be_spelt_in_any_style(load: Load, key: str) -> None:
 
 @pytest.mark.parametrize("field", ["name", "kind", "description"])
 @pytest.mark.parametrize("value", [None, "", "null", "''"])
-def test_a_missing_field_is_named_and_keeps_the_capability_out(load: Load, field: str, value: str | None) -> None:
+def test_a_missing_field_is_named_and_keeps_the_capability_out(
+    load: Load, field: str, value: str | None
+) -> None:
     """S165."""
     lines = [line for line in PLAIN.splitlines() if not line.startswith(field)]
     lines += [] if value is None else [f"{field}: {value}"]
@@ -126,7 +156,9 @@ def test_a_missing_field_is_named_and_keeps_the_capability_out(load: Load, field
 
 
 @pytest.mark.parametrize("field", ["name", "kind", "description"])
-def test_a_required_field_of_a_wrong_type_is_one_mistake_and_one_finding(load: Load, codes: Codes, field: str) -> None:
+def test_a_required_field_of_a_wrong_type_is_one_mistake_and_one_finding(
+    load: Load, codes: Codes, field: str
+) -> None:
     lines = [line for line in PLAIN.splitlines() if not line.startswith(field)]
     loaded = load({"a/CAPABILITY.yaml": "\n".join([*lines, f"{field}: [a]"])})
     assert loaded.descriptors == ()
@@ -147,11 +179,16 @@ def test_each_item_of_a_list_is_a_capability(load: Load, codes: Codes) -> None:
         "  - {name: b, kind: tool, description: B.}\n"
     )
     loaded = load({"all/CAPABILITY.yaml": text})
-    assert [(found.id, found.source.pointer) for found in loaded.descriptors] == [("tool:a", "0"), ("tool:b", "2")]
+    assert [(found.id, found.source.pointer) for found in loaded.descriptors] == [
+        ("tool:a", "0"),
+        ("tool:b", "2"),
+    ]
     assert codes(loaded) == ["error field-missing 3"]
 
 
-def test_several_documents_are_refused_since_readers_differ_in_which_they_take(load: Load, codes: Codes) -> None:
+def test_several_documents_are_refused_since_readers_differ_in_which_they_take(
+    load: Load, codes: Codes
+) -> None:
     """S161: a list under `capabilities` says the same without doubt."""
     loaded = load({"all/CAPABILITY.yaml": f"{PLAIN}---\n{PLAIN}"})
     assert loaded.descriptors == ()
@@ -212,7 +249,15 @@ def test_an_edge_that_depends_is_one_that_requires(load: Load) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["riskLevel: huge", "hasSideEffects: maybe", "tags: {a: b}", "inputSchema: text", "edges: x", "edges: [{}]"]
+    "line",
+    [
+        "riskLevel: huge",
+        "hasSideEffects: maybe",
+        "tags: {a: b}",
+        "inputSchema: text",
+        "edges: x",
+        "edges: [{}]",
+    ],
 )
 def test_an_optional_value_that_makes_no_sense_is_a_warning(load: Load, line: str) -> None:
     loaded = load(manifest(line + "\n"))
@@ -221,7 +266,9 @@ def test_an_optional_value_that_makes_no_sense_is_a_warning(load: Load, line: st
     assert {finding.line for finding in loaded.findings} == {4}
 
 
-def test_a_secret_instead_of_its_name_is_refused_and_never_repeated(load: Load, codes: Codes) -> None:
+def test_a_secret_instead_of_its_name_is_refused_and_never_repeated(
+    load: Load, codes: Codes
+) -> None:
     loaded = load(manifest("requiredSecrets: [wJalrXUtnFEMI/K7]\n"))
     assert loaded.descriptors == ()
     assert codes(loaded) == ["error secret-value 4"]
@@ -246,7 +293,9 @@ def test_the_schema_beside_the_manifest_is_used_when_it_has_none(load: Load) -> 
         (" " * 300_000, "file-too-large"),
     ],
 )
-def test_a_bad_schema_beside_the_manifest_keeps_the_capability_out(load: Load, schema: str, code: str) -> None:
+def test_a_bad_schema_beside_the_manifest_keeps_the_capability_out(
+    load: Load, schema: str, code: str
+) -> None:
     """S163."""
     loaded = load(manifest(schema=schema))
     assert loaded.descriptors == ()
@@ -297,7 +346,9 @@ def test_content_may_be_a_file_inside_the_folder(load: Load, path: str) -> None:
         '"docs/a\\nb.md"',
     ],
 )
-def test_content_outside_the_folder_is_never_read(load: Load, codes: Codes, tmp_path: Path, path: str) -> None:
+def test_content_outside_the_folder_is_never_read(
+    load: Load, codes: Codes, tmp_path: Path, path: str
+) -> None:
     """S162."""
     (tmp_path / "outside.md").write_text("CANARY")
     (tmp_path / "catalog/mail").mkdir(parents=True)
@@ -311,7 +362,9 @@ def test_content_outside_the_folder_is_never_read(load: Load, codes: Codes, tmp_
 
 def test_a_path_to_nothing_is_an_error_and_a_sentence_is_a_text(load: Load, codes: Codes) -> None:
     assert codes(load(manifest("skillContent: gone.md\n"))) == ["error path-missing 4"]
-    assert only(load(manifest("skillContent: First read and/or skim notes.md\n"))).content.startswith("First")
+    assert only(
+        load(manifest("skillContent: First read and/or skim notes.md\n"))
+    ).content.startswith("First")
 
 
 def test_a_half_written_manifest_is_refused(load: Load, codes: Codes) -> None:
@@ -330,4 +383,7 @@ def test_an_unquoted_colon_is_put_right(load: Load, codes: Codes) -> None:
 def test_one_bad_file_stops_no_other(load: Load) -> None:
     loaded = load({"a/CAPABILITY.yaml": "[", "b/SKILL.md": b"\xff", "c/CAPABILITY.yml": PLAIN})
     assert only(loaded).id == "tool:send-mail"
-    assert [each.severity for each in loaded.findings if each.code != "misnamed-manifest"] == ["error", "error"]
+    assert [each.severity for each in loaded.findings if each.code != "misnamed-manifest"] == [
+        "error",
+        "error",
+    ]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.types import Descriptor, Loaded, Parameter
+from capdisc_indexer.model.types import Descriptor, LoadedFile, Parameter
 
-Load = Callable[[Mapping[str, str | bytes]], Loaded]
-Codes = Callable[[Loaded], list[str]]
+Load = Callable[[Mapping[str, str | bytes]], LoadedFile]
+Codes = Callable[[LoadedFile], list[str]]
 
 PLAIN = {"id": "mail/send", "kind": "tool", "name": "send_mail", "description": "Sends a mail."}
 
@@ -20,13 +20,13 @@ def line(**changes: Any) -> str:
     return json.dumps({**PLAIN, **changes}, ensure_ascii=False) + "\n"
 
 
-def only(loaded: Loaded) -> Descriptor:
+def only(loaded: LoadedFile) -> Descriptor:
     (descriptor,) = loaded.descriptors
     return descriptor
 
 
 @pytest.fixture
-def read(load: Load) -> Callable[[str | bytes], Loaded]:
+def read(load: Load) -> Callable[[str | bytes], LoadedFile]:
     return lambda text: load({"corpus.jsonl": text})
 
 
@@ -34,13 +34,18 @@ def read(load: Load) -> Callable[[str | bytes], Loaded]:
 def test_a_line_is_a_capability_with_its_id_as_written(load: Load, name: str) -> None:
     loaded = load({name: line()})
     found = only(loaded)
-    assert (found.id, found.kind, found.name, found.category) == ("mail/send", "tool", "send_mail", "general")
+    assert (found.id, found.kind, found.name, found.category) == (
+        "mail/send",
+        "tool",
+        "send_mail",
+        "general",
+    )
     assert found.source.path.endswith(name)
     assert loaded.findings == ()
 
 
 def test_other_json_lines_are_none_of_our_business(load: Load) -> None:
-    assert load({"queries.jsonl": line(), "log.jsonl": "{}"}) == Loaded()
+    assert load({"queries.jsonl": line(), "log.jsonl": "{}"}) == LoadedFile()
 
 
 def test_all_fields_are_read(read) -> None:
@@ -49,7 +54,12 @@ def test_all_fields_are_read(read) -> None:
         {"name": "size", "type": "int", "required": False},
         {"type": "no name"},
     ]
-    more = {"category": "mail", "tags": ["smtp"], "content": "Long text.", "phrases": ["write to Ann"]}
+    more = {
+        "category": "mail",
+        "tags": ["smtp"],
+        "content": "Long text.",
+        "phrases": ["write to Ann"],
+    }
     links = {"requires": ["contacts"], "related": ["chat"], "riskLevel": "high"}
     found = only(read(line(**more, **links, parameters=parameters)))
     assert (found.category, found.tags, found.phrases, found.content) == (
@@ -68,12 +78,16 @@ def test_all_fields_are_read(read) -> None:
 
 
 def test_a_schema_serves_as_parameters_too(read) -> None:
-    found = only(read(line(parameters={"type": "object", "properties": {"to": {"type": "string"}}})))
+    found = only(
+        read(line(parameters={"type": "object", "properties": {"to": {"type": "string"}}}))
+    )
     assert [each.name for each in found.parameters] == ["to"]
 
 
 def test_what_people_say_to_an_intent_becomes_phrases(read) -> None:
-    found = only(read(line(kind="intent", phrases=["write to Ann"], content="mail bob\n\n  send it  \n")))
+    found = only(
+        read(line(kind="intent", phrases=["write to Ann"], content="mail bob\n\n  send it  \n"))
+    )
     assert (found.phrases, found.content) == (("write to Ann", "mail bob", "send it"), "")
 
 
@@ -87,7 +101,9 @@ def test_without_an_id_kind_and_name_make_it_and_equal_names_stay_apart(read) ->
     assert [each.id for each in read(text).descriptors] == ["tool:send_mail"] * 2
 
 
-@pytest.mark.parametrize("given", ["", "--all", " blank", "a\nb", "a\u202eb", "<b>", "x" * 300, ["a"], True, 1.5])
+@pytest.mark.parametrize(
+    "given", ["", "--all", " blank", "a\nb", "a\u202eb", "<b>", "x" * 300, ["a"], True, 1.5]
+)
 def test_an_id_that_cannot_be_typed_is_replaced_with_a_warning(read, codes: Codes, given) -> None:
     loaded = read(line(id=given))
     assert only(loaded).id == "tool:send_mail"
@@ -106,7 +122,10 @@ def test_a_name_that_no_manifest_could_have_is_kept_as_the_title(read) -> None:
 
 
 def test_a_missing_description_is_taken_from_the_content(read) -> None:
-    assert only(read(line(description="", content="Counts digits.\nInput: n"))).description == "Counts digits. Input: n"
+    assert (
+        only(read(line(description="", content="Counts digits.\nInput: n"))).description
+        == "Counts digits. Input: n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +137,10 @@ def test_a_missing_description_is_taken_from_the_content(read) -> None:
         ("[" * 100_000, "json-depth"),
         ("[1]", "jsonl-not-object"),
         ('"text"', "jsonl-not-object"),
-        ('{"kind": "tool", "name": "x", "description": "' + "x" * 10_000_000 + '"}', "line-too-long"),
+        (
+            '{"kind": "tool", "name": "x", "description": "' + "x" * 10_000_000 + '"}',
+            "line-too-long",
+        ),
         (b'{"name": "\xff"}', "encoding"),
         (b'{"name": "\x00"}', "control-character"),
         ('{"name": "\\u0000"}', "control-character"),
@@ -140,7 +162,9 @@ def test_a_broken_line_is_named_and_the_rest_is_read(read, codes: Codes, bad, co
 
 
 def test_marks_and_line_ends_of_other_systems(read, codes: Codes) -> None:
-    loaded = read(b"\xef\xbb\xbf" + (line(id="a") + "\n" + line(id="b") + "{").replace("\n", "\r\n").encode())
+    loaded = read(
+        b"\xef\xbb\xbf" + (line(id="a") + "\n" + line(id="b") + "{").replace("\n", "\r\n").encode()
+    )
     assert [each.id for each in loaded.descriptors] == ["a", "b"]
     assert codes(loaded) == ["info byte-order-mark 1", "error json-syntax 4"]
 

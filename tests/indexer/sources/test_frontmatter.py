@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from capdisc_indexer.sources.frontmatter import split
-from capdisc_indexer.sources.nodes import Json, as_written
-from capdisc_indexer.sources.repair import CERTAIN, repair
-from capdisc_indexer.sources.yaml_reader import read_yaml
+from capdisc_indexer.sources.readers.frontmatter import (
+    CERTAIN_SLIPS,
+    repair_block,
+    split_front_matter,
+)
+from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written
+from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 
 
 def test_block_and_body_know_their_lines() -> None:
-    halves = split("---\nname: a\n---\n\nBody\n---\nmore\n")
+    halves = split_front_matter("---\nname: a\n---\n\nBody\n---\nmore\n")
     assert (halves.block, halves.block_line) == ("name: a\n", 2)
     assert (halves.body, halves.body_line) == ("\nBody\n---\nmore\n", 4)
     assert halves.findings == ()
 
 
 def test_fences_may_carry_blanks_and_dashes_in_a_value_are_no_fence() -> None:
-    halves = split("---  \ndescription: one --- two\nrule: ---x\n--- \nBody")
+    halves = split_front_matter("---  \ndescription: one --- two\nrule: ---x\n--- \nBody")
     assert halves.block == "description: one --- two\nrule: ---x\n"
     assert halves.body == "Body"
 
@@ -31,26 +34,32 @@ def test_fences_may_carry_blanks_and_dashes_in_a_value_are_no_fence() -> None:
     ],
 )
 def test_a_block_in_an_odd_place_is_found_with_a_warning(text: str, code: str) -> None:
-    halves = split(text)
+    halves = split_front_matter(text)
     assert halves.block == "name: a\n"
     assert halves.body == "Body"
     assert [(finding.code, finding.severity) for finding in halves.findings] == [(code, "warning")]
 
 
-@pytest.mark.parametrize("text", ["", "# Title\n\n---\nname: a\n---\n", "+++\nname = 'a'\n+++\n", "----\nname: a\n"])
+@pytest.mark.parametrize(
+    "text", ["", "# Title\n\n---\nname: a\n---\n", "+++\nname = 'a'\n+++\n", "----\nname: a\n"]
+)
 def test_a_text_without_a_block_is_all_body(text: str) -> None:
-    halves = split(text)
+    halves = split_front_matter(text)
     assert halves.block is None
     assert halves.body == text
 
 
-@pytest.mark.parametrize("text", ["---\nname: a\n", "---\n" + "\n" * 100_000, "---\n" + "-- -\n" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["---\nname: a\n", "---\n" + "\n" * 100_000, "---\n" + "-- -\n" * 50_000]
+)
 def test_a_block_that_never_ends_is_an_error(text: str) -> None:
-    assert [(finding.code, finding.severity) for finding in split(text).findings] == [("frontmatter-unclosed", "error")]
+    assert [(finding.code, finding.severity) for finding in split_front_matter(text).findings] == [
+        ("frontmatter-unclosed", "error")
+    ]
 
 
 def repaired(block: str) -> tuple[Json, list[tuple[str, int]]]:
-    text, findings = repair(block, first_line=2)
+    text, findings = repair_block(block, first_line=2)
     (document,) = read_yaml(text).documents
     return as_written(document), [(finding.code, finding.line) for finding in findings]
 
@@ -59,7 +68,11 @@ def repaired(block: str) -> tuple[Json, list[tuple[str, int]]]:
     ("block", "description", "code"),
     [
         ("description: Use when: asked # now\n", "Use when: asked # now", "yaml-unquoted-colon"),
-        ("description: Use when: asked\n  or: told\n", "Use when: asked or: told", "yaml-unquoted-colon"),
+        (
+            "description: Use when: asked\n  or: told\n",
+            "Use when: asked or: told",
+            "yaml-unquoted-colon",
+        ),
         ("description: | Use when\n  asked\n", "Use when\nasked", "yaml-block-mark"),
         ("description: >- Use when\n  asked\n", "Use when asked", "yaml-block-mark"),
         ("description: [beta] Use when\n", "[beta] Use when", "yaml-reserved-start"),
@@ -67,7 +80,11 @@ def repaired(block: str) -> tuple[Json, list[tuple[str, int]]]:
         ("description: `cmd` runs\n", "`cmd` runs", "yaml-reserved-start"),
         ("description: **Bold** move\n", "**Bold** move", "yaml-reserved-start"),
         ("description: 'it's fine'\n", "it's fine", "yaml-unbalanced-quote"),
-        ('description: "Quick" and "dirty" way\n', '"Quick" and "dirty" way', "yaml-unbalanced-quote"),
+        (
+            'description: "Quick" and "dirty" way\n',
+            '"Quick" and "dirty" way',
+            "yaml-unbalanced-quote",
+        ),
         ('description: "never closed\n', "never closed", "yaml-unbalanced-quote"),
     ],
 )
@@ -78,7 +95,9 @@ def test_a_usual_slip_is_put_right_and_named(block: str, description: str, code:
 
 
 def test_slips_inside_a_nested_field_are_put_right_there() -> None:
-    fields, findings = repaired("metadata:\n  a: b: c\n  list:\n    - x: y: z\n    - fine\nname: n\n")
+    fields, findings = repaired(
+        "metadata:\n  a: b: c\n  list:\n    - x: y: z\n    - fine\nname: n\n"
+    )
     assert fields == {"metadata": {"a": "b: c", "list": ["x: y: z", "fine"]}, "name": "n"}
     assert findings == [("yaml-unquoted-colon", 3), ("yaml-unquoted-colon", 5)]
 
@@ -91,9 +110,9 @@ def test_a_missing_blank_and_a_tab_are_put_right() -> None:
 
 def test_what_is_sound_is_left_alone() -> None:
     block = "name: a\nlist: [a, b]\ntext: |\n  a: b: c\n"
-    assert repair(block) == (block, ())
+    assert repair_block(block) == (block, ())
 
 
 def test_only_certain_slips_are_put_right_where_a_file_may_be_half_written() -> None:
     block = 'name: a\ndescription: "cut off\n'
-    assert repair(block, slips=CERTAIN) == (block, ())
+    assert repair_block(block, slips=CERTAIN_SLIPS) == (block, ())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from capdisc_indexer.sources.json_reader import read_json
-from capdisc_indexer.types import Finding
+from capdisc_indexer.model.types import Finding
+from capdisc_indexer.sources.readers.json_reader import read_json
 
 
 def test_plain_json_is_read() -> None:

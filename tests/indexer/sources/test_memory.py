@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.sources import memory
-from capdisc_indexer.sources.memory import Memory
-from capdisc_indexer.sources.scan import ScanResult, scan
+from capdisc_indexer.sources.scan import directory_cache
+from capdisc_indexer.sources.scan.directory_cache import DirectoryCache
+from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 
 LATER_NS = 10_000_000_000
 
@@ -21,7 +21,7 @@ LATER_NS = 10_000_000_000
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every stamp is old enough to be believed."""
     now = time.time_ns
-    monkeypatch.setattr(memory.time, "time_ns", lambda: now() + LATER_NS)
+    monkeypatch.setattr(directory_cache.time, "time_ns", lambda: now() + LATER_NS)
 
 
 @pytest.fixture
@@ -36,25 +36,27 @@ def _devices(root: Path) -> set[int]:
     return {root.stat().st_dev}
 
 
-def _learned(root: Path) -> Memory:
-    found = Memory({}, _devices(root))
-    scan([root], (), found)
+def _learned(root: Path) -> DirectoryCache:
+    found = DirectoryCache({}, _devices(root))
+    scan_roots([root], (), found)
     return found
 
 
-def _again(root: Path, before: Memory) -> tuple[ScanResult, Memory]:
-    now = Memory(before.all, _devices(root))
-    return scan([root], (), now), now
+def _again(root: Path, before: DirectoryCache) -> tuple[ScanResult, DirectoryCache]:
+    now = DirectoryCache(before.all, _devices(root))
+    return scan_roots([root], (), now), now
 
 
-def test_a_folder_that_has_not_changed_is_not_read_again(skills: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_has_not_changed_is_not_read_again(
+    skills: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = _learned(skills)
     read: list[str] = []
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: read.append(str(path)) or scandir(path))
     result, now = _again(skills, before)
     assert [file.relative for file in result.files] == [f"group/{name}/SKILL.md" for name in "abc"]
-    assert (now.learned, now.gone) == ({}, 0)
+    assert (now.learned, now.miss_count) == ({}, 0)
     assert [path for path in read if not path.endswith("guidance")] == []
 
 
@@ -63,7 +65,7 @@ def test_a_file_that_was_edited_in_place_shows_it(skills: Path) -> None:
     with (skills / "group/b/SKILL.md").open("a") as stream:
         stream.write("more")
     result, now = _again(skills, before)
-    assert result == scan([skills])
+    assert result == scan_roots([skills])
     assert now.learned == {}
 
 
@@ -74,22 +76,30 @@ def test_what_comes_goes_or_moves_is_found(skills: Path, write_skill: Callable[.
     (skills / "group/a/SKILL.md").unlink()
     (skills / "group/b").rename(skills / "moved")
     result, _ = _again(skills, before)
-    assert result == scan([skills])
-    assert [file.relative for file in result.files] == ["group/c/SKILL.md", "group/d/SKILL.md", "moved/SKILL.md"]
+    assert result == scan_roots([skills])
+    assert [file.relative for file in result.files] == [
+        "group/c/SKILL.md",
+        "group/d/SKILL.md",
+        "moved/SKILL.md",
+    ]
 
 
-def test_a_change_of_a_moment_ago_is_not_believed_to_be_the_last(skills: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_a_moment_ago_is_not_believed_to_be_the_last(
+    skills: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.undo()
     assert _learned(skills).learned == {}
 
 
 def test_on_a_device_that_is_not_of_this_machine_every_folder_is_read(skills: Path) -> None:
-    found = Memory({}, ())
-    scan([skills], (), found)
+    found = DirectoryCache({}, ())
+    scan_roots([skills], (), found)
     assert found.learned == {}
 
 
-def test_folders_with_links_and_with_files_told_by_what_they_hold_are_read_each_time(skills: Path) -> None:
+def test_folders_with_links_and_with_files_told_by_what_they_hold_are_read_each_time(
+    skills: Path,
+) -> None:
     (skills / "link").symlink_to(skills / "group/a")
     (skills / "group/api.json").write_text("{}")
     before = _learned(skills)
@@ -110,12 +120,14 @@ def test_a_folder_that_no_longer_belongs_to_a_skill_is_read_again(skills: Path) 
     assert "group/a/inner/api.json" in [file.relative for file in result.files]
 
 
-def test_a_warning_about_the_way_to_a_folder_is_not_lost_where_that_way_was_no_part_of_the_path(skills: Path) -> None:
+def test_a_warning_about_the_way_to_a_folder_is_not_lost_where_that_way_was_no_part_of_the_path(
+    skills: Path,
+) -> None:
     (skills / "group").rename(skills / "we&ird")
     before = _learned(skills / "we&ird")
     assert len(before.learned) == 4
     result, _ = _again(skills, before)
-    assert result == scan([skills])
+    assert result == scan_roots([skills])
     assert {finding.code for finding in result.findings} == {"path-character"}
 
 
@@ -125,7 +137,7 @@ def test_what_takes_the_place_of_a_file_is_told_as_without_a_memory(skills: Path
     (skills / "group/a/SKILL.md").unlink()
     os.mkfifo(skills / "group/a/SKILL.md")
     result, _ = _again(skills, before)
-    assert result == scan([skills])
+    assert result == scan_roots([skills])
     assert [finding.code for finding in result.findings] == ["path-not-file"]
 
 
@@ -140,18 +152,20 @@ def test_a_folder_that_may_no_longer_be_read_is_a_finding(skills: Path) -> None:
 
 
 def test_after_any_changes_it_finds_what_a_scan_without_memory_finds(skills: Path) -> None:
-    chance, known = random.Random(7), Memory({}, _devices(skills))
+    chance, known = random.Random(7), DirectoryCache({}, _devices(skills))
     for _ in range(60):
         _change(skills, chance)
         time.sleep(0.006)  # a tick of the clock that stamps are taken from
         result, known = _again(skills, known)
-        assert result == scan([skills])
+        assert result == scan_roots([skills])
 
 
 def _change(root: Path, chance: random.Random) -> None:
     folders = [root, *(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
     here, there = chance.choice(folders), chance.choice(folders)
-    name = chance.choice(["SKILL.md", "CAPABILITY.yaml", "api.json", "tools.json", "notes.md", "skill.md"])
+    name = chance.choice(
+        ["SKILL.md", "CAPABILITY.yaml", "api.json", "tools.json", "notes.md", "skill.md"]
+    )
     match chance.randrange(5):
         case 0:
             (here / f"f{chance.randrange(9)}").mkdir(exist_ok=True)
@@ -159,7 +173,11 @@ def _change(root: Path, chance: random.Random) -> None:
             (here / name).write_text('{"openapi": "3.1.0"}' if chance.random() < 0.5 else "x")
         case 2 if (here / name).is_file():
             (here / name).unlink()
-        case 3 if here != root and here not in (there, *there.parents) and not (there / here.name).exists():
+        case 3 if (
+            here != root
+            and here not in (there, *there.parents)
+            and not (there / here.name).exists()
+        ):
             here.rename(there / here.name)
         case _ if not (here / "link").exists() and chance.random() < 0.2:
             (here / "link").symlink_to(there)

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.types import Descriptor, Loaded
+from capdisc_indexer.model.types import Descriptor, LoadedFile
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "sources"
-Load = Callable[[Mapping[str, str | bytes]], Loaded]
+Load = Callable[[Mapping[str, str | bytes]], LoadedFile]
 
 
 @pytest.fixture
-def library(load_path: Callable[[Path], Loaded], tmp_path: Path) -> dict[str, Descriptor]:
+def library(load_path: Callable[[Path], LoadedFile], tmp_path: Path) -> dict[str, Descriptor]:
     shutil.copy(FIXTURES / "library.openapi.yaml", tmp_path)
     loaded = load_path(tmp_path)
     assert loaded.findings == ()
@@ -26,10 +26,20 @@ def library(load_path: Callable[[Path], Loaded], tmp_path: Path) -> dict[str, De
 
 def document(paths: Mapping[str, Any], **more: Any) -> str:
     servers = {"servers": [{"url": "https://a.example"}]}
-    return json.dumps({"openapi": "3.1.0", "info": {"title": "A", "version": "1"}, "paths": paths, **servers, **more})
+    return json.dumps(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "A", "version": "1"},
+            "paths": paths,
+            **servers,
+            **more,
+        }
+    )
 
 
-def one(load: Load, operation: Mapping[str, Any], method: str = "get", path: str = "/x", **more: Any) -> Descriptor:
+def one(
+    load: Load, operation: Mapping[str, Any], method: str = "get", path: str = "/x", **more: Any
+) -> Descriptor:
     loaded = load({"a.openapi.json": document({path: {method: operation}}, **more)})
     return next(each for each in loaded.descriptors if each.kind == "operation")
 
@@ -54,9 +64,19 @@ def test_an_operation_keeps_what_a_caller_asks_for(library) -> None:
     """S30, S31: type, method, path, parameters with place, type and need, and the schema of the answer."""
     found = library["getBook"]
     assert found.extra["type"] == "query"
-    assert (found.extra["api"], found.extra["method"], found.extra["path"]) == ("library", "GET", "/books/{isbn}")
+    assert (found.extra["api"], found.extra["method"], found.extra["path"]) == (
+        "library",
+        "GET",
+        "/books/{isbn}",
+    )
     assert found.extra["parameters"] == [
-        {"name": "isbn", "in": "path", "type": "string", "required": True, "description": "Thirteen digits"}
+        {
+            "name": "isbn",
+            "in": "path",
+            "type": "string",
+            "required": True,
+            "description": "Thirteen digits",
+        }
     ]
     answer = found.extra["response_schema"]
     assert set(answer["properties"]) == {"isbn", "title", "shelf", "added", "sequel"}
@@ -75,7 +95,12 @@ def test_operations_are_told_apart_as_queries_and_mutations(library) -> None:
 def test_parameters_and_body_are_one_schema(library) -> None:
     schema = library["findBooks"].schema
     assert schema["required"] == ["words"]
-    assert schema["properties"]["limit"] == {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}
+    assert schema["properties"]["limit"] == {
+        "type": "integer",
+        "default": 10,
+        "minimum": 1,
+        "maximum": 50,
+    }
     body = library["addBook"].schema
     assert sorted(body["properties"]) == ["isbn", "shelf", "title"]
     assert sorted(body["required"]) == ["isbn", "title"]
@@ -93,7 +118,9 @@ def test_a_call_is_described_down_to_the_place_of_each_argument(library) -> None
 
 
 def test_risk_follows_the_method(library) -> None:
-    risks = {name: (each.risk, each.has_side_effects, each.confirm) for name, each in library.items()}
+    risks = {
+        name: (each.risk, each.has_side_effects, each.confirm) for name, each in library.items()
+    }
     assert risks["findBooks"] == ("low", False, False)
     assert risks["addBook"] == risks["put-loans"] == ("medium", True, False)
     assert risks["withdrawBook"] == ("high", True, True)
@@ -129,7 +156,9 @@ def test_a_place_in_the_file_is_that_of_the_method(load: Load, codes) -> None:
     line = 1 + next(n for n, each in enumerate(text.splitlines()) if '"X"' in each)
     assert codes(loaded) == [f"warning duplicate-id {line - 1}"]
     yaml = load(
-        {"y/openapi.yaml": "openapi: 3.0.0\npaths:\n  /a:\n    get: {operationId: x}\n    put: {operationId: x}\n"}
+        {
+            "y/openapi.yaml": "openapi: 3.0.0\npaths:\n  /a:\n    get: {operationId: x}\n    put: {operationId: x}\n"
+        }
     )
     assert "warning duplicate-id 4" in codes(yaml) or "warning duplicate-id 5" in codes(yaml)
 
@@ -144,7 +173,10 @@ def test_a_place_in_the_file_is_that_of_the_method(load: Load, codes) -> None:
     ],
 )
 def test_an_api_is_named_by_its_file_its_title_or_its_folder(load: Load, files, expected) -> None:
-    texts = {path: json.dumps({"openapi": "3.0.0", "info": info, "paths": {}}) for path, info in files.items()}
+    texts = {
+        path: json.dumps({"openapi": "3.0.0", "info": info, "paths": {}})
+        for path, info in files.items()
+    }
     assert [each.id for each in load(texts).descriptors] == [expected]
 
 
@@ -156,7 +188,9 @@ def test_swagger_2_is_read(load: Load) -> None:
             {"name": "to", "in": "query", "type": "string", "enum": ["a", "b"], "required": True},
             {"name": "mail", "in": "body", "schema": {"$ref": "#/definitions/Mail"}},
         ],
-        "responses": {"200": {"schema": {"type": "object", "properties": {"id": {"type": "integer"}}}}},
+        "responses": {
+            "200": {"schema": {"type": "object", "properties": {"id": {"type": "integer"}}}}
+        },
         "security": [{"key": []}],
     }
     value = {
@@ -165,19 +199,30 @@ def test_swagger_2_is_read(load: Load) -> None:
         "definitions": {"Mail": {"type": "object", "properties": {"subject": {"type": "string"}}}},
         "securityDefinitions": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
     }  # fmt: skip
-    found = {each.name: each for each in load({"mail/swagger.json": json.dumps(value)}).descriptors}["send"]
+    found = {
+        each.name: each for each in load({"mail/swagger.json": json.dumps(value)}).descriptors
+    }["send"]
     assert found.schema["properties"] == {
         "to": {"type": "string", "enum": ["a", "b"]}, "subject": {"type": "string"},
     }  # fmt: skip
     assert found.run["http"]["url"] == "https://mail.example/v2/send"
-    assert found.run["http"]["security"] == [{"secret": "MAIL_KEY", "in": "header", "name": "X-Key", "prefix": ""}]
+    assert found.run["http"]["security"] == [
+        {"secret": "MAIL_KEY", "in": "header", "name": "X-Key", "prefix": ""}
+    ]
     assert found.output_schema["properties"] == {"id": {"type": "integer"}}
 
 
 def test_a_form_of_swagger_2_is_a_form(load: Load) -> None:
-    operation = {"parameters": [{"name": "file", "in": "formData", "type": "file"}], "responses": {}}
+    operation = {
+        "parameters": [{"name": "file", "in": "formData", "type": "file"}],
+        "responses": {},
+    }
     value = {"swagger": "2.0", "host": "a.example", "paths": {"/up": {"post": operation}}}
-    found = next(each for each in load({"swagger.json": json.dumps(value)}).descriptors if each.kind == "operation")
+    found = next(
+        each
+        for each in load({"swagger.json": json.dumps(value)}).descriptors
+        if each.kind == "operation"
+    )
     assert found.run["http"]["body"] == "form"
     assert found.schema["properties"] == {"file": {"type": "string"}}
 
@@ -193,7 +238,9 @@ def test_a_body_that_is_no_object_is_one_argument(load: Load) -> None:
 
 
 def test_a_body_whose_fields_are_taken_is_one_argument(load: Load) -> None:
-    body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"id": {}}}}}}
+    body = {
+        "content": {"application/json": {"schema": {"type": "object", "properties": {"id": {}}}}}
+    }
     parameters = [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
     found = one(load, {"requestBody": body, "parameters": parameters}, "put", "/x/{id}")
     assert sorted(found.schema["properties"]) == ["body", "id"]

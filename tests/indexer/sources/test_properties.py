@@ -5,11 +5,10 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.files import FoundFile
-from capdisc_indexer.sources.frontmatter import split
-from capdisc_indexer.sources.repair import repair
-from capdisc_indexer.types import Loaded
+from capdisc_indexer.sources.readers.frontmatter import repair_block, split_front_matter
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
 MANIFEST = b"""name: send-mail
 kind: tool
@@ -35,7 +34,7 @@ metadata: {openclaw: {requires: {bins: [a], env: [B]}}}
 """
 
 
-def load(format_name: str, data: bytes) -> Loaded:
+def load(format_name: str, data: bytes) -> LoadedFile:
     source = SOURCES[format_name]
     name = (*source.filenames, *(f"x{suffix}" for suffix in source.suffixes))[0]
     path = f"/nowhere/at-all/{name}"
@@ -54,7 +53,7 @@ def load(format_name: str, data: bytes) -> Loaded:
     return SOURCES[format_name].load(file, data)
 
 
-def check(loaded: Loaded) -> None:
+def check(loaded: LoadedFile) -> None:
     assert loaded.descriptors or loaded.findings
     for finding in loaded.findings:
         assert finding.code and finding.message and finding.path
@@ -99,7 +98,11 @@ def test_random_fragments_never_raise(format_name: str, text: str) -> None:
 @settings(max_examples=300)
 @given(
     formats,
-    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3), pieces | st.text(max_size=3)), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(st.integers(0, 400), st.integers(0, 3), pieces | st.text(max_size=3)),
+        min_size=1,
+        max_size=4,
+    ),
 )
 def test_mutated_files_never_raise(format_name: str, edits: list[tuple[int, int, str]]) -> None:
     data = bytearray(SKILL if format_name == "skill" else MANIFEST)
@@ -111,11 +114,11 @@ def test_mutated_files_never_raise(format_name: str, edits: list[tuple[int, int,
 
 @given(st.lists(pieces, max_size=60).map("".join))
 def test_a_split_loses_no_line_of_block_or_body(text: str) -> None:
-    halves = split(f"---\n{text}\n---\nbody")
+    halves = split_front_matter(f"---\n{text}\n---\nbody")
     if halves.block is not None:
         assert text.startswith(halves.block.removesuffix("\n"))
 
 
 @given(st.lists(pieces, max_size=60).map("".join))
 def test_a_repair_keeps_the_number_of_lines(text: str) -> None:
-    assert repair(text)[0].count("\n") == text.count("\n")
+    assert repair_block(text)[0].count("\n") == text.count("\n")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.errors import InputError
-from capdisc_indexer.sources.scan import scan
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.sources.scan.file_scan import scan_roots
 
 
 def put(path: Path, text: str | bytes = "x") -> Path:
@@ -18,7 +18,7 @@ def put(path: Path, text: str | bytes = "x") -> Path:
 
 
 def found(*roots: Path) -> list[tuple[str, str]]:
-    return [(file.relative, file.format) for file in scan(list(roots)).files]
+    return [(file.relative, file.format) for file in scan_roots(list(roots)).files]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,9 @@ def test_a_name_tells_the_format(tmp_path: Path, name: str, expected: str) -> No
         ("shop.db", b"SQLite format 3\0" + bytes(84), "sqlite"),
     ],
 )
-def test_first_bytes_tell_where_a_name_does_not(tmp_path: Path, name: str, text: str | bytes, expected: str) -> None:
+def test_first_bytes_tell_where_a_name_does_not(
+    tmp_path: Path, name: str, text: str | bytes, expected: str
+) -> None:
     put(tmp_path / name, text)
     assert found(tmp_path) == [(name, expected)]
 
@@ -123,12 +125,12 @@ def test_a_named_link_may_lead_to_its_neighbours_only(tmp_path: Path) -> None:
     (tmp_path / "in/away.tools.json").symlink_to(tmp_path / "out.json")
     assert found(tmp_path / "in/now.tools.json") == [("now.tools.json", "mcp")]
     with pytest.raises(InputError):
-        scan([tmp_path / "in/away.tools.json"])
+        scan_roots([tmp_path / "in/away.tools.json"])
 
 
 def test_a_named_file_that_says_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a capability file"):
-        scan([put(tmp_path / "package.json", '{"name": "x"}')])
+        scan_roots([put(tmp_path / "package.json", '{"name": "x"}')])
 
 
 def test_folders_with_the_name_of_a_file_are_gone_through(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.errors import InputError
-from capdisc_indexer.sources.file_bytes import read_bytes
-from capdisc_indexer.sources.scan import ScanResult, scan
-from capdisc_indexer.types import Finding
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.types import Finding
+from capdisc_indexer.sources.readers.file_bytes import read_bytes
+from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 
 
 def put(path: Path, text: str = "x") -> Path:
@@ -30,14 +30,14 @@ def found_codes(result: ScanResult) -> list[str]:
 def test_files_come_in_the_order_of_their_paths(tmp_path: Path) -> None:
     for name in ("b/SKILL.md", "a/z/SKILL.md", "a/CAPABILITY.yml", "SKILL.md", "a/notes.md"):
         put(tmp_path / name)
-    result = scan([tmp_path])
+    result = scan_roots([tmp_path])
     assert relatives(result) == ["SKILL.md", "a/CAPABILITY.yml", "a/z/SKILL.md", "b/SKILL.md"]
     assert [file.format for file in result.files] == ["skill", "capability", "skill", "skill"]
 
 
 def test_a_file_carries_what_tells_a_change(tmp_path: Path) -> None:
     path = put(tmp_path / "a/SKILL.md", "four")
-    (file,) = scan([tmp_path]).files
+    (file,) = scan_roots([tmp_path]).files
     status = path.stat()
     assert (file.size, file.mtime_ns, file.inode) == (4, status.st_mtime_ns, status.st_ino)
     assert (file.path, file.root, file.root_order) == (str(path), str(tmp_path), 0)
@@ -46,27 +46,30 @@ def test_a_file_carries_what_tells_a_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", [".git", "node_modules", "__pycache__", ".venv"])
 def test_folders_of_tools_are_skipped(tmp_path: Path, folder: str) -> None:
     put(tmp_path / folder / "a/SKILL.md")
-    assert scan([tmp_path]) == ScanResult(files=(), findings=())
+    assert scan_roots([tmp_path]) == ScanResult(files=(), findings=())
 
 
 def test_a_skill_beside_a_manifest_is_its_companion(tmp_path: Path) -> None:
     for name in ("CAPABILITY.yaml", "SKILL.md", "schema.json", "other.json"):
         put(tmp_path / "a" / name)
-    (file,) = scan([tmp_path]).files
+    (file,) = scan_roots([tmp_path]).files
     assert file.relative == "a/CAPABILITY.yaml"
-    assert [Path(companion.path).name for companion in file.companions] == ["SKILL.md", "schema.json"]
+    assert [Path(companion.path).name for companion in file.companions] == [
+        "SKILL.md",
+        "schema.json",
+    ]
 
 
 def test_a_schema_alone_is_nothing(tmp_path: Path) -> None:
     put(tmp_path / "a/schema.json")
-    assert relatives(scan([tmp_path])) == []
+    assert relatives(scan_roots([tmp_path])) == []
 
 
 def test_of_two_casings_the_right_one_is_read(tmp_path: Path) -> None:
     put(tmp_path / "SKILL.MD")
     put(tmp_path / "SKILL.md")
     put(tmp_path / "b/skill.md")
-    result = scan([tmp_path])
+    result = scan_roots([tmp_path])
     assert relatives(result) == ["SKILL.md", "b/skill.md"]
     assert found_codes(result) == ["misnamed-manifest"]
 
@@ -74,7 +77,7 @@ def test_of_two_casings_the_right_one_is_read(tmp_path: Path) -> None:
 def test_a_link_to_a_folder_inside_gives_no_second_copy(tmp_path: Path) -> None:
     put(tmp_path / "z/real/SKILL.md")
     (tmp_path / "a").symlink_to(tmp_path / "z")
-    result = scan([tmp_path])
+    result = scan_roots([tmp_path])
     assert relatives(result) == ["z/real/SKILL.md"]
     assert result.findings == ()
 
@@ -84,15 +87,18 @@ def test_a_link_is_followed_to_a_place_that_is_skipped_otherwise(tmp_path: Path)
     put(tmp_path / "node_modules/kit/SKILL.md")
     (tmp_path / "kit").symlink_to(tmp_path / "node_modules/kit")
     (tmp_path / "same").symlink_to(tmp_path / "node_modules/kit")
-    assert relatives(scan([tmp_path])) == ["kit/SKILL.md"]
+    assert relatives(scan_roots([tmp_path])) == ["kit/SKILL.md"]
 
 
 def test_a_link_into_another_root_is_fine(tmp_path: Path) -> None:
     put(tmp_path / "two/tool/SKILL.md")
     put(tmp_path / "one/SKILL.md")
     (tmp_path / "one/link").symlink_to(tmp_path / "two")
-    result = scan([tmp_path / "one", tmp_path / "two"])
-    assert [(file.root_order, file.relative) for file in result.files] == [(0, "SKILL.md"), (1, "tool/SKILL.md")]
+    result = scan_roots([tmp_path / "one", tmp_path / "two"])
+    assert [(file.root_order, file.relative) for file in result.files] == [
+        (0, "SKILL.md"),
+        (1, "tool/SKILL.md"),
+    ]
     assert result.findings == ()
 
 
@@ -101,7 +107,7 @@ def test_loops_of_links_end(tmp_path: Path) -> None:
     put(tmp_path / "a/SKILL.md")
     (tmp_path / "a/up").symlink_to(tmp_path)
     (tmp_path / "a/self").symlink_to(tmp_path / "a/self")
-    assert relatives(scan([tmp_path])) == ["a/SKILL.md"]
+    assert relatives(scan_roots([tmp_path])) == ["a/SKILL.md"]
 
 
 @pytest.mark.parametrize("target", ["outside", "outside/SKILL.md"])
@@ -111,7 +117,7 @@ def test_a_link_that_leads_out_is_reported_and_not_followed(tmp_path: Path, targ
     put(tmp_path / "root/b/SKILL.md")
     link = tmp_path / "root/a" if target == "outside" else tmp_path / "root/SKILL.md"
     link.symlink_to(tmp_path / target)
-    result = scan([tmp_path / "root"])
+    result = scan_roots([tmp_path / "root"])
     assert relatives(result) == ["b/SKILL.md"]
     assert found_codes(result) == ["symlink"]
     assert result.findings[0].path == str(link)
@@ -121,7 +127,7 @@ def test_a_companion_that_leads_out_is_not_read(tmp_path: Path) -> None:
     put(tmp_path / "outside.json")
     put(tmp_path / "root/CAPABILITY.yaml")
     (tmp_path / "root/schema.json").symlink_to(tmp_path / "outside.json")
-    (file,) = scan([tmp_path / "root"]).files
+    (file,) = scan_roots([tmp_path / "root"]).files
     assert file.companions == ()
     assert [each.code for each in file.lost] == ["symlink"]
 
@@ -129,43 +135,45 @@ def test_a_companion_that_leads_out_is_not_read(tmp_path: Path) -> None:
 def test_a_dangling_link_of_a_capability_name_is_reported(tmp_path: Path) -> None:
     (tmp_path / "SKILL.md").symlink_to(tmp_path / "gone")
     (tmp_path / "other").symlink_to(tmp_path / "gone")
-    assert found_codes(scan([tmp_path])) == ["symlink"]
+    assert found_codes(scan_roots([tmp_path])) == ["symlink"]
 
 
 def test_a_root_may_be_a_link(tmp_path: Path) -> None:
     put(tmp_path / "real/a/SKILL.md")
     (tmp_path / "root").symlink_to(tmp_path / "real")
-    (file,) = scan([tmp_path / "root"]).files
+    (file,) = scan_roots([tmp_path / "root"]).files
     assert file.path == str(tmp_path / "root/a/SKILL.md")
     assert file.resolved == str(tmp_path / "real/a/SKILL.md")
 
 
 def test_of_nested_roots_the_first_holds_the_file(tmp_path: Path) -> None:
     put(tmp_path / "a/b/SKILL.md")
-    outer_first = scan([tmp_path, tmp_path / "a"])
+    outer_first = scan_roots([tmp_path, tmp_path / "a"])
     assert [(file.root_order, file.relative) for file in outer_first.files] == [(0, "a/b/SKILL.md")]
-    inner_first = scan([tmp_path / "a", tmp_path])
+    inner_first = scan_roots([tmp_path / "a", tmp_path])
     assert [(file.root_order, file.relative) for file in inner_first.files] == [(0, "b/SKILL.md")]
 
 
 def test_a_root_may_be_one_file(tmp_path: Path) -> None:
     put(tmp_path / "a/SKILL.md")
     put(tmp_path / "a/b/SKILL.md")
-    (file,) = scan([tmp_path / "a/SKILL.md"]).files
+    (file,) = scan_roots([tmp_path / "a/SKILL.md"]).files
     assert (file.relative, file.root) == ("SKILL.md", str(tmp_path / "a"))
 
 
 def test_a_companion_as_root_stands_for_its_manifest(tmp_path: Path) -> None:
     put(tmp_path / "CAPABILITY.yaml")
     put(tmp_path / "SKILL.md")
-    assert relatives(scan([tmp_path / "SKILL.md", tmp_path / "CAPABILITY.yaml"])) == ["CAPABILITY.yaml"]
+    assert relatives(scan_roots([tmp_path / "SKILL.md", tmp_path / "CAPABILITY.yaml"])) == [
+        "CAPABILITY.yaml"
+    ]
 
 
 @pytest.mark.parametrize("name", ["gone", "notes.txt"])
 def test_a_root_that_cannot_be_used_is_an_error_with_a_hint(tmp_path: Path, name: str) -> None:
     put(tmp_path / "notes.txt")
     with pytest.raises(InputError) as error:
-        scan([tmp_path / name])
+        scan_roots([tmp_path / name])
     assert name in error.value.message
     assert error.value.hint
 
@@ -173,7 +181,7 @@ def test_a_root_that_cannot_be_used_is_an_error_with_a_hint(tmp_path: Path, name
 def test_folders_deeper_than_the_limit_are_reported(tmp_path: Path) -> None:
     put(tmp_path.joinpath(*["d"] * 40, "SKILL.md"))
     put(tmp_path.joinpath(*["d"] * 32, "SKILL.md"))
-    result = scan([tmp_path])
+    result = scan_roots([tmp_path])
     assert len(result.files) == 1
     assert found_codes(result) == ["path-too-deep"]
 
@@ -184,22 +192,24 @@ def test_only_regular_files_are_read(tmp_path: Path, kind: str) -> None:
         (tmp_path / "CAPABILITY.yaml").mkdir()
     else:
         os.mkfifo(tmp_path / "CAPABILITY.yaml")
-    assert found_codes(scan([tmp_path])) == ["path-not-file"]
+    assert found_codes(scan_roots([tmp_path])) == ["path-not-file"]
 
 
 def test_a_file_that_becomes_a_pipe_after_the_scan_does_not_block(tmp_path: Path) -> None:
     path = put(tmp_path / "SKILL.md")
-    (file,) = scan([tmp_path]).files
+    (file,) = scan_roots([tmp_path]).files
     path.unlink()
     os.mkfifo(path)
     assert read_code(read_bytes(file, 100)) == "path-not-file"
 
 
 @pytest.mark.parametrize("part", ["a/b", "a/b/SKILL.md"])
-def test_a_path_that_becomes_a_link_after_the_scan_is_not_followed(tmp_path: Path, part: str) -> None:
+def test_a_path_that_becomes_a_link_after_the_scan_is_not_followed(
+    tmp_path: Path, part: str
+) -> None:
     put(tmp_path / "root/a/b/SKILL.md", "mine")
     put(tmp_path / "outside/SKILL.md", "secret")
-    (file,) = scan([tmp_path / "root"]).files
+    (file,) = scan_roots([tmp_path / "root"]).files
     (tmp_path / "root" / part).rename(tmp_path / "moved")
     outside = tmp_path / "outside" / ("SKILL.md" if part.endswith("md") else "")
     (tmp_path / "root" / part).symlink_to(outside)
@@ -208,14 +218,14 @@ def test_a_path_that_becomes_a_link_after_the_scan_is_not_followed(tmp_path: Pat
 
 def test_a_file_that_vanished_is_a_finding(tmp_path: Path) -> None:
     path = put(tmp_path / "SKILL.md")
-    (file,) = scan([tmp_path]).files
+    (file,) = scan_roots([tmp_path]).files
     path.unlink()
     assert read_code(read_bytes(file, 100)) == "vanished"
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:
     put(tmp_path / "SKILL.md", "x" * 101)
-    (file,) = scan([tmp_path]).files
+    (file,) = scan_roots([tmp_path]).files
     assert read_code(read_bytes(file, 100)) == "file-too-large"
     assert read_bytes(file, 101) == b"x" * 101
 
@@ -227,7 +237,7 @@ def test_what_may_not_be_read_is_a_finding(tmp_path: Path) -> None:
     closed.chmod(0)
     (tmp_path / "a").chmod(0)
     try:
-        result = scan([tmp_path])
+        result = scan_roots([tmp_path])
     finally:
         (tmp_path / "a").chmod(0o700)
     assert found_codes(result) == ["unreadable"]
@@ -236,7 +246,7 @@ def test_what_may_not_be_read_is_a_finding(tmp_path: Path) -> None:
 
 def test_odd_characters_in_a_path_are_reported(tmp_path: Path) -> None:
     put(tmp_path / "a\nb/SKILL.md")
-    result = scan([tmp_path])
+    result = scan_roots([tmp_path])
     assert relatives(result) == ["a\nb/SKILL.md"]
     assert found_codes(result) == ["path-character"]
 
@@ -248,7 +258,7 @@ def test_a_path_that_is_not_utf8_is_read_with_a_warning(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("the file system takes only UTF-8")
     put(Path(os.fsdecode(folder)) / "SKILL.md")
-    result = scan([tmp_path])
+    result = scan_roots([tmp_path])
     assert len(result.files) == 1
     assert found_codes(result) == ["path-character"]
     assert result.findings[0].path.endswith("caf\\xe9/SKILL.md")
@@ -259,10 +269,12 @@ def read_code(result: bytes | Finding) -> str:
     return result.code
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_may_be(tmp_path, monkeypatch) -> None:
+def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_may_be(
+    tmp_path, monkeypatch
+) -> None:
     """Its size is asked for first, and some file systems do not know it."""
     (tmp_path / "SKILL.md").write_bytes(b"x" * 100)
-    [file] = scan([tmp_path]).files
+    [file] = scan_roots([tmp_path]).files
     real = os.fstat
     small = os.stat_result((*real(0)[:6], 10, *real(0)[7:]))
     monkeypatch.setattr(os, "fstat", lambda handle: small if handle > 2 else real(handle))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capdisc_indexer.sources.schema import parameters, type_text
+from capdisc_indexer.sources.formats.input_parameters import read_parameters, type_text
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,8 @@ def test_many_choices_are_cut_and_marked() -> None:
     assert type_text({"enum": list(range(100))}).endswith("|...")
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"properties": []}, {"properties": {"a": 1}, "required": "a"}])
+@pytest.mark.parametrize(
+    "schema", [None, {}, {"properties": []}, {"properties": {"a": 1}, "required": "a"}]
+)
 def test_a_schema_of_any_shape_is_harmless(schema: dict[str, object] | None) -> None:
-    assert len(parameters(schema)) <= 1
+    assert len(read_parameters(schema)) <= 1

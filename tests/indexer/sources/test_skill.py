@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from capdisc_indexer.types import Descriptor, Loaded
+from capdisc_indexer.model.types import Descriptor, LoadedFile
 
-Load = Callable[[Mapping[str, str | bytes]], Loaded]
-Codes = Callable[[Loaded], list[str]]
+Load = Callable[[Mapping[str, str | bytes]], LoadedFile]
+Codes = Callable[[LoadedFile], list[str]]
 
 
-def only(loaded: Loaded) -> Descriptor:
+def only(loaded: LoadedFile) -> Descriptor:
     (descriptor,) = loaded.descriptors
     return descriptor
 
@@ -75,12 +75,20 @@ metadata:
             )
         )
     )
-    assert (found.title, found.category, found.usage_hint) == ("Triage of Issues", "work", "When issues pile up.")
+    assert (found.title, found.category, found.usage_hint) == (
+        "Triage of Issues",
+        "work",
+        "When issues pile up.",
+    )
     assert found.tags == ("triage", "issues", "backlog")
     assert found.phrases == ("what is new?", "sort the issues, please")
     assert (found.bins, found.secrets) == (("gh", "jq"), ("GH_TOKEN", "GH_KEY"))
     assert found.extra["allowed-tools"] == ["Read", "Bash(git log, git diff)", "Edit"]
-    assert (found.extra["license"], found.extra["version"], found.extra["color"]) == ("MIT", "2.0.1", "red")
+    assert (found.extra["license"], found.extra["version"], found.extra["color"]) == (
+        "MIT",
+        "2.0.1",
+        "red",
+    )
     assert found.extra["metadata"]["version"] == "1.10"
 
 
@@ -102,16 +110,21 @@ def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "code"), [("# Merge\n\nJoins files.\n", "frontmatter-missing"), ("\n \n", "file-empty")]
+    ("text", "code"),
+    [("# Merge\n\nJoins files.\n", "frontmatter-missing"), ("\n \n", "file-empty")],
 )
-def test_without_front_matter_there_is_no_skill(load: Load, codes: Codes, text: str, code: str) -> None:
+def test_without_front_matter_there_is_no_skill(
+    load: Load, codes: Codes, text: str, code: str
+) -> None:
     """S53: it is an error that says so, not a guess."""
     loaded = load({"pdf-merge/SKILL.md": text})
     assert loaded.descriptors == ()
     assert codes(loaded) == [f"error {code} 1"]
 
 
-@pytest.mark.parametrize("text", ["---\nname: a\n---\nBody", "---\nname: a\ndescription: ' '\n---\n", "---\n---\n"])
+@pytest.mark.parametrize(
+    "text", ["---\nname: a\n---\nBody", "---\nname: a\ndescription: ' '\n---\n", "---\n---\n"]
+)
 def test_without_a_description_there_is_no_skill(load: Load, codes: Codes, text: str) -> None:
     loaded = load({"a/SKILL.md": text})
     assert loaded.descriptors == ()
@@ -119,20 +132,26 @@ def test_without_a_description_there_is_no_skill(load: Load, codes: Codes, text:
 
 
 @pytest.mark.parametrize("value", ["404", "no", "1.0", "2024-01-31", "1e3", "0777"])
-def test_a_name_that_others_read_as_number_or_date_stays_text(load: Load, codes: Codes, value: str) -> None:
+def test_a_name_that_others_read_as_number_or_date_stays_text(
+    load: Load, codes: Codes, value: str
+) -> None:
     loaded = load(skill(f"name: {value}\ndescription: Sorts."))
     assert only(loaded).name == value
     assert codes(loaded) == ["warning ambiguous-scalar 2"]
 
 
-def test_a_name_against_the_format_is_read_and_left_to_the_validator(load: Load, codes: Codes) -> None:
+def test_a_name_against_the_format_is_read_and_left_to_the_validator(
+    load: Load, codes: Codes
+) -> None:
     loaded = load(skill("name: 'a:b'\ndescription: Sorts."))
     assert only(loaded).name == "a:b"
     assert codes(loaded) == []
 
 
 @pytest.mark.parametrize("name", ["../up", "x*y", "$(ls)", "p\u0430ypal", "\uff50df"])
-def test_a_name_that_climbs_expands_or_poses_keeps_the_skill_out(load: Load, codes: Codes, name: str) -> None:
+def test_a_name_that_climbs_expands_or_poses_keeps_the_skill_out(
+    load: Load, codes: Codes, name: str
+) -> None:
     loaded = load(skill(f"name: '{name}'\ndescription: Sorts."))
     assert loaded.descriptors == ()
     assert codes(loaded)[0] in ("error field-value 2", "error confusable-name 2")
@@ -142,7 +161,9 @@ def test_names_are_compared_in_normal_form(load: Load) -> None:
     assert only(load(skill("name: cafe\u0301\ndescription: Coffee."))).name == "caf\u00e9"
 
 
-@pytest.mark.parametrize(("length", "kept", "count"), [(1_024, 1_024, 0), (1_025, 1_025, 1), (5_000, 4_096, 1)])
+@pytest.mark.parametrize(
+    ("length", "kept", "count"), [(1_024, 1_024, 0), (1_025, 1_025, 1), (5_000, 4_096, 1)]
+)
 def test_a_long_description_is_warned_of_and_a_very_long_one_cut(
     load: Load, codes: Codes, length: int, kept: int, count: int
 ) -> None:
@@ -170,13 +191,17 @@ def test_a_field_of_the_wrong_type_is_a_warning(load: Load, codes: Codes, field:
 
 
 def test_a_secret_instead_of_its_name_is_never_repeated(load: Load) -> None:
-    loaded = load(skill(PLAIN + "\nmetadata: {openclaw: {requires: {env: [sk-live-12345, API_KEY]}}}"))
+    loaded = load(
+        skill(PLAIN + "\nmetadata: {openclaw: {requires: {env: [sk-live-12345, API_KEY]}}}")
+    )
     assert only(loaded).secrets == ("API_KEY",)
     assert "secret-value" in [finding.code for finding in loaded.findings]
     assert not any("sk-live" in finding.message + finding.hint for finding in loaded.findings)
 
 
-def test_a_repaired_description_is_complete_and_named_with_its_line(load: Load, codes: Codes) -> None:
+def test_a_repaired_description_is_complete_and_named_with_its_line(
+    load: Load, codes: Codes
+) -> None:
     """S166, S313."""
     loaded = load(skill("name: a\ndescription: Use when: the user asks\nlicense: MIT"))
     assert only(loaded).description == "Use when: the user asks"
@@ -197,7 +222,9 @@ def test_a_repaired_description_is_complete_and_named_with_its_line(load: Load, 
         ("---\nname: a\n---\n".encode("utf-32"), "error encoding 1"),
     ],
 )
-def test_an_unusable_file_is_one_error_with_its_line(load: Load, codes: Codes, text: str | bytes, code: str) -> None:
+def test_an_unusable_file_is_one_error_with_its_line(
+    load: Load, codes: Codes, text: str | bytes, code: str
+) -> None:
     loaded = load({"a/SKILL.md": text})
     assert loaded.descriptors == ()
     assert codes(loaded) == [code]
@@ -205,7 +232,9 @@ def test_an_unusable_file_is_one_error_with_its_line(load: Load, codes: Codes, t
 
 def test_crlf_and_a_byte_order_mark_leave_no_trace(load: Load, codes: Codes) -> None:
     loaded = load(
-        {"a/SKILL.md": b"\xef\xbb\xbf---\r\nname: a\r\ndescription: >\r\n  one\r\n  two\r\n---\r\nx\r\ny\r\n"}
+        {
+            "a/SKILL.md": b"\xef\xbb\xbf---\r\nname: a\r\ndescription: >\r\n  one\r\n  two\r\n---\r\nx\r\ny\r\n"
+        }
     )
     assert (only(loaded).description, only(loaded).content) == ("one two", "x\ny")
     assert codes(loaded) == ["info byte-order-mark 1"]

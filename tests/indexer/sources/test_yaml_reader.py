@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from capdisc_indexer.sources.nodes import Json, as_written, place_of, typed
-from capdisc_indexer.sources.yaml_reader import YamlResult, read_yaml
+from capdisc_indexer.sources.readers.yaml_nodes import Json, as_written, place_of, to_json
+from capdisc_indexer.sources.readers.yaml_reader import YamlResult, read_yaml
 
 
 def written(text: str) -> list[Json]:
@@ -29,14 +29,38 @@ def test_scalars_stay_the_text_as_written() -> None:
 
 
 def test_typing_follows_the_core_schema_and_leaves_quoted_text_alone() -> None:
-    (document,) = read_yaml("[1, -2, 0x1F, 1.5, 1e3, true, 'true', no, ~, \"3\", 2024-01-31, .inf, 1e999]").documents
-    expected = [1, -2, 31, 1.5, 1000.0, True, "true", "no", None, "3", "2024-01-31", ".inf", "1e999"]
-    assert typed(document) == expected
+    (document,) = read_yaml(
+        "[1, -2, 0x1F, 1.5, 1e3, true, 'true', no, ~, \"3\", 2024-01-31, .inf, 1e999]"
+    ).documents
+    expected = [
+        1,
+        -2,
+        31,
+        1.5,
+        1000.0,
+        True,
+        "true",
+        "no",
+        None,
+        "3",
+        "2024-01-31",
+        ".inf",
+        "1e999",
+    ]
+    assert to_json(document) == expected
 
 
 def test_exact_typing_changes_no_number_that_would_print_otherwise() -> None:
     (document,) = read_yaml("[1, 1.0, 1.10, 0777, 1e3, 12345678901234567890, false]").documents
-    assert typed(document, exact=True) == [1, 1.0, "1.10", "0777", "1e3", "12345678901234567890", False]
+    assert to_json(document, exact=True) == [
+        1,
+        1.0,
+        "1.10",
+        "0777",
+        "1e3",
+        "12345678901234567890",
+        False,
+    ]
 
 
 def test_several_documents_are_read_and_empty_ones_dropped() -> None:
@@ -78,7 +102,9 @@ def test_a_refusal_says_what_to_do() -> None:
 
 
 def test_too_many_values_are_refused() -> None:
-    assert refusal("\n".join(f"k{number}: v" for number in range(12_000)))[0] == "yaml-too-many-nodes"
+    assert (
+        refusal("\n".join(f"k{number}: v" for number in range(12_000)))[0] == "yaml-too-many-nodes"
+    )
 
 
 @pytest.mark.parametrize("text", ["\ud800", 'a: "\\ud800"'])
@@ -112,7 +138,9 @@ def test_the_deepest_document_that_is_allowed_is_read_on_a_small_stack() -> None
 
 
 def test_a_bomb_of_aliases_is_refused_at_once() -> None:
-    bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+    bomb = "a0: &a0 [x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
+    )
     started = time.perf_counter()
     assert refusal(bomb)[0] == "yaml-alias"
     assert time.perf_counter() - started < 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.store.filesystem import mount_of
+from capdisc_indexer.store.mounts import find_mount
 
 TABLE = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
@@ -40,14 +40,14 @@ def table(tmp_path):
     ],
 )
 def test_the_innermost_and_latest_mount_counts(table, folder, kind, shared, plain) -> None:
-    found = mount_of(Path(folder), table)
-    assert (found.kind, found.shared, found.plain) == (kind, shared, plain)
+    found = find_mount(Path(folder), table)
+    assert (found.kind, found.is_shared, found.is_limited) == (kind, shared, plain)
 
 
 def test_where_the_system_does_not_tell_nothing_is_claimed(tmp_path) -> None:
-    found = mount_of(tmp_path, tmp_path / "no-such-table")
-    assert (found.kind, found.shared, found.plain) == ("", False, False)
+    found = find_mount(tmp_path, tmp_path / "no-such-table")
+    assert (found.kind, found.is_shared, found.is_limited) == ("", False, False)
 
 
 def test_the_real_table_names_what_holds_this_folder(tmp_path) -> None:
-    assert mount_of(tmp_path).point.startswith("/")
+    assert find_mount(tmp_path).point.startswith("/")

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from capdisc_indexer.errors import BusyError, IndexStateError
-from capdisc_indexer.store import holder, leases, locks
-from capdisc_indexer.store.filesystem import Mount
+from capdisc_indexer.model.errors import BusyError, IndexStateError
+from capdisc_indexer.store import locks
+from capdisc_indexer.store.mounts import Mount
 
 HOLD = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
-HOLD += "with locks.writer(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
+HOLD += "with locks.write_lock(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
 
 
 @pytest.fixture
@@ -32,7 +32,10 @@ def test_a_stopped_holder_is_named_as_stopped(held) -> None:
     index_dir, child = held
     child.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
-    with pytest.raises(BusyError, match=rf"process {child.pid} \(stopped\)"), locks.writer(index_dir, 0):
+    with (
+        pytest.raises(BusyError, match=rf"process {child.pid} \(stopped\)"),
+        locks.write_lock(index_dir, 0),
+    ):
         pass
 
 
@@ -40,30 +43,35 @@ def test_a_killed_holder_holds_nothing(held) -> None:
     index_dir, child = held
     child.kill()
     child.wait()
-    with locks.writer(index_dir, 0):
-        assert locks.held_by(index_dir)[1].pid == os.getpid()
+    with locks.write_lock(index_dir, 0):
+        assert locks.lock_status(index_dir)[1].pid == os.getpid()
 
 
 def test_who_asks_for_the_holder_gets_it_and_disturbs_nobody(held) -> None:
     index_dir, child = held
     before = (index_dir / "LOCK").stat().st_mtime_ns
-    assert [str(each) for each in locks.held_by(index_dir)] == ["True", f"process {child.pid}"]
+    assert [str(each) for each in locks.lock_status(index_dir)] == ["True", f"process {child.pid}"]
     assert (index_dir / "LOCK").stat().st_mtime_ns == before
 
 
 def test_a_writer_that_is_done_leaves_no_name(tmp_path) -> None:
-    with locks.writer(tmp_path / "index", 0):
+    with locks.write_lock(tmp_path / "index", 0):
         pass
-    assert locks.held_by(tmp_path / "index") == (False, None)
+    assert locks.lock_status(tmp_path / "index") == (False, None)
 
 
-def test_a_name_from_another_machine_stops_a_writer_where_locks_may_not_be_shared(tmp_path, monkeypatch) -> None:
+def test_a_name_from_another_machine_stops_a_writer_where_locks_may_not_be_shared(
+    tmp_path, monkeypatch
+) -> None:
     (tmp_path / "LOCK").write_text("17 another-host\n")
-    with locks.writer(tmp_path, 0):  # a local disk: the lock alone decides
+    with locks.write_lock(tmp_path, 0):  # a local disk: the lock alone decides
         pass
     (tmp_path / "LOCK").write_text("17 another-host\n")
-    monkeypatch.setattr(locks, "mount_of", lambda _: Mount(point="/", kind="nfs4"))
-    with pytest.raises(BusyError, match=r"process 17 .on another-host.") as caught, locks.writer(tmp_path, 0):
+    monkeypatch.setattr(locks, "find_mount", lambda _: Mount(point="/", kind="nfs4"))
+    with (
+        pytest.raises(BusyError, match=r"process 17 .on another-host.") as caught,
+        locks.write_lock(tmp_path, 0),
+    ):
         pass
     assert f"rm {tmp_path / 'LOCK'}" in caught.value.hint
 
@@ -75,24 +83,24 @@ def test_without_locks_nobody_writes_and_everybody_reads(tmp_path, monkeypatch, 
 
     (tmp_path / "LEASE").touch()
     monkeypatch.setattr(fcntl, "flock", flock)
-    with pytest.raises(IndexStateError, match="without locks"), locks.writer(tmp_path, 0):
+    with pytest.raises(IndexStateError, match="without locks"), locks.write_lock(tmp_path, 0):
         pass
-    os.close(leases.lease(tmp_path / "LEASE"))
-    assert locks.held_by(tmp_path)[0] is False
+    os.close(locks.acquire_lease(tmp_path / "LEASE"))
+    assert locks.lock_status(tmp_path)[0] is False
 
 
 def test_a_reader_does_not_wait_for_who_removes_its_generation(tmp_path) -> None:
     (tmp_path / "LEASE").touch()
-    with leases.unused(tmp_path / "LEASE") as free:
+    with locks.try_exclusive(tmp_path / "LEASE") as free:
         assert free
         with pytest.raises(IndexStateError, match="being removed"):
-            leases.lease(tmp_path / "LEASE")
+            locks.acquire_lease(tmp_path / "LEASE")
 
 
 def test_a_generation_with_a_reader_is_in_use(tmp_path) -> None:
     (tmp_path / "LEASE").touch()
-    handle = leases.lease(tmp_path / "LEASE")
-    with leases.unused(tmp_path / "LEASE") as free:
+    handle = locks.acquire_lease(tmp_path / "LEASE")
+    with locks.try_exclusive(tmp_path / "LEASE") as free:
         assert not free
     os.close(handle)
 
@@ -102,12 +110,21 @@ def test_anything_may_stand_in_the_lock_file(tmp_path, text) -> None:
     path = tmp_path / "LOCK"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     handle = os.open(path, os.O_RDONLY)
-    assert str(holder.read(handle)) in {"None", "process 7", "process 7 (gone)", "process 7 (stopped)"}
+    assert str(locks.read_holder(handle)) in {
+        "None",
+        "process 7",
+        "process 7 (gone)",
+        "process 7 (stopped)",
+    }
     os.close(handle)
 
 
 def test_four_writers_all_get_their_turn(tmp_path) -> None:
     script = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
-    script += "for _ in range(5):\n    with locks.writer(Path(sys.argv[1]), 60): time.sleep(0.01)"
-    started = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "index")]) for _ in range(4)]
+    script += (
+        "for _ in range(5):\n    with locks.write_lock(Path(sys.argv[1]), 60): time.sleep(0.01)"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "index")]) for _ in range(4)
+    ]
     assert [each.wait() for each in started] == [0, 0, 0, 0]

@@ -6,8 +6,8 @@ from array import array
 import numpy
 import pytest
 
-from capdisc_indexer import engines
-from capdisc_indexer.store.matrix import Matrix, nearest_rows, write
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.store.matrix import Matrix, nearest_rows, write_matrix_files
 
 DIM = 16
 
@@ -15,7 +15,9 @@ DIM = 16
 @pytest.fixture(autouse=True, params=["with arrays", "without"])
 def _way(request, monkeypatch) -> None:
     """Both ways are taken, whatever this process has imported."""
-    monkeypatch.setattr(engines, "numpy_at_hand", lambda: numpy if request.param == "with arrays" else None)
+    monkeypatch.setattr(
+        lazy_imports, "numpy_if_loaded", lambda: numpy if request.param == "with arrays" else None
+    )
 
 
 def _vectors(count: int, seed: int = 3) -> bytes:
@@ -27,7 +29,9 @@ def _vectors(count: int, seed: int = 3) -> bytes:
 @pytest.mark.parametrize("count", [1, 100, 5_000])
 def test_no_row_left_out_is_nearer_than_one_that_is_told(total, count) -> None:
     rng = random.Random(total)
-    distances = memoryview(array("d", [rng.choice((0.0, 0.25, rng.random())) for _ in range(total)]))
+    distances = memoryview(
+        array("d", [rng.choice((0.0, 0.25, rng.random())) for _ in range(total)])
+    )
     exact = sorted(range(total), key=distances.__getitem__)
     found = nearest_rows(distances, count)
     assert found[:count] == exact[:count]
@@ -37,7 +41,9 @@ def test_no_row_left_out_is_nearer_than_one_that_is_told(total, count) -> None:
 def test_each_capability_is_told_once_by_its_best_row(tmp_path) -> None:
     rows = _vectors(6_000)
     owners = array("I", [row // 60 for row in range(6_000)])
-    write(tmp_path, [rows[:1_600], rows[1_600:]], owners, [f"skill:ß-{n}" for n in range(100)])
+    write_matrix_files(
+        tmp_path, [rows[:1_600], rows[1_600:]], owners, [f"skill:ß-{n}" for n in range(100)]
+    )
     matrix = Matrix(tmp_path, DIM)
     found = matrix.nearest(rows[:DIM], 50)
     assert found[0] == ("skill:ß-0", pytest.approx(1.0))
@@ -49,6 +55,6 @@ def test_each_capability_is_told_once_by_its_best_row(tmp_path) -> None:
 
 
 def test_an_empty_matrix_is_near_to_nothing(tmp_path) -> None:
-    write(tmp_path, [], array("I"), [])
+    write_matrix_files(tmp_path, [], array("I"), [])
     matrix = Matrix(tmp_path, DIM)
     assert (len(matrix), matrix.names(), matrix.nearest(b"\1" * DIM, 5)) == (0, [], [])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from capdisc_indexer import tools
-from capdisc_indexer.encoders import shipped
-from capdisc_indexer.index import Index
+from capdisc_indexer.encoders import load_shipped_encoder
+from capdisc_indexer.store.snapshot import Index
 
 
 def _available(head: Any) -> bool:
@@ -18,14 +18,20 @@ def _available(head: Any) -> bool:
 
 
 @pytest.fixture
-def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.Desk]:
+def desk(indexed_data: Path, tmp_path: Path) -> Iterator[tools.ToolContext]:
     with Index(indexed_data) as index:
-        yield tools.Desk(index=index, encoder=shipped, available=_available, environ={}, state_dir=tmp_path / "state")
+        yield tools.ToolContext(
+            index=index,
+            encoder=load_shipped_encoder,
+            available=_available,
+            environ={},
+            state_dir=tmp_path / "state",
+        )
 
 
 @pytest.fixture
-def ask(desk: tools.Desk) -> Callable[..., Any]:
+def ask(desk: tools.ToolContext) -> Callable[..., Any]:
     def call(name: str, /, **arguments: Any) -> Any:
-        return tools.call(desk, name, arguments)
+        return tools.call_tool(desk, name, arguments)
 
     return call

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.model.errors import InputError, UsageError
 
 
 def test_apis_have_name_type_url_and_description(ask) -> None:

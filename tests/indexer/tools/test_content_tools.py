@@ -2,13 +2,19 @@
 
 import pytest
 
-from capdisc_indexer.errors import UsageError
+from capdisc_indexer.model.errors import UsageError
 
 
 def test_content_is_searched_within_a_scope(ask) -> None:
     """S226, S227."""
-    assert ask("search_content", query="zanzibar", search_type="pages")["results"][0]["id"] == "section:handbook.s3"
-    assert ask("search_content", query="zanzibar", search_type="body")["results"][0]["kind"] == "section"
+    assert (
+        ask("search_content", query="zanzibar", search_type="pages")["results"][0]["id"]
+        == "section:handbook.s3"
+    )
+    assert (
+        ask("search_content", query="zanzibar", search_type="body")["results"][0]["kind"]
+        == "section"
+    )
     tables = ask("search_content", query="albums", search_type="tables")["results"]
     assert {each["kind"] for each in tables} <= {"table", "database"}
     titles = ask("search_content", query="pictures", search_type="titles")["results"]
@@ -26,7 +32,15 @@ def test_another_scope_is_an_error(ask) -> None:
 def test_a_result_says_what_matched_and_where(ask) -> None:
     """S230."""
     first = ask("search_content", query="zanzibar", search_type="pages")["results"][0]
-    assert set(first) == {"id", "name", "kind", "match_type", "match_score", "matched_keywords", "context"}
+    assert set(first) == {
+        "id",
+        "name",
+        "kind",
+        "match_type",
+        "match_score",
+        "matched_keywords",
+        "context",
+    }
     assert (first["match_type"], first["matched_keywords"]) == ("body", ["zanzibar"])
 
 
@@ -49,7 +63,9 @@ def test_keywords_are_sorted_and_counted(ask) -> None:
     words = [each["keyword"] for each in found["keywords"]]
     assert words == sorted(words)
     assert {"keyword": "albums", "count": 2} in found["keywords"]
-    assert [each["keyword"] for each in ask("view_keywords", prefix="alb")["keywords"]] == ["albums"]
+    assert [each["keyword"] for each in ask("view_keywords", prefix="alb")["keywords"]] == [
+        "albums"
+    ]
 
 
 @pytest.mark.parametrize("name", ["get_data_overview", "getStats"])
@@ -57,4 +73,9 @@ def test_the_figures_of_the_index(ask, name) -> None:
     """S207, S228."""
     found = ask(name)
     assert {"capabilityCount", "graphNodes", "graphEdges", "indexVersion"} <= set(found)
-    assert (found["capabilityCount"], found["documents"], found["tables"], found["rows"]) == (25, 2, 4, 43)
+    assert (found["capabilityCount"], found["documents"], found["tables"], found["rows"]) == (
+        25,
+        2,
+        4,
+        43,
+    )

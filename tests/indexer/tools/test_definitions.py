@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.arguments import problems
-from capdisc_indexer.tools import offering
-from capdisc_indexer.tools.definitions import FORMS, in_form, renamed_parameters
+from capdisc_indexer.tools import tool_selection
+from capdisc_indexer.tools.definitions import (
+    DEFINITION_FORMATS,
+    encode_definitions,
+    parameter_renames,
+)
+from capdisc_indexer.tools.definitions.definition_types import Definition
 from capdisc_indexer.tools.definitions.gemini import gemini_schema
-from capdisc_indexer.tools.definitions.parameters import own_names
-from capdisc_indexer.tools.definitions.schema import object_schema
-from capdisc_indexer.tools.definitions.values import Definition
+from capdisc_indexer.tools.definitions.parameter_schema import object_schema, restore_names
+from capdisc_indexer.validation.arguments import find_problems
 from forms_of_providers import FORMS as SHAPES
 
 TREE = {
@@ -29,11 +32,20 @@ TREE = {
         "empty": {"type": "object"},
     },
     "required": ["root", "gone"],
-    "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}},
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}},
+        }
+    },
 }
 CHOICE = {
     "anyOf": [
-        {"type": "object", "properties": {"id": {"type": "string"}, "x": {}}, "required": ["id", "x"]},
+        {
+            "type": "object",
+            "properties": {"id": {"type": "string"}, "x": {}},
+            "required": ["id", "x"],
+        },
         {"type": "object", "properties": {"id": {"type": "string"}, "y": {}}, "required": ["id"]},
     ]
 }
@@ -41,28 +53,35 @@ CHOICE = {
 
 def defined(*pairs: tuple[str, str], schema: object = None, **more: object) -> list[Definition]:
     return [
-        Definition(id=identifier, name=name, description="Does it.", schema=schema, kind="tool", **more)
+        Definition(
+            id=identifier, name=name, description="Does it.", schema=schema, kind="tool", **more
+        )
         for identifier, name in pairs
     ]
 
 
 def checked(form: str, definitions: list[Definition]) -> tuple[object, dict[str, str]]:
-    value, names = in_form(form, definitions)
+    value, names = encode_definitions(form, definitions)
     jsonschema.validate(value, SHAPES[form])
     json.dumps(value, allow_nan=False)
     return value, names
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", DEFINITION_FORMATS)
 def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
     """S16, S218, S222."""
-    definitions = [*offering.discovery(desk, hidden=True), *offering.everything(desk)]
+    definitions = [
+        *tool_selection.discovery_definitions(desk, hidden=True),
+        *tool_selection.capability_definitions(desk),
+    ]
     _, names = checked(form, definitions)
     assert len(names) == len(definitions) == len(set(names.values()))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("schema", [None, {}, TREE, CHOICE, {"type": "string"}, {"$ref": "#"}, {"properties": 3}])
+@pytest.mark.parametrize("form", DEFINITION_FORMATS)
+@pytest.mark.parametrize(
+    "schema", [None, {}, TREE, CHOICE, {"type": "string"}, {"$ref": "#"}, {"properties": 3}]
+)
 def test_any_schema_gets_the_shape_of_each_form(form, schema) -> None:
     """S16."""
     checked(form, defined(("tool:x", "x"), schema=schema))
@@ -74,7 +93,18 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["type", "properties", "items", "anyOf", "allOf", "enum", "const", "$ref", "required", "format"]
+                [
+                    "type",
+                    "properties",
+                    "items",
+                    "anyOf",
+                    "allOf",
+                    "enum",
+                    "const",
+                    "$ref",
+                    "required",
+                    "format",
+                ]
             )
             | st.text(max_size=3),
             inner,
@@ -87,10 +117,11 @@ JSON = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.dictionaries(st.sampled_from(["type", "properties", "anyOf", "$defs", "required"]), JSON), st.text(max_size=90)
+    st.dictionaries(st.sampled_from(["type", "properties", "anyOf", "$defs", "required"]), JSON),
+    st.text(max_size=90),
 )
 def test_nonsense_gets_the_shape_of_each_form(schema, name) -> None:
-    for form in FORMS:
+    for form in DEFINITION_FORMATS:
         checked(form, defined(("tool:x", name), schema=schema))
 
 
@@ -102,7 +133,7 @@ def test_a_choice_at_the_root_becomes_one_object() -> None:
 
 
 def test_openai_is_told_not_to_be_strict() -> None:
-    value, _ = in_form("openai", defined(("tool:x", "x")))
+    value, _ = encode_definitions("openai", defined(("tool:x", "x")))
     assert value[0]["function"]["strict"] is False
 
 
@@ -122,12 +153,14 @@ def test_gemini_gets_its_own_types_and_no_references() -> None:
 
 def test_a_schema_that_doubles_at_every_reference_stays_small() -> None:
     node = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/node"} for n in range(12)}}
-    made = gemini_schema({"properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
+    made = gemini_schema(
+        {"properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
+    )
     assert len(json.dumps(made)) < 200_000
     assert "root" in made["properties"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", DEFINITION_FORMATS)
 def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
     """S16: reversible: every name stands for one id."""
     pairs = [
@@ -150,7 +183,14 @@ def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
 
 
 ODD = {
-    "properties": {"filter[name]": {}, "filter_name": {}, "page[size]": {}, "词": {}, "x" * 65: {}, "ok": {}},
+    "properties": {
+        "filter[name]": {},
+        "filter_name": {},
+        "page[size]": {},
+        "词": {},
+        "x" * 65: {},
+        "ok": {},
+    },
     "required": ["page[size]", "ok"],
 }
 
@@ -162,28 +202,43 @@ def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again(
     taken = value[0]["input_schema"]
     assert all(re.fullmatch("[a-zA-Z0-9_.-]{1,64}", name) for name in taken["properties"])
     assert (len(taken["properties"]), taken["required"]) == (6, ["page_size", "ok"])
-    back = renamed_parameters("anthropic", definitions)["tool:x"]
+    back = parameter_renames("anthropic", definitions)["tool:x"]
     assert back["page_size"] == "page[size]"
-    assert own_names(ODD, dict.fromkeys(taken["properties"])) == dict.fromkeys(ODD["properties"])
-    assert renamed_parameters("openai", definitions) == {}
+    assert restore_names(ODD, dict.fromkeys(taken["properties"])) == dict.fromkeys(
+        ODD["properties"]
+    )
+    assert parameter_renames("openai", definitions) == {}
 
 
 def test_a_name_that_is_known_stands_for_itself() -> None:
     both = {"filter[name]": 1, "filter_name": 2}
-    assert own_names(ODD, both) == both
-    assert own_names({"properties": {"a[b]": {}}}, {"a[b]": 1, "a_b": 2}) == {"a[b]": 1, "a_b": 2}
-    assert own_names(ODD, {"other": 1}) == {"other": 1}
-    assert own_names(None, "no object") == "no object"
+    assert restore_names(ODD, both) == both
+    assert restore_names({"properties": {"a[b]": {}}}, {"a[b]": 1, "a_b": 2}) == {
+        "a[b]": 1,
+        "a_b": 2,
+    }
+    assert restore_names(ODD, {"other": 1}) == {"other": 1}
+    assert restore_names(None, "no object") == "no object"
 
 
 def test_a_name_does_not_depend_on_the_order() -> None:
-    pairs = [("tool:left.search", "search"), ("tool:right.search", "search"), ("tool:z", "z z"), ("tool:y", "z_z")]
-    assert in_form("openai", defined(*pairs))[1] == in_form("openai", defined(*pairs[::-1]))[1]
+    pairs = [
+        ("tool:left.search", "search"),
+        ("tool:right.search", "search"),
+        ("tool:z", "z z"),
+        ("tool:y", "z_z"),
+    ]
+    assert (
+        encode_definitions("openai", defined(*pairs))[1]
+        == encode_definitions("openai", defined(*pairs[::-1]))[1]
+    )
 
 
 def test_a_capability_cannot_take_the_name_of_a_discovery_tool() -> None:
     ours = defined(("capdisc:search_tool", "search_tool"), is_ours=True)
-    _, names = in_form("anthropic", [*defined(("tool:search_tool", "search_tool")), *ours])
+    _, names = encode_definitions(
+        "anthropic", [*defined(("tool:search_tool", "search_tool")), *ours]
+    )
     assert names["capdisc:search_tool"] == "search_tool"
     assert names["tool:search_tool"] != "search_tool"
 
@@ -191,35 +246,53 @@ def test_a_capability_cannot_take_the_name_of_a_discovery_tool() -> None:
 @pytest.mark.parametrize("form", ["openai", "anthropic", "gemini", "mcp"])
 def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
     """S196."""
-    from capdisc_indexer.engines import token_count
+    from capdisc_indexer.lazy_imports import load_token_counter
 
-    [one] = offering.by_names(desk, ["discover_capabilities"])
-    value, _ = in_form(form, [one])
-    assert token_count()(json.dumps(value, separators=(",", ":"))) <= 80
+    [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
+    value, _ = encode_definitions(form, [one])
+    assert load_token_counter()(json.dumps(value, separators=(",", ":"))) <= 80
 
 
 def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
     """S195."""
-    from capdisc_indexer.index import Index
-    from capdisc_indexer.tools import Desk
+    from capdisc_indexer.store.snapshot import Index
+    from capdisc_indexer.tools import ToolContext
 
     with Index(indexed_catalogs["small"]) as index:
-        desk = Desk(index=index, encoder=lambda: None, available=lambda head: True, environ={}, state_dir=index.folder)
-        [one] = offering.by_names(desk, ["discover_capabilities"])
-    assert one.schema["properties"]["kind"]["enum"] == ["any", "channel", "extension", "skill", "term", "tool"]
+        desk = ToolContext(
+            index=index,
+            encoder=lambda: None,
+            available=lambda head: True,
+            environ={},
+            state_dir=index.folder,
+        )
+        [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
+    assert one.schema["properties"]["kind"]["enum"] == [
+        "any",
+        "channel",
+        "extension",
+        "skill",
+        "term",
+        "tool",
+    ]
 
 
 def test_a_definition_takes_what_its_tool_takes(desk) -> None:
-    for each in offering.discovery(desk, hidden=True):
-        assert problems(each.schema, {"nonsense": 1}) != []
+    for each in tool_selection.discovery_definitions(desk, hidden=True):
+        assert find_problems(each.schema, {"nonsense": 1}) != []
 
 
 def test_mcp_hints_come_from_the_author_or_from_the_risk(desk) -> None:
-    value, _ = in_form("mcp", offering.by_names(desk, ["wipe_disk", "list_apis"]))
-    assert [each["annotations"] for each in value["tools"]] == [{"destructiveHint": True}, {"readOnlyHint": True}]
+    value, _ = encode_definitions(
+        "mcp", tool_selection.definitions_by_name(desk, ["wipe_disk", "list_apis"])
+    )
+    assert [each["annotations"] for each in value["tools"]] == [
+        {"destructiveHint": True},
+        {"readOnlyHint": True},
+    ]
 
 
 def test_discovery_tools_that_keep_or_run_something_say_so(desk) -> None:
-    value, _ = in_form("mcp", offering.discovery(desk, hidden=True))
+    value, _ = encode_definitions("mcp", tool_selection.discovery_definitions(desk, hidden=True))
     changing = {each["name"] for each in value["tools"] if not each["annotations"]["readOnlyHint"]}
     assert changing == {"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.tools.discovering import NO_GUIDANCE, NOTHING
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.tools.discovery_tools import NO_GUIDANCE, NOTHING_INSTRUCTION
 
 
 def test_discover_capabilities_answers_in_exactly_its_form(ask) -> None:
@@ -12,17 +12,34 @@ def test_discover_capabilities_answers_in_exactly_its_form(ask) -> None:
     assert set(found) == {"capabilities", "totalIndexed"}
     assert found["totalIndexed"] == 25
     first = found["capabilities"][0]
-    assert list(first) == ["id", "name", "kind", "description", "category", "relevance", "available"]
-    assert (first["id"], first["name"], first["available"]) == ("tool:wipe_disk", "wipe_disk", False)
+    assert list(first) == [
+        "id",
+        "name",
+        "kind",
+        "description",
+        "category",
+        "relevance",
+        "available",
+    ]
+    assert (first["id"], first["name"], first["available"]) == (
+        "tool:wipe_disk",
+        "wipe_disk",
+        False,
+    )
     assert first["relevance"] == round(first["relevance"], 2) > 0
 
 
 def test_discover_capabilities_filters_by_kind_and_category(ask) -> None:
     """S193."""
     found = ask("discover_capabilities", query="artists and albums", kind="table", category="music")
-    assert {each["id"] for each in found["capabilities"]} <= {"table:music.artists", "table:music.albums"}
+    assert {each["id"] for each in found["capabilities"]} <= {
+        "table:music.artists",
+        "table:music.albums",
+    }
     assert found["capabilities"]
-    assert ask("discover_capabilities", query="albums", kind="any") == ask("discover_capabilities", query="albums")
+    assert ask("discover_capabilities", query="albums", kind="any") == ask(
+        "discover_capabilities", query="albums"
+    )
 
 
 def test_an_unknown_kind_is_told_with_those_that_there_are(ask) -> None:
@@ -43,13 +60,22 @@ def test_tool_search_gives_tools_guidance_and_what_to_do_next(ask) -> None:
     assert set(found) == {"tools", "workflowGuidance", "instruction"}
     assert {each["name"] for each in found["tools"]} == {"list_pictures", "crop_picture"}
     assert all(set(each) == {"name", "description", "hint"} for each in found["tools"])
-    assert found["workflowGuidance"] == "Ask which folder is meant.\n\nShow a picture before you use it."
+    assert (
+        found["workflowGuidance"]
+        == "Ask which folder is meant.\n\nShow a picture before you use it."
+    )
 
 
 def test_tool_search_has_a_default_guidance_and_says_when_nothing_fits(ask) -> None:
     """S290."""
-    assert ask("tool_search", query="erase a whole disk", limit=1)["workflowGuidance"] == NO_GUIDANCE
-    assert ask("tool_search", query="qqxzv wkrtl") == {"tools": [], "workflowGuidance": "", "instruction": NOTHING}
+    assert (
+        ask("tool_search", query="erase a whole disk", limit=1)["workflowGuidance"] == NO_GUIDANCE
+    )
+    assert ask("tool_search", query="qqxzv wkrtl") == {
+        "tools": [],
+        "workflowGuidance": "",
+        "instruction": NOTHING_INSTRUCTION,
+    }
 
 
 def test_tool_search_names_what_can_be_called_and_two_of_a_name_by_their_ids(ask) -> None:

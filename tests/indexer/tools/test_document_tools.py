@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.errors import UsageError
+from capdisc_indexer.model.errors import UsageError
 
 
 def test_documents_have_name_type_format_description_and_tags(ask) -> None:
@@ -19,7 +19,12 @@ def test_a_document_is_whole_whether_kept_in_parts_or_not(ask) -> None:
     assert found["content"].startswith("# Handbook")
     assert found["content"].endswith("Trains before planes.")
     assert found["last_updated"] == found["loaded_at"] == "2024-01-15T10:30:00Z"
-    assert [each["title"] for each in found["sections"]] == ["handbook", "Leave policy", "Sick leave", "Travel"]
+    assert [each["title"] for each in found["sections"]] == [
+        "handbook",
+        "Leave policy",
+        "Sick leave",
+        "Travel",
+    ]
     assert ask("get_document", name="notes")["content"].startswith("# Notes")
 
 

@@ -7,14 +7,20 @@ def test_an_entity_is_found_by_name_column_and_prefix(ask) -> None:
     assert [(each["match"], each["id"]) for each in found["matches"]] == [
         ("exact", "table:music.albums"), ("exact", "table:workshop.albums"),
     ]  # fmt: skip
-    assert [each["match"] for each in ask("find_entity", name="base_")["matches"]] == ["prefix", "prefix"]
+    assert [each["match"] for each in ask("find_entity", name="base_")["matches"]] == [
+        "prefix",
+        "prefix",
+    ]
     assert ask("find_entity", name="top")["matches"][0]["match"] == "parameter"
     assert ask("find_entity", name="nothing like it")["matches"] == []
 
 
 def test_search_all_says_how_sure_it_is_and_where_from(ask) -> None:
     """S24, S233: query, results, sources and a confidence that tells a good query from a hopeless one."""
-    good, bad = ask("search_all", query="erase a whole disk"), ask("search_all", query="qqxzv wkrtl")
+    good, bad = (
+        ask("search_all", query="erase a whole disk"),
+        ask("search_all", query="qqxzv wkrtl"),
+    )
     assert good["results"][0]["id"] == "tool:wipe_disk"
     assert good["sources"][0].endswith("capabilities.jsonl")
     assert good["confidence"] > bad["confidence"] == 0

@@ -3,8 +3,8 @@
 import pytest
 
 from capdisc_indexer import tools
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.frozen import replace
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import replace
 
 
 def test_without_leave_to_run_the_call_is_given_to_the_agent(ask) -> None:
@@ -25,8 +25,13 @@ def test_of_an_operation_method_path_and_parameters_are_said(ask) -> None:
 def test_whoever_may_run_gets_the_capability_and_checked_arguments(desk) -> None:
     """S108."""
     got = []
-    running = replace(desk, execute=lambda descriptor, arguments: got.append((descriptor.id, arguments)) or {"ok": 1})
-    answer = tools.call(running, "execute_tool", {"tool_name": "base_tableList", "arguments": {"table": "x"}})
+    running = replace(
+        desk,
+        execute=lambda descriptor, arguments: got.append((descriptor.id, arguments)) or {"ok": 1},
+    )
+    answer = tools.call_tool(
+        running, "execute_tool", {"tool_name": "base_tableList", "arguments": {"table": "x"}}
+    )
     assert answer == {"ok": 1}
     assert got == [("tool:base_tableList", {"table": "x", "top": 5})]
 
@@ -34,11 +39,20 @@ def test_whoever_may_run_gets_the_capability_and_checked_arguments(desk) -> None
 def test_missing_extra_and_wrong_arguments_are_all_told(ask) -> None:
     """S109."""
     with pytest.raises(UsageError) as caught:
-        ask("execute_tool", tool_name="base_tableList", arguments={"top": "x", "order": "z", "tabel": 1})
+        ask(
+            "execute_tool",
+            tool_name="base_tableList",
+            arguments={"top": "x", "order": "z", "tabel": 1},
+        )
     said = caught.value.message
     assert all(
         part in said
-        for part in ("table: is missing", "top: must be integer", "order: must be one of", "tabel: is unknown")
+        for part in (
+            "table: is missing",
+            "top: must be integer",
+            "order: must be one of",
+            "tabel: is unknown",
+        )
     )
 
 

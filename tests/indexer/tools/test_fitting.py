@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.errors import UsageError
-from capdisc_indexer.tools.fitting import within
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.tools.answer_limit import truncate_answer
 
 
 def length(answer: dict) -> int:
@@ -16,12 +16,12 @@ def length(answer: dict) -> int:
 
 def test_what_fits_stays_as_it_is() -> None:
     """S126."""
-    assert within({"a": [1, 2]}, 100, length) == {"a": [1, 2]}
+    assert truncate_answer({"a": [1, 2]}, 100, length) == {"a": [1, 2]}
 
 
 def test_a_list_is_cut_and_what_is_missing_is_counted() -> None:
     """S126."""
-    cut = within({"query": "x", "tools": list(range(1000))}, 200, length)
+    cut = truncate_answer({"query": "x", "tools": list(range(1000))}, 200, length)
     assert cut["truncated"] is True
     assert len(cut["tools"]) + cut["left_out"]["tools"] == 1000
     assert cut["tools"] == list(range(len(cut["tools"])))
@@ -30,7 +30,7 @@ def test_a_list_is_cut_and_what_is_missing_is_counted() -> None:
 
 def test_a_long_text_inside_is_cut_too() -> None:
     """S126."""
-    cut = within({"tool": {"name": "x", "text": "word " * 500}}, 300, length)
+    cut = truncate_answer({"tool": {"name": "x", "text": "word " * 500}}, 300, length)
     assert length(cut) <= 300
     assert cut["left_out"]["tool.text"] + len(cut["tool"]["text"]) == 2500
 
@@ -38,15 +38,17 @@ def test_a_long_text_inside_is_cut_too() -> None:
 def test_a_limit_too_small_for_anything_is_an_error() -> None:
     """S126."""
     with pytest.raises(UsageError):
-        within({"a": [1, 2, 3], "b": "x" * 50}, 20, length)
+        truncate_answer({"a": [1, 2, 3], "b": "x" * 50}, 20, length)
 
 
 @given(
-    st.dictionaries(st.sampled_from("abc"), st.lists(st.text(max_size=20), max_size=30) | st.text(max_size=300)),
+    st.dictionaries(
+        st.sampled_from("abc"), st.lists(st.text(max_size=20), max_size=30) | st.text(max_size=300)
+    ),
     st.integers(60, 600),
 )
 def test_the_limit_holds_or_is_refused(answer, limit) -> None:
     try:
-        assert length(within(answer, limit, length)) <= limit
+        assert length(truncate_answer(answer, limit, length)) <= limit
     except UsageError:
         assert length(answer) > limit

@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer import tools
-from capdisc_indexer.build import build
-from capdisc_indexer.encoders import shipped
-from capdisc_indexer.errors import CapdiscError
-from capdisc_indexer.index import Index
-from capdisc_indexer.types import BuildOptions
+from capdisc_indexer.encoders import load_shipped_encoder
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.snapshot import Index
 
 JUNK = {
     "database": ["x"],
@@ -37,7 +37,9 @@ JUNK = {
     "last_updated": 12,
 }
 KINDS = ("database", "table", "api", "operation", "document", "section", "term", "tool", "skill")
-WORDS = st.sampled_from(["junk", "table:a.junk", "Id", "", " ", "..", "a\x00b", "\ud800", "🙂", "x" * 400, "junk.junk"])
+WORDS = st.sampled_from(
+    ["junk", "table:a.junk", "Id", "", " ", "..", "a\x00b", "\ud800", "🙂", "x" * 400, "junk.junk"]
+)
 VALUES = WORDS | st.integers(-5, 500) | st.none() | st.booleans() | st.lists(WORDS, max_size=2)
 ARGUMENTS = VALUES | st.dictionaries(WORDS, VALUES, max_size=2)
 
@@ -57,21 +59,27 @@ def junk(tmp_path_factory):
         for part in "ab"
     ]
     (folder / "capabilities.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    build([folder / "capabilities.jsonl"], folder / "index", BuildOptions())
+    build_index([folder / "capabilities.jsonl"], folder / "index", BuildOptions())
     with Index(folder / "index") as index:
-        yield tools.Desk(
-            index=index, encoder=shipped, available=lambda head: True, environ={}, state_dir=folder / "state"
+        yield tools.ToolContext(
+            index=index,
+            encoder=load_shipped_encoder,
+            available=lambda head: True,
+            environ={},
+            state_dir=folder / "state",
         )
 
 
 @pytest.mark.parametrize("name", tools.TOOLS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(values=st.data())
 def test_any_arguments_get_an_answer_or_an_error_that_was_meant(junk, name, values) -> None:
     own = list(tools.TOOLS[name].input_schema["properties"])
     given = {key: values.draw(ARGUMENTS) for key in own if values.draw(st.booleans())}
     try:
-        answer = tools.call(junk, name, given)
+        answer = tools.call_tool(junk, name, given)
     except CapdiscError as error:
         assert error.message
     else:
@@ -81,11 +89,15 @@ def test_any_arguments_get_an_answer_or_an_error_that_was_meant(junk, name, valu
 @pytest.mark.parametrize("name", tools.TOOLS)
 def test_a_catalogue_of_junk_breaks_no_tool(junk, name) -> None:
     needed = {
-        key: 1 if schema.get("type") == "integer" else {} if schema.get("type") == "object" else "a.junk"
+        key: 1
+        if schema.get("type") == "integer"
+        else {}
+        if schema.get("type") == "object"
+        else "a.junk"
         for key, schema in tools.TOOLS[name].input_schema["properties"].items()
         if key in tools.TOOLS[name].input_schema.get("required", ())
     }
     try:
-        json.dumps(tools.call(junk, name, needed), allow_nan=False)
+        json.dumps(tools.call_tool(junk, name, needed), allow_nan=False)
     except CapdiscError as error:
         assert error.message

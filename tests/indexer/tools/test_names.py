@@ -3,7 +3,7 @@
 import pytest
 
 from capdisc_indexer import tools
-from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.model.errors import InputError, UsageError
 
 OTHERS = """
     list_databases list_tables get_table_schema search_tables get_table_relationships get_sample_values
@@ -26,7 +26,7 @@ OTHERS = """
 def test_every_name_of_the_designs_is_known(name) -> None:
     """S14, S112, S198, S208, S223, S238, S307: a tool, an alias of one, or a hint of what does it here."""
     try:
-        tools.prepare(name, {})
+        tools.bind_call(name, {})
     except InputError as error:
         assert error.hint
     except UsageError as error:
@@ -34,7 +34,10 @@ def test_every_name_of_the_designs_is_known(name) -> None:
 
 
 def test_no_name_stands_for_two_tools() -> None:
-    forms = [{name.replace("_", "").lower() for name in (tool.name, *tool.aliases)} for tool in tools.TOOLS.values()]
+    forms = [
+        {name.replace("_", "").lower() for name in (tool.name, *tool.aliases)}
+        for tool in tools.TOOLS.values()
+    ]
     assert sum(map(len, forms)) == len(set().union(*forms))
 
 
@@ -43,7 +46,11 @@ def test_no_name_stands_for_two_tools() -> None:
     [
         ("get_table_info", {"table_id": "artists"}, {"table": "artists"}),
         ("get_table_info", {"title": "artists"}, {"table": "artists"}),
-        ("get_table_rows", {"tableId": "artists", "doc_id": "music"}, {"table": "artists", "database": "music"}),
+        (
+            "get_table_rows",
+            {"tableId": "artists", "doc_id": "music"},
+            {"table": "artists", "database": "music"},
+        ),
         ("search_tables", {"question": "x", "top_k": 3}, {"query": "x", "limit": 3}),
         ("list_operations", {"api_name": "zoo"}, {"api": "zoo"}),
         ("search_table_values", {"search_term": "x"}, {"term": "x"}),
@@ -51,21 +58,21 @@ def test_no_name_stands_for_two_tools() -> None:
 )
 def test_a_parameter_under_another_name_is_taken_with_a_notice(tool, given, meant) -> None:
     """S242."""
-    ready = tools.prepare(tool, given)
+    ready = tools.bind_call(tool, given)
     assert meant.items() <= ready.arguments.items()
     assert len(ready.notices) == len(given)
 
 
 def test_a_parameter_that_means_nothing_is_refused_with_those_that_do() -> None:
     with pytest.raises(UsageError) as caught:
-        tools.prepare("list_tables", {"colour": "red"})
+        tools.bind_call("list_tables", {"colour": "red"})
     assert "colour: is unknown" in caught.value.message
     assert caught.value.hint == "it takes: [database]"
 
 
 def test_arguments_as_large_as_a_file_are_refused() -> None:
     with pytest.raises(UsageError):
-        tools.prepare("list_tables", {"database": "x" * 2_000_000})
+        tools.bind_call("list_tables", {"database": "x" * 2_000_000})
 
 
 def test_every_tool_has_a_schema_of_its_own_kind_and_says_what_it_does() -> None:

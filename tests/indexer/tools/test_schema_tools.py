@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.errors import InputError, UsageError
+from capdisc_indexer.model.errors import InputError, UsageError
 
 
 def test_databases_have_name_type_and_description(ask) -> None:
@@ -17,8 +17,16 @@ def test_the_tables_of_a_database_have_row_counts(ask) -> None:
     """S19."""
     found = ask("list_tables", database="Music")
     assert found["database"] == "music"
-    assert [(each["name"], each["row_count"]) for each in found["tables"]] == [("albums", 40), ("artists", 3)]
-    assert [each["database"] for each in ask("list_tables")["tables"]] == ["music", "music", "workshop", "workshop"]
+    assert [(each["name"], each["row_count"]) for each in found["tables"]] == [
+        ("albums", 40),
+        ("artists", 3),
+    ]
+    assert [each["database"] for each in ask("list_tables")["tables"]] == [
+        "music",
+        "music",
+        "workshop",
+        "workshop",
+    ]
 
 
 def test_an_unknown_database_is_told_with_those_that_there_are(ask) -> None:
@@ -30,7 +38,12 @@ def test_an_unknown_database_is_told_with_those_that_there_are(ask) -> None:
 def test_a_schema_has_columns_counts_and_a_few_values(ask) -> None:
     """S20, S25, S26."""
     found = ask("get_table_schema", database="music", table="albums")
-    assert found["columns"][0] == {"name": "AlbumId", "type": "INTEGER", "nullable": False, "primary_key": True}
+    assert found["columns"][0] == {
+        "name": "AlbumId",
+        "type": "INTEGER",
+        "nullable": False,
+        "primary_key": True,
+    }
     assert found["columns"][2]["foreign_key"] == "artists.ArtistId"
     assert found["row_count"] == 40
     assert found["sample_values"]["Title"] == ["Blue", "Red"]
@@ -81,7 +94,9 @@ def test_relationships_lead_both_ways(ask) -> None:
         "to_column": "ArtistId",
     }
     assert ask("get_table_relationships", table="artists")["relationships"] == [key]
-    assert ask("get_table_relationships", table="albums", database="music")["relationships"] == [key]
+    assert ask("get_table_relationships", table="albums", database="music")["relationships"] == [
+        key
+    ]
     assert ask("get_table_relationships")["relationships"] == [key]
 
 
@@ -113,7 +128,11 @@ def test_without_samples_that_is_said(ask) -> None:
 def test_rows_are_chosen_by_criteria(ask) -> None:
     """S224."""
     found = ask("get_table_rows", table="artists", criteria={"name": "otis"})
-    assert (found["rows"], found["matched"], found["is_complete"]) == ([{"ArtistId": 2, "Name": "Otis"}], 1, True)
+    assert (found["rows"], found["matched"], found["is_complete"]) == (
+        [{"ArtistId": 2, "Name": "Otis"}],
+        1,
+        True,
+    )
     part = ask("get_table_rows", table="music.albums", criteria={"AlbumId": 2})
     assert (part["rows"][0]["Title"], part["is_complete"]) == ("Red", False)
     assert ask("get_table_rows", table="artists", criteria={"Name": "nobody"})["rows"] == []
@@ -143,7 +162,9 @@ def test_the_catalogue_of_tables(ask) -> None:
 def test_tables_by_category_and_keyword(ask) -> None:
     """S223."""
     wanted = ["table:workshop.parts"]
-    assert [each["id"] for each in ask("get_tables_by_category", category="compatibility")["tables"]] == wanted
+    assert [
+        each["id"] for each in ask("get_tables_by_category", category="compatibility")["tables"]
+    ] == wanted
     assert [each["id"] for each in ask("get_compatibility_tables")["tables"]] == wanted
     assert ask("get_tables_by_keyword", keyword="bolts")["tables"][0]["id"] == wanted[0]
     assert ask("get_measurement_tables")["tables"] == []
@@ -151,5 +172,9 @@ def test_tables_by_category_and_keyword(ask) -> None:
 
 def test_overviews_of_tables(ask) -> None:
     """S228."""
-    assert ask("get_table_overview")["databases"][0] == {"database": "music", "tables": 2, "rows": 43}
+    assert ask("get_table_overview")["databases"][0] == {
+        "database": "music",
+        "tables": 2,
+        "rows": 43,
+    }
     assert ask("get_table_overview", table="music.albums")["refers_to"][0]["to_table"] == "artists"

@@ -2,12 +2,19 @@
 
 import pytest
 
-from capdisc_indexer.tools.documentation import summary
+from capdisc_indexer.tools.capability_documentation import summary
 
 
 @pytest.mark.parametrize(
     "name",
-    ["base_readQuery", "BASE_READQUERY", "base_readquery", "base-read-query", "baseReadQuery", "tool:base_readQuery"],
+    [
+        "base_readQuery",
+        "BASE_READQUERY",
+        "base_readquery",
+        "base-read-query",
+        "baseReadQuery",
+        "tool:base_readQuery",
+    ],
 )
 def test_a_name_in_any_spelling_is_exact(ask, name) -> None:
     """S96, S125: case-insensitive, camel, snake and kebab are one; ids too."""
@@ -24,7 +31,11 @@ def test_an_exact_name_gives_full_documentation_with_typed_defaults(ask) -> None
     """S97, S115."""
     tool = ask("search_tool", query="base_tableList")["tool"]
     assert {"name", "category", "description", "full_documentation", "parameters"} <= set(tool)
-    assert tool["parameters"]["table"] == {"type": "string", "required": True, "description": "Which table."}
+    assert tool["parameters"]["table"] == {
+        "type": "string",
+        "required": True,
+        "description": "Which table.",
+    }
     assert tool["parameters"]["top"]["default"] == 5
     assert "Lists the tables of a database." in tool["full_documentation"]
 
@@ -45,7 +56,10 @@ def test_keywords_give_ranked_summaries(ask) -> None:
     assert found["results_count"] == len(found["tools"])
     first = found["tools"][0]
     assert set(first) == {"id", "name", "kind", "category", "summary", "score", "relevance"}
-    assert (first["name"], first["summary"]) == ("base_tableList", "Lists the tables of a database.")
+    assert (first["name"], first["summary"]) == (
+        "base_tableList",
+        "Lists the tables of a database.",
+    )
     assert 0 <= first["relevance"] <= 1
 
 
@@ -66,7 +80,9 @@ def test_one_letter_matches_nothing(ask) -> None:
 
 def test_typos_and_plurals_still_find(ask) -> None:
     """S105, S117."""
-    assert ask("search_tool", query="tabel lists of a databse")["tools"][0]["name"] == "base_tableList"
+    assert (
+        ask("search_tool", query="tabel lists of a databse")["tools"][0]["name"] == "base_tableList"
+    )
 
 
 def test_the_same_query_gives_the_same_answer(ask) -> None:

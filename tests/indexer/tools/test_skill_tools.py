@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.errors import InputError, LinkRefusedError
+from capdisc_indexer.model.errors import InputError, LinkRefusedError
 
 
 def test_skills_are_listed_with_path_and_allowed_tools(ask) -> None:
@@ -34,13 +34,21 @@ def test_links_are_listed_with_the_lines_of_the_file(ask) -> None:
     found = ask("list_skill_links", name="track-orders")
     assert found["links"] == [
         {"text": "the codes", "target": "references/codes.md", "is_url": False, "line_number": 9},
-        {"text": "the site", "target": "https://example.com/track", "is_url": True, "line_number": 9},
+        {
+            "text": "the site",
+            "target": "https://example.com/track",
+            "is_url": True,
+            "line_number": 9,
+        },
     ]
 
 
 def test_a_link_is_read_inside_the_folder_alone(ask) -> None:
     """S59."""
-    assert "7 means lost" in ask("resolve_skill_link", name="track-orders", target="references/codes.md")["content"]
+    assert (
+        "7 means lost"
+        in ask("resolve_skill_link", name="track-orders", target="references/codes.md")["content"]
+    )
     for target in ("../../secret.txt", "/etc/passwd", "..%2f..%2fsecret.txt"):
         with pytest.raises(LinkRefusedError):
             ask("resolve_skill_link", name="track-orders", target=target)
@@ -50,12 +58,18 @@ def test_a_url_is_not_fetched_and_how_it_is_is_said(ask) -> None:
     """S59."""
     with pytest.raises(LinkRefusedError) as caught:
         ask("resolve_skill_link", name="track-orders", target="https://example.com/track")
-    assert caught.value.hint == "capdisc show skill:track-orders --link https://example.com/track --network fetches it"
+    assert (
+        caught.value.hint
+        == "capdisc show skill:track-orders --link https://example.com/track --network fetches it"
+    )
 
 
 def test_a_file_of_the_folder_is_read_by_its_name(ask) -> None:
     """S60."""
-    assert "Codes" in ask("get_skill_file", name="track-orders", filename="references/codes.md")["content"]
+    assert (
+        "Codes"
+        in ask("get_skill_file", name="track-orders", filename="references/codes.md")["content"]
+    )
     for name in ("../../secret.txt", "/etc/passwd", "https://example.com/track", "~/x"):
         with pytest.raises(LinkRefusedError):
             ask("get_skill_file", name="track-orders", filename=name)

@@ -7,107 +7,142 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from capdisc_indexer.arguments.walk import MAX_STEPS, TooInvolvedError, Walk, listed, mapping
-from capdisc_indexer.text import one_line
-from capdisc_indexer.tools.definitions.schema import object_schema
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.definitions.parameter_schema import object_schema
+from capdisc_indexer.validation.arguments.schema_walk import (
+    MAX_STEPS,
+    SchemaTooComplexError,
+    SchemaWalk,
+    as_list,
+    as_mapping,
+)
 
-# How deep objects in objects go, references unfolded; less where the whole would have more parts than MAX_PARTS.
+# How deep objects in objects go, references unfolded; less where the whole would have more parts
+# than MAX_PARTS.
 DEPTHS = (8, 4, 2, 1)
 MAX_PARTS = 1_000
-_FORMATS: Mapping[str, tuple[str, ...]] = {
+_ACCEPTED_FORMATS: Mapping[str, tuple[str, ...]] = {
     "STRING": ("date-time",),
     "NUMBER": ("float", "double"),
     "INTEGER": ("int32", "int64"),
 }
-_KEPT: Mapping[str, tuple[str, ...]] = {
+_ACCEPTED_KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "STRING": ("minLength", "maxLength", "pattern"),
     "NUMBER": ("minimum", "maximum"),
     "INTEGER": ("minimum", "maximum"),
     "ARRAY": ("minItems", "maxItems"),
     "OBJECT": ("minProperties", "maxProperties"),
 }
-_TYPES = ("string", "number", "integer", "boolean", "array", "object")
+_JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object")
 
 
 def gemini_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters in Gemini's form. What it has no word for is said in the description, or left out: additional
-    and pattern properties, conditions, most formats."""
-    whole = object_schema(schema)
+    """The parameters in Gemini's form. What it has no word for is said in the description, or left
+    out: additional and pattern properties, conditions, most formats.
+    """
+    root_schema = object_schema(schema)
     for depth in DEPTHS:
-        with suppress(TooInvolvedError):
-            return _adapted(Walk(root=whole, keywords={}, steps=MAX_STEPS - MAX_PARTS), whole, depth)
+        with suppress(SchemaTooComplexError):
+            return _adapt_schema(
+                SchemaWalk(root=root_schema, keywords={}, steps=MAX_STEPS - MAX_PARTS),
+                root_schema,
+                depth,
+            )
     return {"type": "OBJECT"}
 
 
-def _adapted(walk: Walk, schema: Any, depth: int) -> dict[str, Any]:
+def _adapt_schema(walk: SchemaWalk, schema: Any, depth: int) -> dict[str, Any]:
     with walk.level():
-        one = _single(walk, schema)
-        kind = _type(one)
-        made = _described(one, kind)
-        made |= {key: one[key] for key in _KEPT.get(kind, ()) if isinstance(one.get(key), int | float | str)}
-        if one.get("format") in _FORMATS.get(kind, ()):
-            made["format"] = one["format"]
+        resolved_schema = _resolve_choice(walk, schema)
+        kind = _gemini_type(resolved_schema)
+        adapted = _describe_schema(resolved_schema, kind)
+        adapted |= {
+            key: resolved_schema[key]
+            for key in _ACCEPTED_KEYWORDS.get(kind, ())
+            if isinstance(resolved_schema.get(key), int | float | str)
+        }
+        if resolved_schema.get("format") in _ACCEPTED_FORMATS.get(kind, ()):
+            adapted["format"] = resolved_schema["format"]
         if kind == "OBJECT" and depth:
-            made |= _members(walk, one, depth)
+            adapted |= _object_members(walk, resolved_schema, depth)
         if kind == "ARRAY":
-            items = one.get("items") if depth else None
-            made["items"] = _adapted(walk, items, depth - 1) if isinstance(items, Mapping) else {"type": "STRING"}
-        return made
+            items = resolved_schema.get("items") if depth else None
+            adapted["items"] = (
+                _adapt_schema(walk, items, depth - 1)
+                if isinstance(items, Mapping)
+                else {"type": "STRING"}
+            )
+        return adapted
 
 
-def _single(walk: Walk, schema: Any) -> dict[str, Any]:
-    """The schema without references, and of a choice the first that is not null; `nullable` says the rest."""
-    one = dict(walk.resolved(schema))
+def _resolve_choice(walk: SchemaWalk, schema: Any) -> dict[str, Any]:
+    """The schema without references, and of a choice the first that is not null; `nullable` says
+    the rest.
+    """
+    resolved_schema = dict(walk.resolve_schema(schema))
     for word in ("anyOf", "oneOf", "allOf"):
-        options = [walk.resolved(option) for option in listed(one.pop(word, None))]
+        options = [
+            walk.resolve_schema(option) for option in as_list(resolved_schema.pop(word, None))
+        ]
         real = [option for option in options if option.get("type") != "null"]
         if len(real) < len(options):
-            one["nullable"] = True
+            resolved_schema["nullable"] = True
         for option in real if word == "allOf" else real[:1]:
-            one = {**option, **one}
-    types = listed(one.get("type"))
+            resolved_schema = {**option, **resolved_schema}
+    types = as_list(resolved_schema.get("type"))
     if "null" in types:
-        one["nullable"] = True
+        resolved_schema["nullable"] = True
     if types:
-        one["type"] = next((name for name in types if name != "null"), "string")
-    return one
+        resolved_schema["type"] = next((name for name in types if name != "null"), "string")
+    return resolved_schema
 
 
-def _type(one: Mapping[str, Any]) -> str:
-    if one.get("type") in _TYPES:
-        return str(one["type"]).upper()
-    if "properties" in one:
+def _gemini_type(schema: Mapping[str, Any]) -> str:
+    if schema.get("type") in _JSON_TYPES:
+        return str(schema["type"]).upper()
+    if "properties" in schema:
         return "OBJECT"
-    choices = _choices(one)
-    if choices and all(isinstance(choice, int) and not isinstance(choice, bool) for choice in choices):
+    choices = _enum_values(schema)
+    if choices and all(
+        isinstance(choice, int) and not isinstance(choice, bool) for choice in choices
+    ):
         return "INTEGER"
-    return "ARRAY" if "items" in one else "STRING"
+    return "ARRAY" if "items" in schema else "STRING"
 
 
-def _choices(one: Mapping[str, Any]) -> list[Any]:
-    return listed(one.get("enum")) or ([one["const"]] if "const" in one else [])
+def _enum_values(schema: Mapping[str, Any]) -> list[Any]:
+    return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
 
 
-def _described(one: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Type, description and choices. Choices are texts to it; of any other type they are told in words."""
-    made: dict[str, Any] = {"type": kind}
-    choices = _choices(one)
-    said = [str(one["description"])] if isinstance(one.get("description"), str) else []
+def _describe_schema(schema: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Type, description and choices. Choices are texts to it; of any other type they are told in
+    words.
+    """
+    adapted: dict[str, Any] = {"type": kind}
+    choices = _enum_values(schema)
+    sentences = [str(schema["description"])] if isinstance(schema.get("description"), str) else []
     if choices and kind == "STRING":
-        made["enum"] = [choice for choice in choices if isinstance(choice, str) and choice]
+        adapted["enum"] = [choice for choice in choices if isinstance(choice, str) and choice]
     elif choices:
-        said.append(f"One of {', '.join(one_line(json.dumps(choice), 40) for choice in choices[:20])}.")
-    if "default" in one:
-        said.append(f"Default: {one_line(json.dumps(one['default'], ensure_ascii=False), 80)}.")
-    if one.get("nullable") is True:
-        made["nullable"] = True
-    if not made.get("enum", True):
-        del made["enum"]
-    return made | ({"description": " ".join(said)} if said else {})
+        sentences.append(
+            f"One of {', '.join(one_line(json.dumps(choice), 40) for choice in choices[:20])}."
+        )
+    if "default" in schema:
+        sentences.append(
+            f"Default: {one_line(json.dumps(schema['default'], ensure_ascii=False), 80)}."
+        )
+    if schema.get("nullable") is True:
+        adapted["nullable"] = True
+    if not adapted.get("enum", True):
+        del adapted["enum"]
+    return adapted | ({"description": " ".join(sentences)} if sentences else {})
 
 
-def _members(walk: Walk, one: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    properties = {name: _adapted(walk, inner, depth - 1) for name, inner in mapping(one.get("properties")).items()}
-    required = [name for name in listed(one.get("required")) if name in properties]
-    made: dict[str, Any] = {"properties": properties} if properties else {}
-    return made | ({"required": required} if required else {})
+def _object_members(walk: SchemaWalk, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    properties = {
+        name: _adapt_schema(walk, inner, depth - 1)
+        for name, inner in as_mapping(schema.get("properties")).items()
+    }
+    required = [name for name in as_list(schema.get("required")) if name in properties]
+    members: dict[str, Any] = {"properties": properties} if properties else {}
+    return members | ({"required": required} if required else {})

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.sources.documents import apart
-from capdisc_indexer.types import Loaded
+from capdisc_indexer.model.types import LoadedFile
+from capdisc_indexer.sources.formats.documents import isolated_documents
 from found_files import found
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -19,19 +19,21 @@ A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-Put = Callable[[str, Mapping[str, str]], Loaded]
+Put = Callable[[str, Mapping[str, str]], LoadedFile]
 
 needs_pypdf = [
     pytest.mark.documents,
-    pytest.mark.skipif(importlib.util.find_spec("pypdf") is None, reason="needs the extra documents"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("pypdf") is None, reason="needs the extra documents"
+    ),
 ]
 
 
 def relations(**targets: str) -> str:
-    inside = "".join(f'<Relationship Id="{key}" Target="{target}"/>' for key, target in targets.items())
-    return (
-        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{inside}</Relationships>'
+    inside = "".join(
+        f'<Relationship Id="{key}" Target="{target}"/>' for key, target in targets.items()
     )
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{inside}</Relationships>'
 
 
 def paragraph(text: str, style: str = "", run: str = "") -> str:
@@ -67,20 +69,20 @@ def archive(parts: Mapping[str, str]) -> bytes:
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Callable[[str, bytes], Loaded]:
-    def write_and_load(name: str, data: bytes) -> Loaded:
+def load(tmp_path: Path) -> Callable[[str, bytes], LoadedFile]:
+    def write_and_load(name: str, data: bytes) -> LoadedFile:
         path = tmp_path / name
         path.write_bytes(data)
-        return apart.load(found(path, "office"), data)
+        return isolated_documents.load(found(path, "office"), data)
 
     return write_and_load
 
 
-def contents(loaded: Loaded) -> dict[str, str]:
+def contents(loaded: LoadedFile) -> dict[str, str]:
     return {each.title: each.content for each in loaded.descriptors if each.kind == "section"}
 
 
-def refusal(loaded: Loaded) -> str:
+def refusal(loaded: LoadedFile) -> str:
     assert loaded.descriptors == ()
     (finding,) = loaded.findings
     assert finding.code == "document-unreadable" and finding.hint
@@ -104,7 +106,9 @@ def test_slides_come_in_the_order_of_the_presentation(load) -> None:
     order = f'<p:presentation xmlns:p="{P}" xmlns:r="{R}"><p:sldId r:id="b"/><p:sldId r:id="a"/></p:presentation>'
     parts = {
         "ppt/presentation.xml": order,
-        "ppt/_rels/presentation.xml.rels": relations(a="slides/slide1.xml", b="/ppt/slides/slide2.xml"),
+        "ppt/_rels/presentation.xml.rels": relations(
+            a="slides/slide1.xml", b="/ppt/slides/slide2.xml"
+        ),
         "ppt/slides/slide1.xml": SLIDE,
         "ppt/slides/slide2.xml": SLIDE.replace("The plan", "Before it"),
     }
@@ -124,7 +128,9 @@ def test_sheets_are_tables(load) -> None:
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><sheetData>{rows}</sheetData></worksheet>',
         "xl/sharedStrings.xml": f'<sst xmlns="{S}"><si><t>apple</t></si></sst>',
     }
-    assert contents(load("prices.xlsx", archive(parts))) == {"Prices": "| apple |  | 1.5 |\n|---|---|---|"}
+    assert contents(load("prices.xlsx", archive(parts))) == {
+        "Prices": "| apple |  | 1.5 |\n|---|---|---|"
+    }
 
 
 def test_a_bomb_of_zeros_is_refused(load) -> None:
@@ -151,8 +157,10 @@ def test_what_is_no_office_document_is_a_finding(load, name: str, data: bytes) -
     assert refusal(load(name, data))
 
 
-def test_a_reader_that_takes_too_long_costs_its_document_only(load, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "MAX_SECONDS", 0.001)
+def test_a_reader_that_takes_too_long_costs_its_document_only(
+    load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated_documents, "MAX_SECONDS", 0.001)
     assert "longer than" in refusal(load("handbook.docx", archive({"word/document.xml": BODY})))
 
 
@@ -167,7 +175,9 @@ def pdf(*pages: str) -> bytes:
     ]
     for n, text in enumerate(pages):
         font = "/Resources << /Font << /F1 3 0 R >> >>"
-        objects.append(f"<< /Type /Page /Parent 2 0 R /Contents {5 + 2 * n} 0 R {font} /MediaBox [0 0 300 100] >>")
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /Contents {5 + 2 * n} 0 R {font} /MediaBox [0 0 300 100] >>"
+        )
         drawn = f"BT /F1 12 Tf 10 50 Td ({text}) Tj ET"
         objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
     body, places = b"%PDF-1.4\n", []
@@ -187,10 +197,15 @@ class TestPdf:
         """S40."""
         loaded = load("terms.pdf", pdf("The first page.", "The zebra clause."))
         assert contents(loaded) == {"Page 1": "The first page.", "Page 2": "The zebra clause."}
-        assert (loaded.descriptors[0].title, loaded.descriptors[0].extra["format"]) == ("Terms", "pdf")
+        assert (loaded.descriptors[0].title, loaded.descriptors[0].extra["format"]) == (
+            "Terms",
+            "pdf",
+        )
 
     def test_a_page_without_text_is_a_finding(self, load) -> None:
-        assert [finding.code for finding in load("scan.pdf", pdf("")).findings] == ["document-empty"]
+        assert [finding.code for finding in load("scan.pdf", pdf("")).findings] == [
+            "document-empty"
+        ]
 
     @pytest.mark.parametrize("data", [b"", b"%PDF-1.4 nonsense", pdf("a")[:200]])
     def test_what_is_no_pdf_is_a_finding(self, load, data: bytes) -> None:
@@ -202,7 +217,7 @@ def test_without_the_extra_the_finding_says_how_to_get_it(monkeypatch: pytest.Mo
     """S40."""
     import sys
 
-    from capdisc_indexer.sources.documents import pdf as reader
+    from capdisc_indexer.sources.formats.documents import pdf as reader
 
     monkeypatch.setitem(sys.modules, "pypdf", None)
     answer = reader.read_request({"kind": "pdf"}, pdf("a"))

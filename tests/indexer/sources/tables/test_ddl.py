@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.sources.tables import ddl
-from capdisc_indexer.sources.tables.values import Column, Table
+from capdisc_indexer.sources.formats.tables import ddl
+from capdisc_indexer.sources.formats.tables.table_types import Column, Table
 from found_files import found
 
 POSTGRES = r"""--
@@ -75,7 +75,7 @@ CREATE TABLE Artist(ArtistId INTEGER PRIMARY KEY, Name);
 
 
 def tables(sql: str) -> dict[str, Table]:
-    return {table.name: table for table in ddl.read(sql).tables}
+    return {table.name: table for table in ddl.read_ddl(sql).tables}
 
 
 def columns(table: Table) -> dict[str, Column]:
@@ -103,7 +103,10 @@ def test_a_dump_of_postgres_gives_its_tables_and_nothing_else() -> None:
         default=r"'a;b''c\'::character varying",
         comment="Where they get mail",
     )
-    assert (found_tables["active"].is_view, list(columns(found_tables["active"]))) == (True, ["id", "mail"])
+    assert (found_tables["active"].is_view, list(columns(found_tables["active"]))) == (
+        True,
+        ["id", "mail"],
+    )
 
 
 def test_a_dump_of_mysql_gives_its_tables_keys_and_comments() -> None:
@@ -120,7 +123,10 @@ def test_a_dump_of_mysql_gives_its_tables_keys_and_comments() -> None:
         "product": ("int", 0, "products.id"),
     }
     assert columns(items)["id"].comment == "it's; the number"
-    assert [c.comment for c in found_tables["products"].columns] == ["the number", "how it is called"]
+    assert [c.comment for c in found_tables["products"].columns] == [
+        "the number",
+        "how it is called",
+    ]
 
 
 def test_comments_of_sqlite_go_to_what_they_stand_beside() -> None:
@@ -136,14 +142,16 @@ def test_comments_of_sqlite_go_to_what_they_stand_beside() -> None:
     assert (columns(track)["key"].type, columns(track)["price"].default) == ("TEXT", "(1 + 2)")
 
 
-@pytest.mark.parametrize(("sql", "kind"), [(POSTGRES, "postgresql"), (MYSQL, "mysql"), (SQLITE, "sqlite"), ("", "sql")])
+@pytest.mark.parametrize(
+    ("sql", "kind"), [(POSTGRES, "postgresql"), (MYSQL, "mysql"), (SQLITE, "sqlite"), ("", "sql")]
+)
 def test_the_dialect_is_told(sql: str, kind: str) -> None:
     """S18."""
-    assert ddl.read(sql).kind == kind
+    assert ddl.read_ddl(sql).kind == kind
 
 
 def test_what_declares_no_columns_is_said() -> None:
-    notes = ddl.read("CREATE TABLE a (x int);\n\nCREATE TABLE copy AS SELECT * FROM a;").notes
+    notes = ddl.read_ddl("CREATE TABLE a (x int);\n\nCREATE TABLE copy AS SELECT * FROM a;").notes
     assert [(note.code, note.line) for note in notes] == [("table-skipped", 3)]
 
 
@@ -157,8 +165,14 @@ def test_a_file_becomes_a_database(tmp_path: Path) -> None:
     path = tmp_path / "shop.sql"
     path.write_text(SQLITE)
     loaded = ddl.load(found(path, "ddl"), path.read_bytes())
-    assert [each.id for each in loaded.descriptors] == ["database:shop", "table:shop.Track", "table:shop.Artist"]
-    assert loaded.descriptors[1].description.startswith("Songs that people can buy. Columns: track id, name,")
+    assert [each.id for each in loaded.descriptors] == [
+        "database:shop",
+        "table:shop.Track",
+        "table:shop.Artist",
+    ]
+    assert loaded.descriptors[1].description.startswith(
+        "Songs that people can buy. Columns: track id, name,"
+    )
     assert loaded.descriptors[1].extra["row_count"] is None
 
 
@@ -176,11 +190,16 @@ def test_a_file_becomes_a_database(tmp_path: Path) -> None:
     ],
 )
 def test_endless_repetition_is_read_in_time(text: str) -> None:
-    ddl.read(text * 20_000)
+    ddl.read_ddl(text * 20_000)
 
 
-@given(st.lists(st.sampled_from([*SQLITE.split(), *MYSQL.split(), "(", ")", ";", "'", '"', "--", "\n"]), max_size=60))
+@given(
+    st.lists(
+        st.sampled_from([*SQLITE.split(), *MYSQL.split(), "(", ")", ";", "'", '"', "--", "\n"]),
+        max_size=60,
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_whatever_words_come_nothing_is_raised(words: list[str]) -> None:
-    for table in ddl.read(" ".join(words)).tables:
+    for table in ddl.read_ddl(" ".join(words)).tables:
         assert table.name

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.sources.tables import columnar, delimited, json_rows
-from capdisc_indexer.types import Loaded
+from capdisc_indexer.model.types import LoadedFile
+from capdisc_indexer.sources.formats.tables import columnar, delimited, json_rows
 from found_files import found
 
 ROWS = "id;name;price;made;sold\n1;Apple, red;1.5;2024-01-02;true\n2;Pear;2;2024-01-03;false\n\n3;;;;\n"
@@ -26,8 +26,10 @@ def put(tmp_path: Path):
     return write
 
 
-def load(path: Path, **changes: Any) -> Loaded:
-    module = {".csv": delimited, ".tsv": delimited, ".json": json_rows, ".jsonl": json_rows}.get(path.suffix, columnar)
+def load(path: Path, **changes: Any) -> LoadedFile:
+    module = {".csv": delimited, ".tsv": delimited, ".json": json_rows, ".jsonl": json_rows}.get(
+        path.suffix, columnar
+    )
     return module.load(found(path, "table", **changes), path.read_bytes())
 
 
@@ -40,7 +42,7 @@ def types(extra: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: each["type"] for each in extra["columns"]}
 
 
-def codes(loaded: Loaded) -> list[str]:
+def codes(loaded: LoadedFile) -> list[str]:
     return [finding.code for finding in loaded.findings]
 
 
@@ -54,7 +56,13 @@ def test_a_csv_file_is_a_table_of_its_folder(put) -> None:
 def test_types_and_row_counts_of_csv_come_from_its_rows(put) -> None:
     """S18, S19, S20."""
     extra = table(put("fruit.csv", ROWS))
-    assert types(extra) == {"id": "integer", "name": "text", "price": "number", "made": "date", "sold": "boolean"}
+    assert types(extra) == {
+        "id": "integer",
+        "name": "text",
+        "price": "number",
+        "made": "date",
+        "sold": "boolean",
+    }
     assert [each["nullable"] for each in extra["columns"]] == [False, True, True, True, True]
     assert (extra["dbType"], extra["row_count"], "samples" in extra) == ("csv", 3, False)
 
@@ -62,8 +70,15 @@ def test_types_and_row_counts_of_csv_come_from_its_rows(put) -> None:
 def test_samples_of_csv_are_typed(put) -> None:
     """S23, S224."""
     extra = table(put("fruit.csv", ROWS), options={"samples": 2})
-    assert extra["rows"] == [[1, "Apple, red", 1.5, "2024-01-02", True], [2, "Pear", 2.0, "2024-01-03", False]]
-    assert extra["samples"]["name"] == {"values": ["Apple, red", "Pear"], "distinct": 2, "complete": True}
+    assert extra["rows"] == [
+        [1, "Apple, red", 1.5, "2024-01-02", True],
+        [2, "Pear", 2.0, "2024-01-03", False],
+    ]
+    assert extra["samples"]["name"] == {
+        "values": ["Apple, red", "Pear"],
+        "distinct": 2,
+        "complete": True,
+    }
     assert extra["samples"]["id"] == {"values": [1, 2], "distinct": 3, "complete": False}
 
 
@@ -114,7 +129,10 @@ def test_json_lines_lose_only_the_lines_that_are_wrong(put) -> None:
     """S26."""
     loaded = load(put("people.jsonl", '{"id": 1}\nnonsense\n[3]\n{"id": 2}\n'))
     assert loaded.descriptors[0].extra["row_count"] == 2
-    assert [(finding.code, finding.line) for finding in loaded.findings] == [("json-syntax", 2), ("table-row", 3)]
+    assert [(finding.code, finding.line) for finding in loaded.findings] == [
+        ("json-syntax", 2),
+        ("table-row", 3),
+    ]
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '{"a": [1]}', "[1, 2]"])

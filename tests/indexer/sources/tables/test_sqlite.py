@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from capdisc_indexer.sources.tables import sqlite, sqlite_schema
-from capdisc_indexer.types import Descriptor, Loaded
+from capdisc_indexer.model.types import Descriptor, LoadedFile
+from capdisc_indexer.sources.formats.tables import sqlite
 from found_files import found
 
 MUSIC = """
@@ -42,15 +42,15 @@ def music(tmp_path: Path) -> Path:
     return make(tmp_path / "music.sqlite", MUSIC)
 
 
-def loaded(path: Path, **options: Any) -> Loaded:
+def loaded(path: Path, **options: Any) -> LoadedFile:
     return sqlite.load(found(path, "sqlite", options=options), b"")
 
 
-def by_id(result: Loaded) -> dict[str, Descriptor]:
+def by_id(result: LoadedFile) -> dict[str, Descriptor]:
     return {each.id: each for each in result.descriptors}
 
 
-def codes(result: Loaded) -> list[str]:
+def codes(result: LoadedFile) -> list[str]:
     return [finding.code for finding in result.findings]
 
 
@@ -63,7 +63,10 @@ def test_a_database_its_tables_and_views_are_capabilities(music: Path) -> None:
         "table:music.artists",
         "table:music.cheap",
     ]
-    assert by_id(result)["database:music"].extra == {"dbType": "sqlite", "tables": ["albums", "artists", "cheap"]}
+    assert by_id(result)["database:music"].extra == {
+        "dbType": "sqlite",
+        "tables": ["albums", "artists", "cheap"],
+    }
     assert result.findings == ()
 
 
@@ -74,14 +77,21 @@ def test_columns_are_those_of_table_info(music: Path) -> None:
             declared = connection.execute(f"PRAGMA table_info({name})").fetchall()
             columns = by_id(loaded(music))[f"table:music.{name}"].extra["columns"]
             assert [
-                (each["name"], each["type"], not each["nullable"], each["default"], each["key"]) for each in columns
-            ] == [(column, kind, bool(needed), default, key) for _, column, kind, needed, default, key in declared]
+                (each["name"], each["type"], not each["nullable"], each["default"], each["key"])
+                for each in columns
+            ] == [
+                (column, kind, bool(needed), default, key)
+                for _, column, kind, needed, default, key in declared
+            ]
 
 
 def test_row_counts_are_those_of_select_count(music: Path) -> None:
     """S19: tables are counted; a view is a query, which nobody runs unasked."""
     tables = by_id(loaded(music))
-    counts = {name: tables[f"table:music.{name}"].extra["row_count"] for name in ("albums", "artists", "cheap")}
+    counts = {
+        name: tables[f"table:music.{name}"].extra["row_count"]
+        for name in ("albums", "artists", "cheap")
+    }
     assert counts == {"albums": 3, "artists": 2, "cheap": None}
 
 
@@ -115,14 +125,21 @@ def test_samples_say_how_complete_they_are(music: Path) -> None:
     """S23, S224."""
     albums = by_id(loaded(music, samples=2))["table:music.albums"].extra
     assert albums["samples"]["artist_id"] == {"values": [2, 1], "distinct": 2, "complete": True}
-    assert albums["samples"]["title"] == {"values": ["Blue", "Red"], "distinct": 3, "complete": False}
+    assert albums["samples"]["title"] == {
+        "values": ["Blue", "Red"],
+        "distinct": 3,
+        "complete": False,
+    }
     assert albums["rows"] == [[1, "Blue", 2, 3.5], [2, "Red", 1, 9]]
     assert albums["complete"] is False
     assert by_id(loaded(music, samples=2))["table:music.artists"].extra["complete"] is True
 
 
 def test_columns_of_secrets_give_no_samples(tmp_path: Path) -> None:
-    path = make(tmp_path / "u.db", "CREATE TABLE u (name, password_hash); INSERT INTO u VALUES ('Ann', 'x1y2');")
+    path = make(
+        tmp_path / "u.db",
+        "CREATE TABLE u (name, password_hash); INSERT INTO u VALUES ('Ann', 'x1y2');",
+    )
     table = by_id(loaded(path, samples=5))["table:u.u"].extra
     assert list(table["samples"]) == ["name"]
     assert table["rows"] == [["Ann", None]]
@@ -132,7 +149,10 @@ def test_columns_of_secrets_give_no_samples(tmp_path: Path) -> None:
 def test_reading_writes_nothing_beside_the_file(music: Path) -> None:
     with closing(sqlite3.connect(music)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-    before = (sorted(path.name for path in music.parent.iterdir()), hashlib.sha256(music.read_bytes()).digest())
+    before = (
+        sorted(path.name for path in music.parent.iterdir()),
+        hashlib.sha256(music.read_bytes()).digest(),
+    )
     assert "database:music" in by_id(loaded(music, samples=3))
     assert before == (
         sorted(path.name for path in music.parent.iterdir()),
@@ -145,7 +165,9 @@ def test_pending_changes_of_a_log_are_said(music: Path) -> None:
     assert codes(loaded(music)) == ["data-pending"]
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(range(256)) * 20])
+@pytest.mark.parametrize(
+    "content", [b"", b"no database", b"SQLite format 3\0" + bytes(range(256)) * 20]
+)
 def test_a_file_that_is_no_database_is_a_finding(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.sqlite"
     path.write_bytes(content)
@@ -159,7 +181,9 @@ def test_a_broken_schema_is_a_finding(tmp_path: Path) -> None:
     path = make(tmp_path / "b.sqlite", "CREATE TABLE good (a); CREATE TABLE bad (b);")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE bad ((((' WHERE name = 'bad'")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = 'CREATE TABLE bad ((((' WHERE name = 'bad'"
+        )
         connection.commit()
     assert codes(loaded(path)) == ["unreadable-data"]
 
@@ -171,7 +195,10 @@ def test_a_truncated_database_costs_itself_only(music: Path) -> None:
 
 
 def test_virtual_tables_are_named_and_not_read(tmp_path: Path) -> None:
-    path = make(tmp_path / "v.sqlite", "CREATE TABLE plain (a); CREATE VIRTUAL TABLE found USING fts5(body);")
+    path = make(
+        tmp_path / "v.sqlite",
+        "CREATE TABLE plain (a); CREATE VIRTUAL TABLE found USING fts5(body);",
+    )
     result = loaded(path)
     assert list(by_id(result)) == ["database:v", "table:v.plain"]
     assert [(each.code, each.severity) for each in result.findings] == [("table-skipped", "info")]
@@ -185,16 +212,23 @@ def test_a_view_that_never_ends_is_not_run(tmp_path: Path) -> None:
     assert [each["name"] for each in view.extra["columns"]] == ["x"]
 
 
-def test_views_nested_to_explode_cost_this_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "SECONDS", 2)
-    views = "".join(f"CREATE VIEW v{n} AS SELECT a.x FROM v{n - 1} a, v{n - 1} b;" for n in range(1, 40))
+def test_views_nested_to_explode_cost_this_file_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "READ_TIMEOUT_S", 2)
+    views = "".join(
+        f"CREATE VIEW v{n} AS SELECT a.x FROM v{n - 1} a, v{n - 1} b;" for n in range(1, 40)
+    )
     path = make(tmp_path / "n.sqlite", f"CREATE TABLE v0 (x); {views}")
     result = loaded(path)
     assert codes(result) in (["unreadable-data"], ["table-skipped"]) or result.descriptors
 
 
 def test_a_view_of_something_gone_leaves_the_rest(tmp_path: Path) -> None:
-    path = make(tmp_path / "g.sqlite", "CREATE TABLE a (x); CREATE TABLE b (x); CREATE VIEW v AS SELECT x FROM b;")
+    path = make(
+        tmp_path / "g.sqlite",
+        "CREATE TABLE a (x); CREATE TABLE b (x); CREATE VIEW v AS SELECT x FROM b;",
+    )
     make(path, "PRAGMA legacy_alter_table = ON; DROP TABLE b;")
     result = loaded(path)
     assert list(by_id(result)) == ["database:g", "table:g.a"]
@@ -203,17 +237,22 @@ def test_a_view_of_something_gone_leaves_the_rest(tmp_path: Path) -> None:
 
 def test_names_that_nobody_could_type_are_left_out(tmp_path: Path) -> None:
     path = make(
-        tmp_path / "o.sqlite", 'CREATE TABLE "Order Details" (a); CREATE TABLE "a\nb" (a); CREATE TABLE "<x>" (a);'
+        tmp_path / "o.sqlite",
+        'CREATE TABLE "Order Details" (a); CREATE TABLE "a\nb" (a); CREATE TABLE "<x>" (a);',
     )
     result = loaded(path)
     assert list(by_id(result)) == ["database:o", "table:o.Order Details"]
     assert codes(result) == ["table-skipped", "table-skipped"]
 
 
-def test_more_tables_than_anyone_reads_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_schema, "MAX_TABLES", 2)
-    path = make(tmp_path / "m.sqlite", "CREATE TABLE a (x); CREATE TABLE b (x); CREATE TABLE c (x);")
-    result = sqlite.read(str(path.resolve()), path.stat().st_ino)
+def test_more_tables_than_anyone_reads_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "MAX_TABLES", 2)
+    path = make(
+        tmp_path / "m.sqlite", "CREATE TABLE a (x); CREATE TABLE b (x); CREATE TABLE c (x);"
+    )
+    result = sqlite.read_database(str(path.resolve()), path.stat().st_ino)
     assert [table.name for table in result.tables] == ["a", "b"]
     assert "1 of 3" in result.notes[0].message
 

@@ -1,0 +1,127 @@
+"""What a command takes, said beside its parameters without a library.
+
+`quick` reads a plain command line by it, in a millisecond; `typed` makes typer's options of it,
+for help and for everything that is out of the ordinary. Importing typer costs half of what a whole
+cold query may.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from capdisc_indexer.model.frozen import frozen
+
+
+class BadValueError(ValueError):
+    """A value that its option does not take; the text says why."""
+
+
+@frozen
+class Param:
+    """One option, or with `names` None one positional argument. `parser` makes the value of the
+    word, `callback` may change or refuse a value; both raise BadValueError. No option takes less
+    than `min` or more than `max`.
+    """
+
+    names: tuple[str, ...] | None
+    help: str = ""
+    metavar: str | None = None
+    min: float | None = None
+    max: float | None = None
+    parser: Callable[[str], Any] | None = None
+    callback: Callable[[Any], Any] | None = None
+
+
+def option(
+    *names: str,
+    help: str = "",
+    metavar: str | None = None,
+    min: float | None = None,
+    max: float | None = None,
+    parser: Callable[[str], Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+) -> Param:
+    """An option; without names, the one that its parameter's name makes."""
+    return Param(names, help, metavar, min, max, parser, callback)
+
+
+def argument(help: str = "", metavar: str | None = None) -> Param:
+    """A positional argument."""
+    return Param(None, help, metavar)
+
+
+# Options and arguments that several commands share, declared once.
+
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
+
+
+def parse_seconds(text: str) -> float:
+    """The seconds that `2`, `2s`, `500ms` or `1m` stands for. Raises BadValueError for anything
+    else.
+    """
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|)", text.strip())
+    if not match:
+        raise BadValueError(
+            f"{text!r} is no length of time: give seconds, such as 2, 2s, 500ms or 1m"
+        )
+    return float(match[1]) * _UNIT_SECONDS[match[2]]
+
+
+def check_finite(number: float) -> float:
+    """The number. Raises BadValueError for "nan", which is in no range and out of none."""
+    if math.isnan(number):
+        raise BadValueError("nan is no number")
+    return number
+
+
+IndexDir = Annotated[
+    Path | None, option("--index-dir", metavar="DIR", help="Where the index lies.")
+]
+Json = Annotated[bool, option("--json", help="Print JSON.")]
+LockTimeout = Annotated[
+    float | None,
+    option(
+        metavar="TIME",
+        parser=parse_seconds,
+        help="How long to wait for another writer: 2, 2s, 500ms, 1m.",
+    ),
+]
+Words = Annotated[
+    list[str] | None, argument(metavar="[QUERY]...", help="What is needed; - reads stdin.")
+]
+Also = Annotated[
+    list[str] | None, option("--also", metavar="QUERY", help="The same wish in other words; fused.")
+]
+Kind = Annotated[list[str] | None, option("--kind", help="Only this kind (repeatable).")]
+Category = Annotated[
+    list[str] | None, option("--category", help="Only this category (repeatable).")
+]
+Tag = Annotated[list[str] | None, option("--tag", help="Only with this tag (repeatable).")]
+Exclude = Annotated[
+    list[str] | None, option("--exclude", metavar="ID", help="Leave this one out (repeatable).")
+]
+MaxRisk = Annotated[
+    str, option("--max-risk", metavar="RISK", help="low, medium, high or critical at most.")
+]
+Available = Annotated[
+    bool, option("--available", help="Only what has its secrets and programs here.")
+]
+Mode = Annotated[str | None, option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
+SessionName = Annotated[
+    str | None,
+    option(
+        "--session", metavar="NAME", help="Remember in this session what fits; it is begun if new."
+    ),
+]
+EncoderName = Annotated[
+    str | None,
+    option(
+        "--encoder",
+        metavar="NAME",
+        help="static, or a sentence-transformers model: NAME, NAME@DIM or a path.",
+    ),
+]

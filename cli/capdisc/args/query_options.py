@@ -1,0 +1,135 @@
+"""What is asked, from what was typed to a ranking: shared by every command that takes a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capdisc.context import open_index, surroundings
+from capdisc.output import console, standard_streams
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.retrieval.pipeline import MODES, search_index
+from capdisc_indexer.store.text_queries import RISKS
+
+# Lines on stdin that are fused as queries of their own.
+MAX_LINES = 16
+
+
+@frozen
+class Filters:
+    """The filter options as they were typed, the same for every command that takes a query."""
+
+    kind: Sequence[str] | None
+    category: Sequence[str] | None
+    tag: Sequence[str] | None
+    exclude: Sequence[str] | None
+    max_risk: str
+    available: bool
+
+    def query(self, texts: tuple[str, ...], limit: int) -> Query:
+        """What is asked with these filters."""
+        return Query(
+            texts=texts,
+            kinds=tuple(self.kind or ()),
+            categories=tuple(self.category or ()),
+            tags=tuple(self.tag or ()),
+            exclude=tuple(self.exclude or ()),
+            max_risk=self.max_risk,
+            available=self.available,
+            limit=limit,
+        )
+
+
+def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
+    """The queries: the words as one, each `--also`, and where `-` asks for it, stdin: a few lines
+    are queries of their own, more than that is one text.
+    """
+    typed_words = list(words or ())
+    joined_words = " ".join(word for word in typed_words if word != "-").strip()
+    piped = standard_streams.read_stdin_text() if "-" in typed_words else ""
+    lines = [line for line in piped.splitlines() if line.strip()]
+    texts = (joined_words, *(also or ()), *(lines if len(lines) <= MAX_LINES else (piped,)))
+    return tuple(text.strip() for text in texts if text.strip())
+
+
+def prompt_texts(
+    runtime: surroundings.Runtime, words: Sequence[str] | None, also: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The queries of a prompt: as `texts_of`, but stdin is one text however many lines it has, and
+    is read without being asked for when nothing else is given and it is not a terminal.
+    """
+    typed_words = [word for word in words or () if word != "-"]
+    reads_stdin = "-" in (words or ()) or not (typed_words or also or runtime.stdin_is_terminal)
+    texts = (
+        " ".join(typed_words),
+        *(also or ()),
+        standard_streams.read_stdin_text() if reads_stdin else "",
+    )
+    return tuple(text.strip() for text in texts if text.strip())
+
+
+def check_query(ctx: open_index.CommandContext, query: Query) -> None:
+    """Raises UsageError for a kind, category, tag or risk that can match nothing here."""
+    facts = ctx.index.meta("overview")
+    known_values = {
+        "kind": set(facts["kinds"]),
+        "category": {entry["category"].lower() for entry in facts["categories"]},
+    }
+    for label, values in (("kind", query.kinds), ("category", query.categories)):
+        for value in values:
+            if value.lower() not in {known_value.lower() for known_value in known_values[label]}:
+                raise UsageError(
+                    f"unknown {label} {value!r}",
+                    f"here there are: {', '.join(sorted(known_values[label]))}",
+                )
+    for tag in query.tags:
+        if not ctx.index.documents.count_tagged(tag):
+            raise UsageError(f"no capability has the tag {tag!r}", "run: capdisc list --json")
+    for name in query.exclude:
+        if ctx.index.resolve(name) is None:
+            console.print_notice(f"notice: there is no {name} to leave out")
+    if query.max_risk and query.max_risk not in RISKS:
+        raise UsageError(f"unknown risk {query.max_risk!r}", f"one of: {', '.join(RISKS)}")
+
+
+def rank_query(
+    ctx: open_index.CommandContext, query: Query, mode: str | None, encoder_name: str | None = None
+) -> Ranking:
+    """The ranking of a query that was checked, with whatever was degraded said on stderr."""
+    chosen = retrieval_mode(ctx, mode)
+    encoder, why = (None, "") if chosen == "lexical" else try_load_encoder(ctx, encoder_name)
+    ranking = search_index(
+        ctx.index,
+        query,
+        encoder,
+        chosen,
+        lambda header: open_index.is_available(ctx.runtime, header),
+    )
+    for text in ranking.degraded:
+        console.print_notice(f"notice: {text}{why and f' ({why})'}")
+    return (
+        replace(ranking, degraded=(*ctx.degraded, *ranking.degraded)) if ctx.degraded else ranking
+    )
+
+
+def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
+    """The mode by option or setting. Raises UsageError when there is no such mode."""
+    chosen: str = mode or ctx.config["mode"]
+    if chosen not in MODES:
+        raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
+    return chosen
+
+
+def try_load_encoder(
+    ctx: open_index.CommandContext, name: str | None
+) -> tuple[Encoder | None, str]:
+    """The encoder by option, setting or index; None, and why, when it cannot be used."""
+    chosen = ctx.runtime.encoder_name(name or ctx.config["encoder"]) or ctx.index.generation.encoder
+    if not chosen:
+        return None, ""
+    try:
+        return open_index.encoder_loader(chosen), ""
+    except EncoderError as error:
+        return None, f"{error.message}; {error.hint}"

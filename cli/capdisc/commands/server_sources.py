@@ -1,0 +1,147 @@
+"""Ask the MCP servers of the configuration for their tools, where the user said so, and keep what
+they answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from capdisc.context import surroundings
+from capdisc.output import console
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.trust import HOW, TrustRequest, is_inside
+from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.types import DeclaredSource, Finding
+from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.store import state_file
+
+_ASK_AGAIN_HINT = "capdisc index --ask-servers asks again"
+
+
+def ask_servers(
+    runtime: surroundings.Runtime, config: Config, sources: Sequence[DeclaredSource], everyone: bool
+) -> None:
+    """Ask the servers of the sources: of all with `everyone`, else of those whose own user says
+    `ask = true`. One that fails is told of, and its last list stays; of one that is not asked, the
+    age of its list is told. A program that a file of the workspace names is started only as its
+    user has seen it.
+    """
+    waiting: list[str] = []
+    for source in sources:
+        if source.format != "mcp-servers":
+            continue
+        wants = bool(source.options.get("ask"))
+        if wants and not (source.trusted or everyone):
+            message = f"ask = true counts in your own configuration only, not in {source.origin}"
+            console.print_notice(
+                f"notice: {message}; to ask its servers: capdisc index --ask-servers"
+            )
+        for file, server in _list_servers(source):
+            if isinstance(server, Finding):
+                _print_problem(server, everyone or wants)
+                continue
+            list_path = Path(source.answers_folder) / server.kept_name()
+            if everyone and not _is_allowed(runtime, config, source, file, server):
+                waiting.append(server.name)
+            elif everyone or (wants and source.trusted):
+                _ask_server(runtime, server, Path(file.path).parent, list_path)
+            elif age := _list_age(list_path):
+                console.print_notice(
+                    f"notice: the tools of {server.name} were listed {age} ago; {_ASK_AGAIN_HINT}"
+                )
+    if waiting:
+        console.print_notice(
+            f"notice: not started until you trust them: the servers {console.format_names(waiting)}; {HOW}"
+        )
+
+
+def server_requests(
+    here: surroundings.Runtime, sources: Sequence[DeclaredSource]
+) -> Iterator[TrustRequest]:
+    """A request for each program in a file of the workspace. Files outside are the user's own:
+    allowing such a source allows what it names.
+    """
+    for source in sources:
+        for file, server in _list_servers(source):
+            if isinstance(server, ServerConfig) and is_inside(file.resolved, [here.real_workspace]):
+                yield _request(source, server)
+
+
+def _request(source: DeclaredSource, server: ServerConfig) -> TrustRequest:
+    """The request for a program; its digest covers the values of its environment, too, which are
+    not shown.
+    """
+    from shlex import join
+
+    names = f", with {', '.join(server.env)}" if server.env else ""
+    covered = json.dumps(
+        [server.name, server.command, *server.args, dict(server.env)], sort_keys=True
+    )
+    digest = hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    words = join([server.command, *server.args])
+    return TrustRequest(
+        setting="server", value=f"{server.name}: {words}{names}", place=digest, origin=source.origin
+    )
+
+
+def _is_allowed(
+    here: surroundings.Runtime,
+    config: Config,
+    source: DeclaredSource,
+    file: FoundFile,
+    server: ServerConfig,
+) -> bool:
+    if source.trusted or not is_inside(file.resolved, [here.real_workspace]):
+        return True
+    return here.load_grant().covers(_request(source, server), config.digest)
+
+
+def _print_problem(problem: Finding, is_asking: bool) -> None:
+    """Loading tells of it too, but only once, and who asks waits for an answer."""
+    if is_asking:
+        console.print_notice(f"notice: {problem.message} ({problem.hint})")
+
+
+def _list_servers(source: DeclaredSource) -> Iterator[tuple[FoundFile, ServerConfig | Finding]]:
+    from capdisc_indexer.sources.formats.mcp_servers import servers_of
+    from capdisc_indexer.sources.scan.declared_files import declared_files
+
+    for file in declared_files(source, 0):
+        if isinstance(file, FoundFile):
+            yield from ((file, server) for server in servers_of(file))
+
+
+def _ask_server(
+    runtime: surroundings.Runtime, server: ServerConfig, folder: Path, list_path: Path
+) -> None:
+    from capdisc_indexer.execution.mcp_client import list_tools
+    from capdisc_indexer.sources.formats.mcp_servers import kept_text
+
+    try:
+        pages = list_tools(server, runtime.environ, folder)
+        asked_at = datetime.now(UTC).isoformat(timespec="seconds")
+        with state_file.lock_folder(list_path.parent):
+            state_file.replace_state_file(list_path, kept_text(server.name, asked_at, pages))
+    except CapdiscError as problem:
+        stays = f"; its list from {age} ago stays" if (age := _list_age(list_path)) else ""
+        console.print_notice(
+            f"notice: the server {server.name} could not be asked: {problem.message}{stays} ({problem.hint})"
+        )
+
+
+def _list_age(list_path: Path) -> str:
+    """How long ago the list was made, "" where there is none."""
+    try:
+        seconds = time.time() - list_path.stat().st_mtime
+    except OSError:
+        return ""
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= length:
+            return console.format_count(int(seconds // length), unit)
+    return "less than a minute"

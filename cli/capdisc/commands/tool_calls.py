@@ -1,0 +1,138 @@
+"""Calls of discovery tools as they are typed, and answers as they are printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from capdisc.context import surroundings
+from capdisc.output import console, standard_streams, user_files
+from capdisc.output.exit_codes import ExitCode
+from capdisc_indexer import tools
+from capdisc_indexer.execution.call_preview import quote_word
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.errors import CapdiscError, UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Finding
+from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
+from capdisc_indexer.tools.answer_limit import truncate_answer
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
+from capdisc_indexer.validation.arguments import MAX_BYTES
+
+MAX_CALLS = 1_000
+
+
+@frozen(kw_only=True)
+class CallOptions:
+    """How answers are made and printed: from which desk, in an envelope or bare, within how many
+    tokens.
+    """
+
+    tool_ctx: ToolContext
+    is_wrapped: bool
+    max_tokens: int | None
+
+
+def parse_arguments(
+    text_argument: str | None, option: str | None, example: str = '{"query": "merge PDFs"}'
+) -> Any:
+    """The arguments as JSON, from the command line or from stdin. Raises UsageError for anything
+    that is not JSON, with the example in its hint.
+    """
+    if text_argument is not None and option is not None:
+        raise UsageError("the arguments are given twice", "leave out --args")
+    text = text_argument if text_argument is not None else option
+    text = standard_streams.read_stdin_text() if text == "-" else text
+    if text is None or not text.strip():
+        return {}
+    if len(text) > MAX_BYTES:
+        raise UsageError(
+            f"the arguments have more than {MAX_BYTES // 1024} KiB", "give names, not contents"
+        )
+    value = read_json(text)
+    if isinstance(value, Finding):
+        raise UsageError(
+            f"the arguments cannot be read: {value.message}", f"write JSON: {quote_word(example)}"
+        )
+    return value
+
+
+def run_call(runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any) -> int:
+    """Print the answer to one call. An error is raised; in an envelope it is printed first."""
+    indent = 2 if runtime.stdout_is_terminal else None
+    try:
+        answer = _answer_call(options, name, arguments, indent)
+    except CapdiscError as error:
+        if options.is_wrapped:
+            console.print_result(console.format_json_text(_error_envelope(name, error), indent))
+        raise
+    console.print_result(
+        console.format_json_text(
+            _success_envelope(name, answer) if options.is_wrapped else answer, indent
+        )
+    )
+    return ExitCode.OK
+
+
+def run_batch(runtime: surroundings.Runtime, options: CallOptions, name: str) -> int:
+    """Print one line for each call in the file, whatever becomes of it."""
+    calls = list(json_lines(user_files.read_file_or_stdin(runtime, name), name))
+    if len(calls) > MAX_CALLS:
+        raise UsageError(
+            f"{name} has {len(calls):,} calls; at most {MAX_CALLS:,} are made at once", "split it"
+        )
+    answers = [_run_line(options, call) for call in calls]
+    console.print_result(
+        "".join(console.format_json_text(answer, None) + "\n" for answer in answers)
+    )
+    return (
+        ExitCode.FINDINGS if any(answer["status"] == "error" for answer in answers) else ExitCode.OK
+    )
+
+
+def _run_line(options: CallOptions, call: JsonLine | Finding) -> dict[str, Any]:
+    name = ""
+    try:
+        name, arguments = _parse_line(call)
+        return _success_envelope(name, _answer_call(options, name, arguments, None))
+    except CapdiscError as error:
+        return _error_envelope(name, error) | {
+            "line": call.line if isinstance(call, Finding) else call.number
+        }
+
+
+def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
+    if isinstance(call, Finding):
+        raise UsageError(f"the line cannot be read: {call.message}", call.hint)
+    value = call.value
+    name = (value.get("tool") or value.get("name")) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(name, str):
+        raise UsageError("the line names no tool", 'write {"tool": "list_skills", "arguments": {}}')
+    return name, value.get("arguments", value.get("args", {}))
+
+
+def _answer_call(options: CallOptions, name: str, arguments: Any, indent: int | None) -> ToolAnswer:
+    ready = tools.bind_call(name, arguments)
+    for notice in ready.notices:
+        console.print_notice(f"notice: {notice}")
+    answer = ready.tool.answer(options.tool_ctx, ready.arguments)
+    if options.max_tokens is None:
+        return answer
+    count = load_token_counter()
+    wrap = (
+        (lambda result: _success_envelope(name, result))
+        if options.is_wrapped
+        else (lambda result: result)
+    )
+    return truncate_answer(
+        answer,
+        options.max_tokens,
+        lambda candidate: count(console.format_json_text(wrap(candidate), indent) + "\n"),
+    )
+
+
+def _success_envelope(name: str, answer: ToolAnswer) -> dict[str, Any]:
+    return {"status": "success", "tool": name, "results": answer}
+
+
+def _error_envelope(name: str, error: CapdiscError) -> dict[str, Any]:
+    return {"status": "error", "tool": name, "error": error.message, "hint": error.hint}

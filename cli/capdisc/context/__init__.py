@@ -1,0 +1,1 @@
+"""What a command may know: its surroundings, settings, trust, and the open index."""

@@ -1,0 +1,98 @@
+"""The index that a command asks, open, with where it is asked from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capdisc.context import surroundings, workspace_trust
+from capdisc.output import console, standard_streams
+from capdisc_indexer import encoders
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.prerequisites import missing_prerequisites
+from capdisc_indexer.store.permissions import distrust_reason
+from capdisc_indexer.store.snapshot import Index
+
+if TYPE_CHECKING:
+    from capdisc_indexer.remote.remote_types import SharedIndex
+
+# How an index is opened, and an encoder loaded: a server sets its own, which stay open from one
+# request to the next.
+index_opener: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
+encoder_loader: Callable[[str], Encoder] = encoders.load_encoder
+
+
+def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
+    from capdisc.context.shared_index import sync_copy
+
+    return sync_copy(shared)
+
+
+# How the copy of a shared index is looked after, which needs the credentials of whoever asks.
+copy_syncer: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
+
+
+@frozen(kw_only=True)
+class CommandContext:
+    """The open index with everything a command needs to answer from it; `shared_index` where it is
+    the copy of one on an object store, `degraded` what is not as it should be with that, which was
+    said on stderr.
+    """
+
+    runtime: surroundings.Runtime
+    config: Config
+    index: Index
+    shared_index: SharedIndex | None = None
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def provenance_warning(self) -> str:
+        """Why someone else may have made the index what it is; empty when only this user and root
+        could.
+        """
+        if self.shared_index:
+            from capdisc.context.shared_index import provenance_warning
+
+            return provenance_warning(self.shared_index)
+        return distrust_reason(self.index.index_dir)
+
+
+@contextmanager
+def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
+    """The index that is meant here. Raises IndexStateError when there is none, ForeignIndexError
+    where another user, or whoever made this folder, built it.
+    """
+    runtime = surroundings.current_runtime()
+    config = runtime.config()
+    waiting = workspace_trust.announce_settings(config)
+    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    with standard_streams.silence_native_stderr():
+        notices = (*waiting, *copy_syncer(shared)) if shared else waiting
+        with index_opener(where, runtime.builder_id(where, shared)) as index:
+            if doubt := distrust_reason(where):
+                console.print_notice(f"notice: {doubt}")
+            yield CommandContext(
+                runtime=runtime, config=config, index=index, shared_index=shared, degraded=notices
+            )
+
+
+def is_available(runtime: surroundings.Runtime, header: Mapping[str, Any]) -> bool:
+    """Whether the capability can be used here: switched on, and nothing of what it needs is
+    missing.
+    """
+    return bool(header.get("available", True)) and not missing_requirements(runtime, header)
+
+
+def missing_requirements(
+    runtime: surroundings.Runtime, header: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """The secrets that are not set here, the programs that are not on PATH, and the system, each
+    once.
+    """
+    return missing_prerequisites(
+        header, runtime.environ, runtime.environ.get("PATH"), runtime.system
+    )

@@ -1,0 +1,1 @@
+"""Everything that leaves a command: streams, tables, files of the user, errors and exit codes."""

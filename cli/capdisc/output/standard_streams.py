@@ -1,0 +1,80 @@
+"""The three standard streams, kept to what they are for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from capdisc_indexer.model.errors import InputError
+
+# Of a text on stdin; no question, note or call has as much.
+MAX_TEXT_BYTES = 1024 * 1024
+
+
+def reopen_closed() -> None:
+    """Open what was closed before we began: else the next file to be opened, one of the index,
+    would be stdout.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def flush_outputs() -> None:
+    """Hand over what is still buffered; what nobody takes any more is dropped."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.flush()
+
+
+@contextmanager
+def silence_native_stderr() -> Iterator[None]:
+    """Inside, only Python can print on stderr: a native library's report of its panic is dropped.
+
+    What the panic means is said in one line by whoever called the library. A program that is
+    started inside is to be given `sys.stderr`.
+    """
+    ours = sys.__stderr__
+    if ours is None or ours is not sys.stderr:  # closed, or a test's
+        yield
+        return
+    ours.flush()
+    saved_fd, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    sys.stderr = open(saved_fd, "w", encoding=ours.encoding, errors=ours.errors, closefd=False)  # noqa: SIM115
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            sys.stderr.flush()
+        sys.stderr = ours
+        os.dup2(saved_fd, 2)
+        os.close(saved_fd)
+
+
+def read_stdin_text(limit_bytes: int = MAX_TEXT_BYTES, hint: str = "pass on a part of it") -> str:
+    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced. Raises
+    InputError with `hint` for more than `limit_bytes`; no more is ever read.
+    """
+    data = read_stdin_bytes(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise InputError(f"stdin has more than {limit_bytes // 1024:,} KiB", hint)
+    return data.decode("utf-8", "replace")
+
+
+def read_stdin_bytes(limit_bytes: int) -> bytes:
+    """Stdin as it came, and of it no more than `most` bytes."""
+    if sys.stdin is None:
+        return b""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return (
+        buffer.read(limit_bytes)
+        if buffer
+        else sys.stdin.read(limit_bytes).encode("utf-8", "replace")[:limit_bytes]
+    )

@@ -1,0 +1,109 @@
+"""Files that a command is given to read, or told to write: whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from capdisc.context import surroundings
+from capdisc.output import standard_streams
+from capdisc_indexer.model.errors import InputError
+
+STDIN = "-"
+# What is read where nothing else is said; a thousand calls or many thousand queries have less.
+MAX_FILE_BYTES = 64 * 1024 * 1024
+
+
+def read_file_or_stdin(
+    runtime: surroundings.Runtime,
+    name: str,
+    limit_bytes: int = MAX_FILE_BYTES,
+    hint: str = "split it",
+) -> bytes:
+    """The bytes of the file, or of stdin for `-`. Raises InputError when it cannot be read, when
+    it is neither a plain file nor a pipe that a shell made, and with `hint` when it has more than
+    `limit_bytes`; no more is ever read.
+    """
+    if name == STDIN:
+        data = (
+            standard_streams.read_stdin_bytes(limit_bytes + 1).decode("utf-8", "replace").encode()
+        )
+    else:
+        try:
+            data = _read_bounded(runtime.expand(Path(name)), limit_bytes + 1)
+        except OSError as error:
+            raise InputError(
+                f"cannot read {name}: {error.strerror}", "name a file that can be read"
+            ) from error
+    if len(data) > limit_bytes:
+        raise InputError(f"{name} has more than {limit_bytes // 1024:,} KiB", hint)
+    return data
+
+
+def _read_bounded(path: Path, limit_bytes: int) -> bytes:
+    # Without O_NONBLOCK the opening of a pipe that nobody writes to would never end.
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as stream:
+        if not _is_readable_file(path, os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        os.set_blocking(fd, True)
+        return stream.read(limit_bytes)
+
+
+def _is_readable_file(path: Path, mode: int) -> bool:
+    """Whether reading ends by itself: a file, and what `<(…)` of a shell stands for."""
+    by_shell = (
+        path.is_relative_to("/dev/fd") or path.is_relative_to("/proc") or path == Path("/dev/stdin")
+    )
+    return stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and by_shell)
+
+
+def check_target(path: Path) -> None:
+    """Raises InputError where nothing could be written, before any work is done for it."""
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InputError(
+            f"cannot write {path}", "name a file in a folder that exists and can be written"
+        )
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Replace the file in one step."""
+    write_blocks(path, [data])
+
+
+def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+    """Replace the file in one step by what the blocks hold. What is no plain file is written to
+    and stays what it is: a pipe, a device, a link.
+
+    A link is never replaced: /dev/stdout is one, and with the rights to do so its whole system
+    would lose it.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        rest = iter(blocks)
+        first = next(rest, b"")  # made before the link's target is emptied
+        with path.open("wb") as stream:
+            stream.write(first)
+            stream.writelines(rest)
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    fresh = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines(blocks)
+        # As any new file would be; what mkstemp makes is for its owner alone.
+        fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

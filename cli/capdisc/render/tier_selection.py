@@ -1,0 +1,73 @@
+"""Which levels are printed, and in which format."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from capdisc.render.frame_key import frame_key
+from capdisc.render.render_options import LayoutOptions, RenderOptions
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.formats.text import with_mark_key
+from capdisc_indexer.rendering.layout import SPLIT_MODES
+
+_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
+ON_EMPTY = ("none", "all", "error")
+
+
+def check_options(options: RenderOptions) -> None:
+    """Raises UsageError for a word that means nothing, and for options that do not go together."""
+    shape, prompting = options.shape, options.prompting
+    check_choice("format", shape.format, FORMATS)
+    check_choice("detail", shape.detail, _LEVELS)
+    check_choice("split", shape.split or None, SPLIT_MODES)
+    check_choice("--on-empty", options.request.on_empty, ON_EMPTY)
+    if shape.tier and shape.detail:
+        raise UsageError("--tier and --detail exclude each other", "give one of them")
+    parse_levels(shape)
+    incompatible = {
+        "--split": shape.split,
+        "--template": prompting.template,
+        "--style": prompting.has_style,
+    }
+    incompatible |= {
+        "--append": prompting.append,
+        "--session": prompting.session,
+        "--auto": prompting.auto,
+    }
+    if shape.format == "skills-xml" and (
+        wrong := [name for name, value in incompatible.items() if value]
+    ):
+        raise UsageError(f"{wrong[0]} does not go with skills-xml", "choose another format")
+
+
+def check_choice(what: str, value: str | None, choices: Collection[str]) -> None:
+    """Raises UsageError where a value is given that is none of these."""
+    if value is not None and value not in choices:
+        raise UsageError(f"unknown {what} {value!r}", f"one of: {', '.join(choices)}")
+
+
+def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:
+    """The tiers that were asked for. Raises UsageError for one that there is not."""
+    if shape.detail:
+        return _LEVELS[shape.detail]
+    tiers = {part.strip() for part in (shape.tier or "0,1,2").split(",")}
+    if tiers - {"0", "1", "2"}:
+        raise UsageError(f"unknown tier {shape.tier!r}", "give 0, 1, 2 or several: --tier 1,2")
+    return tuple(sorted(int(tier) for tier in tiers))
+
+
+def select_format(shape: LayoutOptions, state_dir: Path) -> RenderFormat:
+    """The format, with the hint that was asked for and with marks that this user's state folder
+    has the secret of.
+    """
+    form = with_mark_key(FORMATS[shape.format], cache(lambda: frame_key(state_dir)))
+    if shape.hint is None:
+        return form
+    from capdisc_indexer.rendering.discovery_hints import OVERVIEW_HINTS, with_hint
+
+    check_choice("hint", shape.hint, OVERVIEW_HINTS)
+    return with_hint(form, shape.hint)

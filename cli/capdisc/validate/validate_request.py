@@ -1,0 +1,218 @@
+"""From what was typed and configured to what was checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc.context import surroundings, workspace_trust
+from capdisc.output import console, standard_streams, user_files
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.trust import Grant, TrustRequest
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.sources import MAX_READ_BYTES
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
+from capdisc_indexer.validation.profiles import PROFILES
+from capdisc_indexer.validation.validate import CheckedFile, ValidationResult, validate_roots
+
+_MANY_FILES = 1_000
+
+
+@frozen(kw_only=True)
+class ValidateRequest:
+    """What is to be checked and how; `origins` names where the choice of rules comes from, for
+    whoever misses one.
+
+    `has_paths` says that the roots were typed; `piped` is the text from stdin with its name, None
+    where files are meant.
+    """
+
+    runtime: surroundings.Runtime
+    roots: tuple[Path, ...]
+    has_paths: bool
+    sources: tuple[DeclaredSource, ...]
+    piped_text: tuple[bytes, str] | None
+    profile: str
+    choice: RuleChoice
+    origins: tuple[str, ...]
+
+
+def parse_request(
+    paths: Sequence[Path] | None,
+    stdin_filename: str,
+    profile: str | None,
+    select: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    quiet: bool = False,
+) -> ValidateRequest:
+    """What is meant: options first, then settings; unless `quiet`, what of these waits for trust
+    is said. Raises UsageError for what makes no sense, InputError for a broken configuration and
+    where there is nothing to check.
+    """
+    runtime = surroundings.current_runtime()
+    config = runtime.config()
+    typed_codes = {"select": select, "ignore": ignore}
+    texts = {
+        name: value if value is not None else config[f"validate.{name}"]
+        for name, value in typed_codes.items()
+    }
+    origins = [
+        f"--{name}" if typed_codes[name] is not None else config.origins[f"validate.{name}"]
+        for name in texts
+    ]
+    piped = _read_piped(paths, stdin_filename)
+    waiting = {
+        request.setting for request in _announced(runtime, config, typed_codes, bool(paths), quiet)
+    }
+    wanted = rule_choice(texts["select"], texts["ignore"])
+    return ValidateRequest(
+        runtime=runtime,
+        roots=() if piped else _select_roots(runtime, config, paths),
+        has_paths=bool(paths),
+        sources=() if piped else runtime.sources(config, paths or ()),
+        piped_text=piped,
+        profile=_check_profile(profile or config["validate.profile"]),
+        choice=keep_guards(wanted, "validate.select" in waiting, "validate.ignore" in waiting),
+        origins=tuple(dict.fromkeys(origin for origin in origins if origin != "default")),
+    )
+
+
+def _announced(
+    here: surroundings.Runtime,
+    config: Config,
+    typed: Mapping[str, Any],
+    is_named: bool,
+    quiet: bool,
+) -> tuple[TrustRequest, ...]:
+    """What waits for trust and matters here: the choice of rules that was not typed, and without
+    names, folders.
+    """
+    rules = tuple(workspace_trust.rule_requests(config))
+    grant = here.load_grant() if rules else Grant()
+    waiting = [
+        request
+        for request in rules
+        if typed[request.setting.removeprefix("validate.")] is None
+        and not grant.covers(request, config.digest)
+    ]
+    if not is_named:
+        folders = (*config.waiting, *here.waiting_links(config))
+        waiting += [
+            request for request in folders if request.setting in ("roots", "source", "link")
+        ]
+    if not quiet:
+        workspace_trust.announce(waiting, config.file or str(here.workspace))
+    return tuple(waiting)
+
+
+def run_checks(request: ValidateRequest) -> ValidationResult:
+    """What was found. A folder that was named and holds nothing to check is a problem, since
+    nobody names one so.
+    """
+    if request.piped_text is None:
+        check_result = validate_roots(
+            request.roots, request.profile, request.choice, request.sources, _map_files
+        )
+        empty = [
+            _empty_folder_error(path)
+            for path in request.roots
+            if request.has_paths and path.is_dir() and not _holds_capabilities(check_result, path)
+        ]
+        return replace(check_result, problems=(*check_result.problems, *empty))
+    from capdisc_indexer.validation.validate import check_text
+
+    return check_text(*request.piped_text, request.profile, request.choice)
+
+
+def _map_files(
+    work: Callable[[FoundFile], CheckedFile], files: Sequence[FoundFile]
+) -> Iterator[CheckedFile]:
+    """What the work gives for each file, in their order: of many, by as many processes as there
+    are processors.
+    """
+    if len(files) < _MANY_FILES:
+        yield from map(work, files)
+        return
+    from capdisc_indexer.indexing.worker_pool import WorkerPool  # 10 ms, which a hook is spared
+
+    with WorkerPool() as hands:
+        yield from hands.map(work, files, len(files))
+
+
+def _holds_capabilities(check_result: ValidationResult, folder: Path) -> bool:
+    """Whether the folder has a capability file, or something that is wrong with one."""
+    chosen = check_result.chosen
+    findings = (*chosen.findings, *chosen.unwanted, *chosen.commented)
+    paths = (
+        *((file.path, file.resolved) for file in check_result.files),
+        *((finding.path, finding.path) for finding in findings),
+    )
+    below = (f"{str(folder).rstrip('/')}/", f"{str(folder.resolve()).rstrip('/')}/")
+    return any(
+        f"{path}/".startswith(below[0]) or resolved.startswith(below[1]) for path, resolved in paths
+    )
+
+
+def _empty_folder_error(folder: Path) -> InputError:
+    names = "a SKILL.md, a CAPABILITY.yaml or a capabilities.jsonl"
+    return InputError(
+        f"{printable_path(str(folder))} holds no capability file",
+        f"name a folder with {names} in it",
+    )
+
+
+def _check_profile(name: str) -> str:
+    if name not in PROFILES:
+        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
+    return name
+
+
+def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
+    if user_files.STDIN not in map(str, paths or ()):
+        if name:
+            hint = "say: capdisc validate - --stdin-filename NAME"
+            raise UsageError("--stdin-filename is for a text from stdin", hint)
+        return None
+    if len(paths or ()) > 1:
+        raise UsageError("stdin is checked alone", "name the files in a call of their own")
+    from capdisc_indexer.validation.validate import default_name
+
+    data = standard_streams.read_stdin_bytes(MAX_READ_BYTES + 1)
+    # With a folder, the name is that of a file here, whose text is not yet saved.
+    return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
+
+
+def _select_roots(
+    runtime: surroundings.Runtime, config: Config, paths: Sequence[Path] | None
+) -> tuple[Path, ...]:
+    """The paths, or the configured and conventional folders that exist."""
+    if paths:
+        return tuple(runtime.expand(path) for path in paths)
+    for path in runtime.configured_roots(config):
+        if not path.exists():
+            console.print_notice(f"notice: {path} does not exist (from {config.origins['roots']})")
+    folders = tuple(dict.fromkeys(path for _, path in runtime.roots(config) if path.exists()))
+    if not folders and not config.sources:
+        raise InputError(
+            "there is nothing to check here", "name a folder or a file: capdisc validate PATH"
+        )
+    return folders
+
+
+def check_fix_options(write: bool, fix: bool, piped: bool, for_programs: bool) -> None:
+    """Raises UsageError for options that make no sense together."""
+    if write and not fix:
+        raise UsageError("--write goes with --fix", "say: capdisc validate --fix --write PATH")
+    if write and piped:
+        raise UsageError(
+            "a text from stdin cannot be written back", "leave --write out: the change is printed"
+        )
+    if fix and not write and for_programs:
+        raise UsageError(
+            "--fix prints a diff, which has no other format", "leave the format out, or add --write"
+        )

@@ -1,0 +1,1 @@
+"""Settings and where each comes from, client folders, declared sources, and trust."""

@@ -1,0 +1,144 @@
+"""The folders that each client keeps its skills in, strongest first: the order decides who wins
+where two share an id.
+
+Clients differ on purpose: most let the project win, Claude Code lets whoever is responsible for
+the machine win. As documented by the clients in 2026; one whose documentation gives no order is
+listed as it lists its folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from types import MappingProxyType
+
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import frozen
+
+
+@frozen(kw_only=True)
+class ClientProfile:
+    """One client's folders: below the workspace, below the home folder, and of the machine. With
+    `searches_parents`, those of the workspace are looked for in every folder from the current one
+    up to it; with `machine_first`, the machine's folders win over the user's and these over the
+    workspace's.
+    """
+
+    workspace: tuple[str, ...]
+    user: tuple[str, ...]
+    machine: tuple[str, ...] = ()
+    searches_parents: bool = False
+    machine_first: bool = False
+
+
+_AGENTS, _CLAUDE = ".agents/skills", ".claude/skills"
+CLIENT_PROFILES: Mapping[str, ClientProfile] = MappingProxyType(
+    {
+        "all": ClientProfile(
+            workspace=(
+                ".capdisc/capabilities",
+                _AGENTS,
+                _CLAUDE,
+                ".codex/skills",
+                ".gemini/skills",
+                ".opencode/skills",
+                ".cursor/skills",
+                ".github/skills",
+                ".goose/skills",
+                ".wunderland/capabilities",
+            ),
+            user=(
+                ".capdisc/capabilities",
+                _AGENTS,
+                _CLAUDE,
+                ".codex/skills",
+                ".gemini/skills",
+                ".config/opencode/skills",
+                ".cursor/skills",
+                ".copilot/skills",
+                ".config/agents/skills",
+                ".wunderland/capabilities",
+            ),
+        ),
+        "capdisc": ClientProfile(
+            workspace=(".capdisc/capabilities",), user=(".capdisc/capabilities",)
+        ),
+        "agents": ClientProfile(workspace=(_AGENTS,), user=(_AGENTS, ".config/agents/skills")),
+        "claude": ClientProfile(
+            workspace=(_CLAUDE,),
+            user=(_CLAUDE,),
+            machine=("/etc/claude-code/.claude/skills",),
+            searches_parents=True,
+            machine_first=True,
+        ),
+        "codex": ClientProfile(
+            workspace=(_AGENTS, ".codex/skills"),
+            user=(_AGENTS, ".codex/skills"),
+            machine=("/etc/codex/skills",),
+            searches_parents=True,
+        ),
+        "gemini": ClientProfile(
+            workspace=(_AGENTS, ".gemini/skills"), user=(_AGENTS, ".gemini/skills")
+        ),
+        "opencode": ClientProfile(
+            workspace=(".opencode/skills", _CLAUDE, _AGENTS),
+            user=(".config/opencode/skills", _CLAUDE, _AGENTS),
+            searches_parents=True,
+        ),
+        "cursor": ClientProfile(
+            workspace=(_AGENTS, ".cursor/skills", _CLAUDE, ".codex/skills"),
+            user=(_AGENTS, ".cursor/skills", _CLAUDE, ".codex/skills"),
+        ),
+        "copilot": ClientProfile(
+            workspace=(".github/skills", _CLAUDE, _AGENTS),
+            user=(".copilot/skills", _CLAUDE, _AGENTS),
+        ),
+        "goose": ClientProfile(
+            workspace=(_AGENTS, ".goose/skills", _CLAUDE),
+            user=(_AGENTS, _CLAUDE, ".config/goose/skills"),
+        ),
+        "openclaw": ClientProfile(
+            workspace=("skills", _AGENTS), user=(_AGENTS, ".openclaw/skills")
+        ),
+    }
+)
+
+
+def conventional_roots(
+    profile: str, cwd: Path, workspace: Path, home: Path
+) -> list[tuple[str, Path]]:
+    """Every folder of the profile, strongest first, with the scope it belongs to ("workspace",
+    "user", "machine").
+
+    Raises InputError for a profile that there is not.
+    """
+    if profile not in CLIENT_PROFILES:
+        raise InputError(
+            f"there are no folders called {profile!r}", f"one of: {', '.join(CLIENT_PROFILES)}"
+        )
+    client = CLIENT_PROFILES[profile]
+    scopes = [
+        [
+            ("workspace", base / name)
+            for base in _base_folders(client, cwd, workspace)
+            for name in client.workspace
+        ],
+        [("user", home / name) for name in client.user],
+        [("machine", Path(name)) for name in client.machine],
+    ]
+    scope_of_path: dict[Path, str] = {}
+    for scope, path in (
+        pair
+        for scope_paths in (reversed(scopes) if client.machine_first else scopes)
+        for pair in scope_paths
+    ):
+        scope_of_path.setdefault(path, scope)
+    return [(scope, path) for path, scope in scope_of_path.items()]
+
+
+def _base_folders(profile: ClientProfile, cwd: Path, workspace: Path) -> Iterator[Path]:
+    """The folders from the current one up to the workspace, or the workspace alone."""
+    if profile.searches_parents:
+        yield from takewhile(lambda folder: folder != workspace, (cwd, *cwd.parents))
+    yield workspace

@@ -1,0 +1,169 @@
+"""The published generation: whether it is whole, and whether its stores say the same."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from capdisc_indexer import __version__
+from capdisc_indexer.diagnosis.diagnosis_types import Check, CheckState, index_command, quote_path
+from capdisc_indexer.indexing.previous_build import is_built_by
+from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.types import Generation
+from capdisc_indexer.store import file_states, generation, integrity, publication, vector_table
+from capdisc_indexer.store.snapshot import Index
+
+
+def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
+    """The generation that CURRENT points to, by its manifest."""
+    name = "generation"
+    try:
+        manifest = generation.load_unchecked(index_dir)
+    except (CapdiscError, OSError) as error:
+        return None, _unusable_check(name, index_dir, str(error))
+    if manifest is None:
+        text = "none is published" + (
+            ", though some are there" if publication.generation_numbers(index_dir) else ""
+        )
+        return None, _unusable_check(name, index_dir, text)
+    text = f"{manifest.number}, of {manifest.built_at}, by capdisc {manifest.made_by}"
+    if manifest.made_by != __version__:
+        text = f"{text}; the next build of this release, {__version__}, starts anew"
+        return manifest, Check(
+            name=name, state=CheckState.NOTICE, text=text, fix=index_command(index_dir)
+        )
+    return manifest, Check(name=name, state=CheckState.OK, text=text)
+
+
+def is_by(index_dir: Path, found: Generation | None, builder_id: str) -> bool:
+    """Whether this builder made what is published, or where that cannot be read, what is there."""
+    return found.builder_id == builder_id if found else is_built_by(index_dir, builder_id)
+
+
+def foreign(index_dir: Path, problem: Check | None) -> Check:
+    """What is to be said of an index that another built, or of the `problem` with one that nobody
+    vouches for.
+    """
+    place = quote_path(index_dir)
+    text = (
+        problem.text
+        if problem
+        else f"it was not built by you; to see whose it is: capdisc trust {place}"
+    )
+    return Check(
+        name="generation",
+        state=CheckState.UNUSABLE,
+        text=text,
+        fix=f"capdisc index --index-dir {place}",
+    )
+
+
+def _missing_vectors(index: Index) -> str:
+    """Which texts have no vector, in the vector store or beside it."""
+    pending_hashes, _ = vector_table.read_pending(index.folder / "pending")
+    texts = file_states.text_hashes_by_id(
+        file_states.load_states(index.folder / "meta" / "files.json").files
+    )
+    needed = set(chain.from_iterable(texts.values()))
+    missing = len(needed - vector_table.read_hashes(index.folder / "vectors") - set(pending_hashes))
+    return f"the vector store lacks {missing:,} of {len(needed):,} texts" if missing else ""
+
+
+MissingVectors = Callable[[Index], str]
+
+
+def examine_contents(
+    index_dir: Path, manifest: Generation, deep: bool, lack: MissingVectors = _missing_vectors
+) -> Iterator[Check]:
+    """Files, then the stores that they make up; with `deep`, every byte and every row. `lack` says
+    what the vector store lacks.
+    """
+    files = _examine_files(index_dir, manifest, deep)
+    yield files
+    if files.state is CheckState.OK:
+        stores = _examine_stores(index_dir, lack if deep else None)
+        yield stores
+        if stores.state is CheckState.OK:
+            yield from _definitions(index_dir, manifest)
+
+
+def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
+    name, gen = "files", generation.generation_folder(index_dir, manifest.number)
+    try:
+        integrity.check_files(gen, manifest.files)
+    except (CapdiscError, OSError) as error:
+        return _unusable_check(name, index_dir, str(error))
+    if not deep:
+        return Check(
+            name=name, state=CheckState.OK, text=f"{len(manifest.files)}, of the right sizes"
+        )
+    if wrong := integrity.find_changed_files(gen, manifest.files):
+        return _unusable_check(
+            name, index_dir, f"changed since they were published: {', '.join(wrong[:5])}"
+        )
+    if unknown := integrity.find_unknown_files(gen, manifest.files):
+        return _unusable_check(name, index_dir, f"nobody published: {', '.join(unknown[:5])}")
+    return Check(
+        name=name, state=CheckState.OK, text=f"{len(manifest.files)}, every byte as published"
+    )
+
+
+def _examine_stores(index_dir: Path, lack: MissingVectors | None) -> Check:
+    name = "stores"
+    try:
+        with Index(index_dir) as index:
+            count, rows = index.generation.counts["capabilities"], index.generation.counts["rows"]
+            problem = _find_disagreement(index, lack) if lack else ""
+    except (CapdiscError, OSError) as error:
+        return _unusable_check(name, index_dir, str(error))
+    if problem:
+        return _unusable_check(name, index_dir, problem)
+    return Check(name=name, state=CheckState.OK, text=f"{count:,} capabilities, {rows:,} vectors")
+
+
+def _find_disagreement(index: Index, lack: MissingVectors) -> str:
+    """How the three stores differ; opening has compared their sizes, but for the vector store's,
+    which takes 1 s.
+    """
+    ids = [header["id"] for header in index.documents.all_headers()]
+    for identifier in ids:
+        index.documents.body(identifier)
+    if index.columns.ids != sorted(ids):
+        return "the columns of lists name other capabilities than the text index"
+    if index.matrix is None:
+        return ""
+    if index.matrix.names() != sorted(ids):
+        return "the matrix names other capabilities than the text index"
+    return lack(index)
+
+
+def _unusable_check(name: str, index_dir: Path, text: str) -> Check:
+    return Check(
+        name=name, state=CheckState.UNUSABLE, text=text, fix=index_command(index_dir, "--rebuild")
+    )
+
+
+def _definitions(index_dir: Path, found: Generation) -> Iterator[Check]:
+    """Whether something waits for its user's yes; nothing where nothing does."""
+    files = file_states.load_states(
+        generation.generation_folder(index_dir, found.number) / "meta" / "files.json"
+    ).files
+    held = sorted(
+        {
+            claim.id
+            for one in files.values()
+            for claim in one.declared_ids
+            if claim.status == file_states.HELD
+        }
+    )
+    if held:
+        more = f" and {len(held) - 1:,} more" if len(held) > 1 else ""
+        text = f"held back, since their definitions changed: {held[0]}{more}"
+        yield Check(
+            name="definitions",
+            state=CheckState.NOTICE,
+            text=text,
+            fix=f"capdisc trust {shlex.quote(held[0])}",
+        )

@@ -1,0 +1,83 @@
+"""The pieces of a capability's text, each once: what a query's pieces are held against, one by
+one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, readable_name
+
+# Caps found by measuring: a body's 64 weightiest pieces say what all of its first 2,000 characters
+# say.
+_NAME, _DESCRIBED, _BODY = 16, 64, 64
+
+Tokenize = Callable[[str], Sequence[int]]
+WeighToken = Callable[[int], float]
+
+
+@frozen
+class TokenBag:
+    """Piece ids, no id twice: those of the name, those that the description adds, those that the
+    rest adds.
+    """
+
+    name: tuple[int, ...] = ()
+    description: tuple[int, ...] = ()
+    body: tuple[int, ...] = ()
+
+
+def build_token_bag(
+    descriptor: Descriptor, tokenize: Tokenize, weigh_token: WeighToken
+) -> TokenBag:
+    """The bag of a capability."""
+    d = descriptor
+    labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
+    body_texts = [
+        d.usage_hint,
+        *(p.description for p in d.parameters),
+        *d.phrases,
+        d.content[:BODY_CHARACTERS],
+    ]
+    name = _unseen_ids(tokenize(readable_name(d.title or d.name)), ())[:_NAME]
+    described = _unseen_ids(
+        tokenize(f"{d.description} {' '.join(map(readable_name, labels))}"), name
+    )[:_DESCRIBED]
+    body = sorted(
+        _unseen_ids(tokenize("\n".join(body_texts)), (*name, *described)),
+        key=weigh_token,
+        reverse=True,
+    )[:_BODY]
+    return TokenBag(tuple(name), tuple(described), tuple(body))
+
+
+def encode_bag(token_bag: TokenBag) -> bytes:
+    """The bag as bytes: two lengths, then all ids, 32 bits each."""
+    return array(
+        "I",
+        (
+            len(token_bag.name),
+            len(token_bag.description),
+            *token_bag.name,
+            *token_bag.description,
+            *token_bag.body,
+        ),
+    ).tobytes()
+
+
+def decode_bag(data: bytes) -> TokenBag:
+    """The bag that was packed; an empty one for no bytes."""
+    if not data:
+        return TokenBag()
+    first, second, *ids = array("I", data)
+    return TokenBag(
+        tuple(ids[:first]), tuple(ids[first : first + second]), tuple(ids[first + second :])
+    )
+
+
+def _unseen_ids(ids: Sequence[int], old: Sequence[int]) -> list[int]:
+    old_ids = set(old)
+    return [token_id for token_id in dict.fromkeys(ids) if token_id not in old_ids]

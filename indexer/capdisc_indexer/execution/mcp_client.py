@@ -1,0 +1,204 @@
+"""One call of a tool of an MCP server, which is started for it and ended after it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer import __version__
+from capdisc_indexer.execution import mcp_sdk as gate
+from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
+from capdisc_indexer.execution.environment import build_environment, find_program
+from capdisc_indexer.execution.mcp_server_process import ServerProcess
+from capdisc_indexer.execution.output_masking import mask_json, mask_stream
+from capdisc_indexer.model.errors import CapdiscError, InputError
+from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, fill_variables, variables_in
+from capdisc_indexer.text.normalization import one_line
+
+# The list of tools of an MCP server, which is started for it and ended after it.
+
+LIST_TIMEOUT_S = 20.0
+MAX_PAGES = 50
+MAX_BYTES = 4 * 1024 * 1024
+
+
+def list_tools(
+    server: ServerConfig, environ: Mapping[str, str], cwd: Path, seconds: float = LIST_TIMEOUT_S
+) -> list[dict[str, Any]]:
+    """The pages of its answer to `tools/list`. The server gets PATH, HOME, LANG and what its entry
+    names, no more.
+
+    Raises InputError without the SDK, and where the server cannot be started, fails, or takes
+    longer than `seconds`.
+    """
+    sdk = gate.load_sdk()
+    values = _server_environment(server, environ)
+    argv = (
+        find_program(server.command, environ, str(cwd)),
+        *(fill_variables(word, environ) or word for word in server.args),
+    )
+    call = ToolCall(server=server.name, argv=argv, cwd=cwd, tool="", arguments={})
+    named = {name: environ[name] for word in server.args for name in variables_in(word, environ)}
+    secrets = named | {name: values[name] for name in server.env}
+    pages: list[dict[str, Any]] = sdk.anyio.run(_list_pages, sdk, call, values, secrets, seconds)
+    return pages
+
+
+def _server_environment(server: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    values = {name: fill_variables(text, environ) for name, text in server.env.items()}
+    if missing := [name for name, value in values.items() if value is None]:
+        message = f"its entry refers to what is not set here: {', '.join(missing)}"
+        raise InputError(message, "set it in the environment")
+    return build_environment(environ, ()) | {
+        name: value for name, value in values.items() if value is not None
+    }
+
+
+async def _list_pages(
+    sdk: Any, call: ToolCall, values: Mapping[str, str], secrets: Mapping[str, str], seconds: float
+) -> list[dict[str, Any]]:
+    server = ServerProcess(sdk, call, values, MAX_BYTES)
+    pages: list[dict[str, Any]] | None = None
+    problem = ""
+    with sdk.anyio.move_on_after(seconds) as scope:
+        try:
+            async with sdk.Client(
+                server.connect(), client_info=sdk.types.Implementation(name="capdisc", version="1")
+            ) as client:
+                pages = await _request_pages(client)
+        except Exception as error:
+            problem = _listing_error(error, secrets)
+    if pages is None or scope.cancelled_caught:
+        why = (
+            f"no answer within {seconds:g} seconds"
+            if scope.cancelled_caught
+            else problem or "no answer"
+        )
+        stderr_line = one_line(
+            mask_stream(server.stderr, secrets, is_cut=True).decode("utf-8", "replace"), 200
+        )
+        raise InputError(
+            f"{why}{f' ({stderr_line})' if stderr_line else ''}",
+            "start it by hand to see what is wrong",
+        )
+    return pages
+
+
+async def _request_pages(client: Any) -> list[dict[str, Any]]:
+    pages: list[dict[str, Any]] = []
+    cursor = None
+    while len(pages) < MAX_PAGES:
+        page = await client.list_tools(cursor=cursor)
+        pages.append(
+            {
+                "tools": [
+                    tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+                    for tool in page.tools
+                ]
+            }
+        )
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return pages
+
+
+def _listing_error(error: BaseException, secrets: Mapping[str, str]) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    text = error.message if isinstance(error, InputError) else str(error) or type(error).__name__
+    return one_line(str(mask_json(text, secrets)), 200)
+
+
+_POLL_SECONDS = 0.05
+
+
+def call_tool(call: ToolCall, environment: Mapping[str, str], limits: CallLimits) -> Outcome:
+    """What the tool answered: its texts on stdout. Raises InputError without the SDK, or where the
+    server cannot be started. Whatever protocol version the server speaks, from the first one on,
+    is spoken.
+    """
+    sdk = gate.load_sdk()
+    result: Outcome = sdk.anyio.run(_call_tool, sdk, call, environment, limits)
+    return result
+
+
+async def _call_tool(
+    sdk: Any, call: ToolCall, environment: Mapping[str, str], limits: CallLimits
+) -> Outcome:
+    began = time.monotonic()
+    server = ServerProcess(sdk, call, environment, limits.max_bytes)
+    result, problem = None, ""
+    with sdk.anyio.move_on_after(limits.seconds) as scope:
+        try:
+            async with sdk.anyio.create_task_group() as tasks:
+                tasks.start_soon(_end_when_stopped, sdk, limits, scope)
+                result = await _request_tool(sdk, server, call)
+                tasks.cancel_scope.cancel()
+        except Exception as error:
+            problem = _error_line(error)
+    status = "stopped" if limits.is_stopped() else "timeout" if scope.cancelled_caught else ""
+    status = "too-large" if server.is_too_large else status
+    return _build_outcome(result, status, problem, server.stderr, time.monotonic() - began)
+
+
+async def _request_tool(sdk: Any, server: ServerProcess, call: ToolCall) -> Any:
+    name = sdk.types.Implementation(name="capdisc", version=__version__)
+    async with sdk.Client(server.connect(), client_info=name) as client:
+        return await client.call_tool(call.tool, dict(call.arguments))
+
+
+async def _end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
+    while not limits.is_stopped():
+        await sdk.anyio.sleep(_POLL_SECONDS)
+    scope.cancel()
+
+
+def _error_line(error: Exception) -> str:
+    """What went wrong in one line; of several things at once, the first. Ours pass through."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, CapdiscError):
+        raise error
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _build_outcome(
+    result: Any, status: str, problem: str, stderr: bytes, seconds: float
+) -> Outcome:
+    if result is None or status:
+        # First, since the log may end in the middle of a secret.
+        message = (
+            f"the server did not answer: {problem}\n".encode() if problem and not status else b""
+        )
+        return Outcome(
+            status=status or "failed", exit_code=1, stdout=b"", stderr=message + stderr, is_truncated=bool(status),
+            seconds=seconds,
+        )  # fmt: skip
+    structured = result.structured_content
+    text = "\n".join(_content_text(part) for part in result.content)
+    if not text and structured is not None:
+        text = json.dumps(structured, ensure_ascii=False)
+    return Outcome(
+        status="failed" if result.is_error else "ok",
+        exit_code=int(bool(result.is_error)),
+        stdout=(text + "\n" if text else "").encode("utf-8", "replace"),
+        stderr=stderr,
+        seconds=seconds,
+        details={} if structured is None else {"structured_content": structured},
+    )
+
+
+def _content_text(content: Any) -> str:
+    """A text as it is; of a picture, a sound or a file, what it is."""
+    if content.type == "text":
+        return str(content.text)
+    inner = getattr(content, "resource", None)
+    if text := getattr(inner, "text", None):
+        return str(text)
+    kind = getattr(content, "mime_type", None) or getattr(inner, "mime_type", None) or ""
+    where = getattr(content, "uri", None) or getattr(inner, "uri", None) or ""
+    return " ".join(f"[{content.type} {kind} {where}".split()) + "]"

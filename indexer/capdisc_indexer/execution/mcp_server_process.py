@@ -1,0 +1,147 @@
+"""An MCP server in a process of its own, as the transport that the SDK's client wants.
+
+The SDK's own gives the server more of the environment and reads lines of any length.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from capdisc_indexer.execution.call_types import ToolCall
+from capdisc_indexer.execution.process import delay_signals, kill_group, start_error
+
+# What a server gets to leave by itself once its stdin is closed.
+_GRACE_SECONDS = 1.0
+
+
+class ServerProcess:
+    """The server, from start to end; `stderr` is what it said there, or on stdout beside the
+    protocol.
+    """
+
+    def __init__(
+        self, sdk: Any, call: ToolCall, environment: Mapping[str, str], max_bytes: int
+    ) -> None:
+        self._sdk, self._call, self._environment = sdk, call, environment
+        self._max_bytes, self._size = max_bytes, 0
+        self._stderr: list[bytes] = []
+        self._stray: list[bytes] = []  # lines on stdout that are no messages
+        self._process: Any = None
+        self.is_too_large = False
+
+    @property
+    def stderr(self) -> bytes:
+        """What it said beside the protocol: lines on stdout, then stderr, whose pieces are not
+        torn apart by them.
+        """
+        return b"".join([*self._stray, *self._stderr])
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[tuple[Any, Any]]:
+        """The streams of messages from and to the server. Raises InputError where it cannot be
+        started.
+
+        On the way out the server and all that it started are ended, at once when something went
+        wrong.
+        """
+        try:
+            with delay_signals():
+                self._process = await self._start_process()
+            async with self._open_streams() as streams:
+                yield streams
+        except BaseException:
+            if self._process is not None and self._process.returncode is None:
+                kill_group(self._process.pid)
+            raise
+
+    @asynccontextmanager
+    async def _open_streams(self) -> AsyncIterator[tuple[Any, Any]]:
+        anyio = self._sdk.anyio
+        incoming, received = anyio.create_memory_object_stream(0)
+        sent, outgoing = anyio.create_memory_object_stream(0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read_messages, incoming)
+            tasks.start_soon(self._read_stderr)
+            tasks.start_soon(self._write_messages, outgoing)
+            grace_s = 0.0
+            try:
+                yield received, sent
+                grace_s = _GRACE_SECONDS
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._shut_down(grace_s)
+                    for stream in (incoming, received, sent, outgoing):
+                        stream.close()
+                tasks.cancel_scope.cancel()
+
+    async def _shut_down(self, grace_s: float) -> None:
+        with suppress(*self._stream_errors):
+            await self._process.stdin.aclose()
+        with self._sdk.anyio.move_on_after(grace_s):
+            await self._process.wait()
+        kill_group(self._process.pid)
+        await self._process.wait()
+        await self._process.aclose()
+
+    async def _start_process(self) -> Any:
+        pipe = subprocess.PIPE
+        try:
+            return await self._sdk.anyio.open_process(
+                self._call.argv, env=dict(self._environment), cwd=self._call.cwd, stdin=pipe, stdout=pipe, stderr=pipe,
+                start_new_session=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            raise start_error(self._call.argv, error) from error
+
+    @property
+    def _stream_errors(self) -> tuple[type[BaseException], ...]:
+        anyio = self._sdk.anyio
+        return anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError
+
+    async def _read_messages(self, incoming: Any) -> None:
+        """Messages, a line each, until the server closes its end or has sent too much."""
+        pending: list[bytes] = []
+        with suppress(*self._stream_errors):
+            async with incoming:
+                while data := await self._receive_chunk(self._process.stdout):
+                    *lines, tail = data.split(b"\n")
+                    for line in lines:
+                        await self._dispatch_line(b"".join([*pending, line]), incoming)
+                        pending = []
+                    pending.append(tail)
+
+    async def _receive_chunk(self, stream: Any) -> bytes:
+        data: bytes = await stream.receive()
+        self._size += len(data)
+        self.is_too_large = self._size > self._max_bytes
+        return b"" if self.is_too_large else data
+
+    async def _dispatch_line(self, line: bytes, incoming: Any) -> None:
+        message = self._parse_message(line) if line.lstrip().startswith(b"{") else None
+        if message is None:  # a greeting, or a log in the wrong place
+            self._stray.append(line + b"\n")
+        else:
+            await incoming.send(self._sdk.SessionMessage(message))
+
+    def _parse_message(self, line: bytes) -> Any:
+        try:
+            return self._sdk.types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            return None
+
+    async def _read_stderr(self) -> None:
+        with suppress(*self._stream_errors):
+            while data := await self._receive_chunk(self._process.stderr):
+                self._stderr.append(data)
+
+    async def _write_messages(self, outgoing: Any) -> None:
+        with suppress(*self._stream_errors):
+            async with outgoing:
+                async for session_message in outgoing:
+                    text = session_message.message.model_dump_json(
+                        by_alias=True, exclude_unset=True
+                    )
+                    await self._process.stdin.send(text.encode() + b"\n")

@@ -1,0 +1,214 @@
+"""A program in a group of its own: read as it writes, ended with all it started when it is over or
+over its limits.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
+from threading import current_thread, main_thread
+from typing import IO, TYPE_CHECKING
+
+from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
+from capdisc_indexer.model.errors import InputError
+
+if TYPE_CHECKING:
+    import subprocess
+
+# Programs started so that no signal comes between their start and the knowledge of it: they would
+# outlive us.
+
+# Those that end a command.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def delay_signals() -> Iterator[None]:
+    """What ends a command waits until the block is left, and is raised there: whoever uses this
+    must be ready to end what was started in it. In other threads than the main one, which no
+    signal interrupts, nothing is changed.
+    """
+    waiting: list[int] = []
+    handlers = (
+        {number: signal.getsignal(number) for number in SIGNALS}
+        if current_thread() is main_thread()
+        else {}
+    )
+    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in ours:
+        signal.signal(number, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+        if waiting:
+            signal.raise_signal(waiting[0])
+
+
+@contextmanager
+def managed_process(
+    start: Callable[[], subprocess.Popen[bytes]],
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The program that `start` starts, which must be the first of a group of its own. Whatever
+    goes wrong from then on, the whole group is killed; where nothing does, the block is left once
+    the program has been waited for.
+    """
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        with delay_signals():
+            child = start()
+        yield child
+    except BaseException:
+        # Once it was waited for, its number may be that of another group.
+        if child is not None and child.returncode is None:
+            kill_group(child.pid)
+        raise
+    finally:
+        if child is not None:
+            with child:  # which closes its pipes and waits for it
+                pass
+
+
+def kill_group(group: int) -> None:
+    """Kill everything in the process group, if anything is left of it."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+_POLL_SECONDS = 0.05
+# What its last writers may leave in the pipes after it has ended.
+_DRAIN_SECONDS = 0.5
+_CHUNK_BYTES = 64 * 1024
+
+
+def run_process(call: CommandCall, environment: Mapping[str, str], limits: CallLimits) -> Outcome:
+    """What the program printed and how it ended. Raises InputError where it cannot be started.
+
+    Past the limit of time, or of bytes on both streams together, the whole group is killed. Of
+    each stream all comes back that was read, up to one chunk more than the limit: secrets are
+    masked before anything is cut (see `masking`).
+    """
+    began = time.monotonic()
+    with (
+        _stdin_file(call.stdin) as stdin,
+        managed_process(lambda: _start_process(call, environment, stdin)) as child,
+    ):
+        try:
+            streams, status = _read_until_exit(child, limits, began + limits.seconds)
+        finally:
+            kill_group(child.pid)
+        code = child.wait()
+    return Outcome(
+        status=status or ("ok" if code == 0 else "failed"),
+        exit_code=code if code >= 0 else 128 - code,
+        stdout=streams[0],
+        stderr=streams[1],
+        is_truncated=bool(status),
+        seconds=time.monotonic() - began,
+    )
+
+
+def start_error(argv: tuple[str, ...], error: OSError | ValueError) -> InputError:
+    """The error for a program that the system would not start."""
+    return InputError(
+        f"{argv[0]} cannot be started: {getattr(error, 'strerror', None) or error}",
+        "check the program",
+    )
+
+
+def _stdin_file(stdin: bytes | None) -> IO[bytes]:
+    """What it reads: a file, so that nobody waits for a program that does not read."""
+    if stdin is None:
+        return open(os.devnull, "rb")  # noqa: PTH123
+    file = TemporaryFile()  # noqa: SIM115
+    file.write(stdin)
+    file.seek(0)
+    return file
+
+
+def _start_process(
+    call: CommandCall, environment: Mapping[str, str], stdin: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            call.argv,
+            env=environment,
+            cwd=call.cwd,
+            stdin=stdin,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise start_error(call.argv, error) from error
+
+
+def _read_until_exit(
+    child: subprocess.Popen[bytes], limits: CallLimits, ends: float
+) -> tuple[list[bytes], str]:
+    """What it wrote until it ended, and why it was not waited for ("" when it ended by itself)."""
+    with _Pipes(child) as pipes:
+        while not _has_ended(child.pid):
+            if limits.is_stopped():
+                return pipes.read, "stopped"
+            if time.monotonic() >= ends:
+                return pipes.read, "timeout"
+            pipes.take(_POLL_SECONDS)
+            if pipes.size > limits.max_bytes:
+                return pipes.read, "too-large"
+        kill_group(child.pid)
+        drained = time.monotonic() + _DRAIN_SECONDS
+        while pipes.are_open and pipes.size <= limits.max_bytes and time.monotonic() < drained:
+            pipes.take(_POLL_SECONDS)
+        return pipes.read, "too-large" if pipes.size > limits.max_bytes else ""
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether the child is over; it is not yet reaped, so that its number stays its group's."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+class _Pipes:
+    """The two pipes of a child, read as there is something in them."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        import selectors
+
+        self._selector = selectors.DefaultSelector()
+        self._parts: tuple[list[bytes], list[bytes]] = ([], [])
+        self.size = 0
+        for pipe, into in zip((child.stdout, child.stderr), self._parts, strict=True):
+            if pipe is not None:
+                self._selector.register(pipe.fileno(), selectors.EVENT_READ, into)
+
+    def __enter__(self) -> _Pipes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+
+    @property
+    def are_open(self) -> bool:
+        """Whether anyone can still write."""
+        return bool(self._selector.get_map())
+
+    @property
+    def read(self) -> list[bytes]:
+        """All that came, of each pipe."""
+        return [b"".join(parts) for parts in self._parts]
+
+    def take(self, timeout_s: float) -> None:
+        """Wait for something, and read it."""
+        for key, _ in self._selector.select(timeout_s):
+            data = os.read(key.fd, _CHUNK_BYTES)
+            self.size += len(data)
+            key.data.append(data)
+            if not data:
+                self._selector.unregister(key.fd)

@@ -1,0 +1,96 @@
+"""Facts that lines of a text state in so many words, by rules; all other lines are named as
+skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from capdisc_indexer.facts.fact_types import MAX_NAME, MAX_VALUE, ExtractedFact
+from capdisc_indexer.text.normalization import one_line, strip_controls
+
+RULES = ("X = Y", "change X to Y", "X: Y", "X is Y")
+MAX_CHARACTERS = 65_536
+_NAME_WORDS = 8
+
+_PATTERNS = {
+    "X = Y": re.compile(r"([^=<>!:]+?)\s*=(?!=)\s*(.+)"),
+    "change X to Y": re.compile(
+        r"(?:please\s+|now\s+)*(?:change|set|update|make)\s+(.+?)\s+to\s+(.+)", re.IGNORECASE
+    ),
+    "X: Y": re.compile(r"([^:]+?)\s*:\s+(.+)"),
+    "X is Y": re.compile(r"(.+?)\s+(?:is|are|means|equals)\s+(.+)", re.IGNORECASE),
+}
+_LEADING_ARTICLE = re.compile(r"\A(?:the|a|an|my|our|your|this)\s+", re.IGNORECASE)
+_LIST_MARKS = re.compile(r"^\s*(?:[-*+>]|\d{1,3}[.)])\s+|[*`]|(?<!\w)_+|_+(?!\w)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z])")
+_POINTING_WORDS = frozenset(
+    "it this that these those there he she they we you i which who what here".split()
+)
+_CONDITIONAL_WORDS = frozenset(
+    "if when unless because although while whether maybe perhaps".split()
+)
+_NEGATION = re.compile(r"(?:not|never|no longer|neither)\b", re.IGNORECASE)
+
+
+def extract_facts(text: str) -> list[ExtractedFact]:
+    """What each sentence of each line states, in order; those that state nothing by the rules say
+    why. Of a longer text the first 64 Ki characters are read.
+    """
+    return [
+        statement
+        for number, piece in _split_sentences(text)
+        for statement in [_parse_statement(number, piece)]
+    ]
+
+
+def _split_sentences(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(strip_controls(text[:MAX_CHARACTERS]).split("\n"), 1):
+        # Blanks one by one, so that no pattern tries a run of them from each of its places.
+        for piece in _SENTENCE_END.split(" ".join(_LIST_MARKS.sub("", line).split())):
+            if piece:
+                yield number, piece
+
+
+def _parse_statement(number: int, piece: str) -> ExtractedFact:
+    if piece.endswith("?"):
+        return _skip_statement(number, piece, "a question")
+    for rule, pattern in _PATTERNS.items():
+        if (match := pattern.fullmatch(piece)) is None:
+            continue
+        name, value = (
+            _LEADING_ARTICLE.sub("", match[1].strip(), count=1),
+            match[2].strip().rstrip(".;"),
+        )
+        why = _fact_problem(name, value)
+        if why:
+            return _skip_statement(number, piece, why)
+        return ExtractedFact(
+            line=number,
+            text=one_line(piece, 200),
+            rule=rule,
+            name=one_line(name),
+            value=one_line(value),
+        )
+    return _skip_statement(number, piece, "no rule fits it")
+
+
+def _fact_problem(name: str, value: str) -> str:
+    """What is wrong with the name or the value of a fact; empty when nothing is."""
+    words = name.lower().split()
+    if not words or not value:
+        return "a side of it is empty"
+    if words[0] in _POINTING_WORDS:
+        return "it points to something that was said before"
+    if words[0] in _CONDITIONAL_WORDS:
+        return "it holds under a condition"
+    if _NEGATION.match(value):
+        return "it says what something is not"
+    if len(words) > _NAME_WORDS or len(name) > MAX_NAME:
+        return f"what it is about has more than {_NAME_WORDS} words"
+    return "the value is too long" if len(value) > MAX_VALUE else ""
+
+
+def _skip_statement(number: int, piece: str, why: str) -> ExtractedFact:
+    return ExtractedFact(line=number, text=one_line(piece, 200), why=why)

@@ -1,0 +1,174 @@
+"""Facts on disk: `facts.jsonl` in the state folder, a fact or an open question a line."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.facts.fact_types import (
+    MAX_FACTS,
+    MAX_NAME,
+    MAX_QUESTION,
+    MAX_QUESTIONS,
+    MAX_VALUE,
+    Fact,
+    FactStore,
+    FactValue,
+    Question,
+)
+from capdisc_indexer.facts.question_terms import spelling_key
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.sources.readers import json_reader
+from capdisc_indexer.store import state_file
+from capdisc_indexer.text.normalization import one_line, strip_controls, visible_text
+
+
+def list_facts(state_dir: Path) -> tuple[Fact, ...]:
+    """The stored facts in the order in which they came. Raises InputError where the file is
+    damaged.
+    """
+    return tuple(load_store(state_dir).facts.values())
+
+
+def list_unresolved_questions(state_dir: Path) -> tuple[Question, ...]:
+    """The questions that were asked and have no answer yet, the latest last."""
+    return tuple(load_store(state_dir).questions.values())
+
+
+def add_facts(state_dir: Path, facts: Sequence[Fact]) -> dict[str, Fact]:
+    """Store the facts; those that they replace, by name. Raises UsageError for a fact without name
+    or value, and when there would be more than 2,000.
+    """
+    sound = [_clean_fact(fact) for fact in facts]
+    replaced: dict[str, Fact] = {}
+
+    def step(book: FactStore) -> FactStore:
+        after = dict(book.facts)
+        for fact in sound:
+            if (replaced_fact := after.pop(spelling_key(fact.name), None)) is not None:
+                replaced[fact.name] = replaced_fact
+            after[spelling_key(fact.name)] = fact
+        if len(after) > MAX_FACTS:
+            raise UsageError(
+                f"there would be more than {MAX_FACTS:,} facts",
+                f"take some out of {_store_path(state_dir)}",
+            )
+        return replace(book, facts=after)
+
+    _update_store(state_dir, step)
+    return replaced
+
+
+def record_question(state_dir: Path, text: str, answered: bool) -> None:
+    """Note that the question was asked: without an answer it is kept, with one it is struck
+    out.
+    """
+    question = spelling_key(text)
+    if answered and question not in load_store(state_dir).questions:
+        return
+
+    def step(book: FactStore) -> FactStore:
+        after = dict(book.questions)
+        previous = after.pop(question, None)
+        if not answered:
+            now, entry = (
+                _timestamp(),
+                previous or Question(text=one_line(text, MAX_QUESTION), count=0),
+            )
+            after[question] = replace(
+                entry, count=entry.count + 1, first=entry.first or now, last=now
+            )
+        return replace(book, questions=dict(list(after.items())[-MAX_QUESTIONS:]))
+
+    _update_store(state_dir, step)
+
+
+def load_store(state_dir: Path) -> FactStore:
+    """All that is stored. Raises InputError naming the line that cannot be read."""
+    facts: dict[str, Fact] = {}
+    questions: dict[str, Question] = {}
+    for number, line in enumerate(
+        (state_file.read_state_file(_store_path(state_dir)) or b"").splitlines(), 1
+    ):
+        try:
+            entry = _parse_entry(line)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            what = f"{_store_path(state_dir)}: line {number} is neither a fact nor a question"
+            raise InputError(what, "mend the line, or take it out") from error
+        if isinstance(entry, Fact):
+            facts[spelling_key(entry.name)] = entry
+        else:
+            questions[spelling_key(entry.text)] = entry
+    return FactStore(facts=facts, questions=questions)
+
+
+def _update_store(state_dir: Path, step: Callable[[FactStore], FactStore]) -> None:
+    with state_file.lock_folder(state_dir):
+        book = step(load_store(state_dir))
+        rows = [*map(_fact_row, book.facts.values()), *map(_question_row, book.questions.values())]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        state_file.replace_state_file(_store_path(state_dir), lines.encode("utf-8", "replace"))
+
+
+def _fact_row(fact: Fact) -> dict[str, Any]:
+    return {"fact": fact.name, "value": fact.value, "reasoning": fact.reasoning, "at": fact.at}
+
+
+def _question_row(question: Question) -> dict[str, Any]:
+    return {
+        "question": question.text,
+        "count": question.count,
+        "first": question.first,
+        "last": question.last,
+    }
+
+
+def _parse_entry(line: bytes) -> Fact | Question:
+    row = json_reader.loads(line)
+    if "fact" in row:
+        return _clean_fact(
+            Fact(name=row["fact"], value=row["value"], reasoning=row["reasoning"], at=row["at"])
+        )
+    dates = {name: one_line(row[name], 40) for name in ("first", "last")}
+    return Question(text=one_line(row["question"], MAX_QUESTION), count=int(row["count"]), **dates)
+
+
+def _clean_fact(fact: Fact) -> Fact:
+    """The fact as it is kept: bounded, without control characters. Raises UsageError for one that
+    says nothing.
+    """
+    name, value = one_line(fact.name, MAX_NAME), _clean_value(fact.value)
+    if not visible_text(name) or (isinstance(value, str) and not visible_text(value)):
+        raise UsageError(
+            "a fact needs a name and a value", 'such as "vip threshold" and "100,000 USD"'
+        )
+    reasoning = strip_controls(fact.reasoning).strip()[:MAX_VALUE]
+    return Fact(
+        name=name, value=value, reasoning=reasoning, at=one_line(fact.at, 40) or _timestamp()
+    )
+
+
+def _clean_value(value: FactValue) -> FactValue:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError("the value is not a number", "give a number, or a text")
+    if not isinstance(value, str):
+        return value if isinstance(value, bool | int | float) else str(value)[:MAX_VALUE]
+    text = strip_controls(value).strip()
+    if len(text) > MAX_VALUE:
+        raise UsageError(
+            f"the value has more than {MAX_VALUE:,} characters", "keep the gist, index the text"
+        )
+    return text
+
+
+def _store_path(state_dir: Path) -> Path:
+    return state_dir / "facts.jsonl"
+
+
+def _timestamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())

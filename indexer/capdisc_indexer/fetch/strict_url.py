@@ -1,0 +1,140 @@
+"""A URL taken apart so strictly that no other reader can see another host in it."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv6Address
+
+from capdisc_indexer.fetch.addresses import is_public
+from capdisc_indexer.model.errors import LinkRefusedError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, one_line
+
+MAX_URL_CHARACTERS = 2_048
+OPEN_YOURSELF_HINT = "open it yourself if you trust it"
+DEFAULT_PORTS = {"https": 443, "http": 80}
+
+_URL = re.compile(r"([a-z][a-z0-9+.-]*):(?://([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?)?", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([0-9]{1,5}))?")
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+# A host whose last label is a number is an address to most readers: 127.1, 0177.0.0.1 and
+# 0x7f000001 are all loopback.
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_RESERVED_LABELS = ("localhost", "local", "internal")
+# What a path and a query may hold as it is; all else is sent as percent escapes of its UTF-8
+# bytes.
+_SAFE_CHARACTERS = "%/?:@!$&'()*+,;=~[]"
+
+
+@frozen(kw_only=True)
+class Target:
+    """Where a request goes. `host` is a lower-case name, or an address without brackets; `path` is
+    ASCII, begins with a slash and carries the query; a fragment is dropped.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the request's Host line has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The whole URL in its plain form."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+def parse_url(url: str, base: Target | None = None, allow_private: bool = False) -> Target:
+    """The target of an https or http URL, or of a reference as a server at `base` gives it. Raises
+    LinkRefusedError for any other scheme, a host that is or may be read as this machine or its
+    network, another port than 80 and 443, and whatever readers disagree about. With
+    `allow_private`, any host and port will do.
+    """
+    # Before anything is joined: that drops some control characters without a word.
+    if len(url) > MAX_URL_CHARACTERS:
+        raise link_refusal(url, f"is longer than {MAX_URL_CHARACTERS:,} characters")
+    if "\\" in url or UNSAFE_CHARACTERS.search(url) or any(char.isspace() for char in url):
+        raise link_refusal(url, "holds a blank, a backslash or a control character")
+    match = _URL.fullmatch(_join_reference(base, url) if base else url)
+    scheme = match[1].lower() if match else ""
+    if scheme not in DEFAULT_PORTS or match is None:
+        raise link_refusal(url, "is not an https URL")
+    host, port = _parse_authority(url, match[2] or "", allow_private)
+    return Target(
+        scheme=scheme,
+        host=host,
+        port=port or DEFAULT_PORTS[scheme],
+        path=_quote_path(match[3], match[4]),
+    )
+
+
+def link_refusal(url: str, reason: str, hint: str = OPEN_YOURSELF_HINT) -> LinkRefusedError:
+    """The error for a URL that is not fetched; the URL is shown on one line and cut."""
+    return LinkRefusedError(f"the link {one_line(url, 200)} {reason}; not fetched", hint)
+
+
+def _join_reference(base: Target, reference: str) -> str:
+    from urllib.parse import urljoin
+
+    try:
+        return urljoin(base.url, reference)
+    except ValueError:
+        raise link_refusal(reference, "cannot be read") from None
+
+
+def _parse_authority(url: str, authority: str, allow_private: bool) -> tuple[str, int]:
+    if "@" in authority:
+        raise link_refusal(url, "has a user name before its host")
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None or not match[1]:
+        raise link_refusal(url, "has no host, or one that cannot be read")
+    port = int(match[2] or 0)
+    if (
+        match[2]
+        and port not in DEFAULT_PORTS.values()
+        and not (allow_private and 0 < port < 65_536)
+    ):
+        raise link_refusal(url, "names another port than 80 and 443")
+    return _check_host(url, match[1].lower(), allow_private), port
+
+
+def _check_host(url: str, host: str, allow_private: bool) -> str:
+    if not host.isascii():
+        raise link_refusal(
+            url, "has letters outside ASCII in its host", "write the host in its xn-- form"
+        )
+    address = _parse_address(url, host)
+    if address:
+        if not allow_private and not is_public(address):
+            raise link_refusal(url, "leads to an address that is not public")
+        return address
+    labels = host.split(".")
+    if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
+        raise link_refusal(url, "has a host name that is not well formed")
+    if not allow_private and (len(labels) < 2 or labels[-1] in _RESERVED_LABELS):
+        raise link_refusal(url, "has a host name that is reserved for this machine or its network")
+    return host
+
+
+def _parse_address(url: str, host: str) -> str:
+    """The address that the host is, in its plain form; "" for a name."""
+    is_v6 = host.startswith("[")
+    if not is_v6 and not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+        return ""
+    try:
+        if "%" in host:  # a zone, which only means something on this machine
+            raise ValueError(host)
+        return str(IPv6Address(host[1:-1]) if is_v6 else IPv4Address(host))
+    except ValueError:
+        raise link_refusal(url, "has an address that is not written in its plain form") from None
+
+
+def _quote_path(path: str, query: str | None) -> str:
+    from urllib.parse import quote
+
+    return quote(f"{path or '/'}{query or ''}", safe=_SAFE_CHARACTERS)

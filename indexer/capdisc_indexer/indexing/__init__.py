@@ -1,0 +1,1 @@
+"""Builds an index: `pipeline.py` lists the stages."""

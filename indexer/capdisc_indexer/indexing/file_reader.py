@@ -1,0 +1,244 @@
+"""Read and parse at most once what the scan shows as new or different. Content decides, time only
+hints.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool, SpooledRecord
+from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.records import encode_descriptor
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
+from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
+from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat, FoundFile, printable_path
+from capdisc_indexer.store.file_states import DeclaredId, FileState
+from capdisc_indexer.validation.changes import CODE
+
+# The finding about a file that may be half written, so that its last version still counts.
+UNFINISHED = "path-unfinished"
+_UNREADABLE = "unreadable"
+TRANSIENT = frozenset({"path-unreadable", "vanished"})
+# A definition that was held back may have been approved since, of which the file knows nothing.
+_READ_AGAIN = TRANSIENT | {CODE}
+
+
+@frozen(kw_only=True)
+class ParsedFile:
+    """A file's digest, what is wrong with it, and its capabilities, each with its id and as a
+    record.
+    """
+
+    content_hash: str
+    findings: tuple[Finding, ...]
+    records: tuple[tuple[str, bytes], ...] = ()
+
+
+class FileReader:
+    """Reads and parses at most once what the scan shows as new or different.
+
+    A file that fails to parse keeps its last version for `grace_s` seconds after it was written
+    to: someone may be writing still. `unfinished_findings` names those files; they keep their old
+    stamps, so that the next scan looks again.
+    """
+
+    def __init__(
+        self,
+        old: Mapping[str, FileState],
+        spool: DescriptorSpool,
+        scanned_at_ns: int,
+        verify: bool = False,
+        grace_s: float = 0.0,
+    ) -> None:
+        self._old, self._spool, self._scanned_at, self._verify = old, spool, scanned_at_ns, verify
+        self._grace_ns = int(grace_s * 1e9)
+        self._records: dict[str, tuple[SpooledRecord, ...]] = {}
+        self._new: set[str] = set()
+        self._parsed_files: Iterator[ParsedFile] = iter(())
+        self.unfinished_findings: list[Finding] = []
+        self.parsed_count = self.hashed_count = 0
+
+    def read_states(self, files: Sequence[FoundFile], workers: WorkerPool) -> Iterator[FileState]:
+        """How the files are now, by as little work as is safe; those that must be read anyway are
+        read by the hands.
+        """
+        new = [file for file in files if self._is_new(file)]
+        self._new = {file.path for file in new}
+        self._parsed_files = workers.map(read_file, new, len(new))
+        yield from map(self._read_state, files)
+
+    def _is_new(self, file: FoundFile) -> bool:
+        old_state = self._old.get(file.path)
+        return (
+            self._verify
+            or old_state is None
+            or _has_moved(old_state, file)
+            or _was_unreadable(old_state)
+        )
+
+    def was_parsed(self, path: str) -> bool:
+        """Whether the file had to be parsed."""
+        return path in self._records
+
+    @property
+    def parsed_files(self) -> Mapping[str, tuple[SpooledRecord, ...]]:
+        """Where the capabilities of each file lie that had to be parsed."""
+        return self._records
+
+    def stored_records(self, file: FoundFile) -> tuple[SpooledRecord, ...]:
+        """Where the file's capabilities lie in the spool; parses it when its own state did not
+        call for that.
+        """
+        if file.path not in self._records:
+            self._parse_file(file, _file_stamps(file))
+        return self._records[file.path]
+
+    def _read_state(self, file: FoundFile) -> FileState:
+        old_state, stat = self._old.get(file.path), _file_stamps(file)
+        if old_state is None or file.path in self._new:
+            return self._store_file(file, stat, next(self._parsed_files))
+        if old_state.stat == stat and self._is_settled(stat):
+            return old_state
+        self.hashed_count += 1
+        if old_state.content_hash == _hash_content(file):
+            return old_state._replace(stat=stat)
+        new_state = self._parse_file(file, stat)
+        return (
+            self._keep_state(old_state)
+            if self._is_half_written(old_state, new_state)
+            else new_state
+        )
+
+    def _is_half_written(self, old_state: FileState, new_state: FileState) -> bool:
+        """Whether the file lost capabilities to an error so soon after a change that more of it
+        may be on its way.
+        """
+        missing_ids = {declared_id.id for declared_id in old_state.declared_ids} - {
+            declared_id.id for declared_id in new_state.declared_ids
+        }
+        # The stamp of the last change to the inode: unlike that of its content, no program sets it
+        # back.
+        age_ns = time.time_ns() - max(new_state.stat[2::4])
+        failed = any(finding.severity is Severity.ERROR for finding in new_state.findings)
+        return bool(missing_ids) and failed and 0 <= age_ns < self._grace_ns
+
+    def _keep_state(self, old_state: FileState) -> FileState:
+        del self._records[old_state.path]
+        self.unfinished_findings.append(_unfinished_finding(old_state.path))
+        return old_state
+
+    def _is_settled(self, stat: tuple[int, ...]) -> bool:
+        return max(stat[1::4] + stat[2::4]) < self._scanned_at - GRAIN_NS
+
+    def _parse_file(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
+        return self._store_file(file, stat, read_file(file))
+
+    def _store_file(self, file: FoundFile, stat: tuple[int, ...], content: ParsedFile) -> FileState:
+        self.parsed_count += 1
+        self.hashed_count += 1
+        self._records[file.path] = tuple(
+            self._spool.put(name, record) for name, record in content.records
+        )
+        return FileState(
+            path=file.path,
+            root=file.root,
+            stat=stat,
+            content_hash=content.content_hash,
+            declared_ids=tuple(DeclaredId(id=name) for name, _ in content.records),
+            findings=content.findings,
+            read_as=_declaration_key(file),
+        )
+
+
+def read_file(file: FoundFile) -> ParsedFile:
+    """What is in the file now."""
+    # Its rules take 40 ms to load, and a run that reads no file has no use for them.
+    from capdisc_indexer.validation.content_rules import check_content
+    from capdisc_indexer.validation.redaction import redact_findings
+    from capdisc_indexer.validation.secret_keys import may_quote_a_key
+    from capdisc_indexer.validation.source_lines import SourceLines, readable_text
+
+    data = read_input(file)
+    if isinstance(data, Finding):
+        return ParsedFile(content_hash=_UNREADABLE, findings=(data,))
+    loaded = check_content(file, SOURCES[file.format].load(file, data), data)
+    records = tuple(
+        (descriptor.id, encode_descriptor(descriptor)) for descriptor in loaded.descriptors
+    )
+    findings = loaded.findings
+    if any(may_quote_a_key(one.message + one.hint) for one in findings):
+        findings = tuple(
+            redact_findings(findings, SourceLines([], {file.path: readable_text(data)}))
+        )
+    return ParsedFile(content_hash=_hash_content(file, data), findings=findings, records=records)
+
+
+def _was_unreadable(old_state: FileState) -> bool:
+    """Whether something could not be read or taken in the last time, so that it is tried again
+    whatever the stamps say.
+    """
+    failed = old_state.findings and any(
+        finding.code in _READ_AGAIN for finding in old_state.findings
+    )
+    return bool(failed) or old_state.content_hash == _UNREADABLE
+
+
+def _unfinished_finding(path: str) -> Finding:
+    return Finding(
+        code=UNFINISHED,
+        severity=Severity.INFO,
+        message="does not parse, and was changed a moment ago; its last version is kept for now",
+        hint="finish writing the file",
+        path=printable_path(path),
+    )
+
+
+def _file_stamps(file: FoundFile) -> tuple[int, ...]:
+    file_stamps = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
+    if not file.companions and not file.lost:
+        return file_stamps
+    companion_stamps = tuple(
+        n
+        for companion in file.companions
+        for n in (companion.size, companion.mtime_ns, companion.ctime_ns, companion.inode)
+    )
+    return file_stamps + companion_stamps + ((len(file.lost),) if file.lost else ())
+
+
+def _has_moved(old_state: FileState, file: FoundFile) -> bool:
+    return old_state.root != file.root or old_state.read_as != _declaration_key(file)
+
+
+def _declaration_key(file: FoundFile) -> str:
+    """What a declaration says of the file, "" for one that is told by itself."""
+    if not file.is_declared:
+        return ""
+    alone = ":alone" if file.name and file.is_alone else ""
+    secrets = ":secrets" if file.allows_secrets else ""
+    return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}"
+
+
+def _hash_content(file: FoundFile, data: bytes | None = None) -> str:
+    """One digest over the file and its companions; a word that is no digest when it cannot be read
+    itself.
+    """
+    # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
+    contents = [read_bytes(companion, MAX_READ_BYTES) for companion in file.companions]
+    stats = zip(file.companions, contents, strict=True)
+    marks = [
+        _unreadable_mark(stat) if isinstance(content, Finding) else content
+        for stat, content in stats
+    ]
+    marks += [f"{finding.code}\0{finding.path}".encode("utf-8", "replace") for finding in file.lost]
+    content_hash = content_digest(file, marks, data)
+    return _UNREADABLE if isinstance(content_hash, Finding) else content_hash
+
+
+def _unreadable_mark(companion: FileStat) -> bytes:
+    """What stands for a companion that cannot be read: which one it is, and how it looks."""
+    return f"{_UNREADABLE}\0{companion.path}\0{companion.size}\0{companion.mtime_ns}".encode(
+        "utf-8", "replace"
+    )

@@ -1,0 +1,1 @@
+"""Resolves the links of a capability to files of its folder or to the web."""

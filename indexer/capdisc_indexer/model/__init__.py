@@ -1,0 +1,1 @@
+"""The values that cross packages, their stored form, errors, and frozen classes."""

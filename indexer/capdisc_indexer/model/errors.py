@@ -1,0 +1,63 @@
+"""The errors that a caller can meet: each says what is wrong (`message`) and what to do next
+(`hint`).
+"""
+
+from __future__ import annotations
+
+# What comes of stored values that are not what they should be; some show only where they are used.
+MALFORMED_DATA_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
+class CapdiscError(Exception):
+    """Root of all expected errors; the command line turns each kind into its own exit code."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(CapdiscError):
+    """The request itself makes no sense: an unknown kind, an empty query, a budget too small."""
+
+
+class InputError(CapdiscError):
+    """Something that was named cannot be read: a missing folder, a broken configuration."""
+
+
+class IndexStateError(CapdiscError):
+    """The index is missing, damaged, of another version, or cannot be written."""
+
+
+class DamagedIndexError(IndexStateError):
+    """What the index holds cannot be read; a build makes it anew."""
+
+
+class ForeignIndexError(IndexStateError):
+    """The index was not built by this user, as far as the user's state knows: nothing of it is
+    believed.
+    """
+
+    def __init__(self, index_dir: str) -> None:
+        from shlex import quote  # 7 ms, which every command would pay for
+
+        hint = f"build it: capdisc index; or see whose it is, and adopt it: capdisc trust {quote(index_dir)}"
+        super().__init__(f"the index in {index_dir} was not built by you", hint)
+
+
+class BusyError(CapdiscError):
+    """Another process is writing this index and did not finish within the limit."""
+
+
+class EncoderError(CapdiscError):
+    """The encoder is missing or damaged; lexical search still works."""
+
+
+class ApprovalRequiredError(CapdiscError):
+    """What was asked needs somebody's yes, which was not given."""
+
+
+class LinkRefusedError(CapdiscError):
+    """A link is not followed: it leads out of its folder, to a place that is not public, or needs
+    leave to be.
+    """

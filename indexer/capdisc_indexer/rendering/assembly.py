@@ -1,0 +1,297 @@
+"""All tiers together, within the budget for the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import (
+    UNLIMITED,
+    Block,
+    Budgets,
+    Context,
+    DroppedBlock,
+    PrintOptions,
+    Ranking,
+    Tier,
+)
+from capdisc_indexer.rendering.details import build_details
+from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, SHORTENED_MARK, RenderFormat
+from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_full_text
+from capdisc_indexer.rendering.overview import build_overview, min_overview_tokens, stable_overviews
+from capdisc_indexer.rendering.render_inputs import RenderInputs, RenderJob
+from capdisc_indexer.rendering.summaries import build_summaries
+from capdisc_indexer.rendering.truncation import enclose_text
+from capdisc_indexer.text.normalization import strip_controls
+from capdisc_indexer.text.token_counts import TokenCounter
+
+# What stands beside the tiers: what the caller adds, and what a session remembers.
+
+
+def build_appended(job: RenderJob, tokens_left: int) -> Tier:
+    """The caller's own texts, as they are but for control characters; all of them have half of the
+    room at most.
+    """
+    blocks: list[Block] = []
+    dropped: list[DroppedBlock] = []
+    tokens_left = tokens_left // 2 if {1, 2} & set(job.inputs.levels) else tokens_left
+    for number, text in enumerate(job.inputs.appended, 1):
+        block, full_tokens = enclose_text(
+            job, f"append:{number}", ((), _clean_text(text), ()), SHORTENED_MARK, tokens_left
+        )
+        tokens_left -= block.tokens if block else 0
+        blocks += [block] if block else []
+        if block is None or block.tokens < full_tokens:
+            dropped.append(
+                DroppedBlock(
+                    id=f"append:{number}",
+                    tier=APPENDED,
+                    tokens=full_tokens,
+                    clipped=block is not None,
+                )
+            )
+    return _extra_tier(APPENDED, blocks, dropped)
+
+
+def build_memory(job: RenderJob, tokens_left: int) -> Tier:
+    """The session's memory, which shortens itself."""
+    if job.inputs.memory is None or tokens_left <= 0:
+        return _extra_tier(MEMORY, [], [])
+    lines = job.inputs.memory(tokens_left, lambda text: job.counter.count(job.form.chunk(text)))
+    blocks = (
+        [job.block("memory", job.form.chunk("".join(f"{line}\n" for line in lines)))]
+        if lines
+        else []
+    )
+    return _extra_tier(MEMORY, blocks, [])
+
+
+def _clean_text(text: str) -> str:
+    """The text with a beginning that does not run together with the heading before it (see
+    tokens.py).
+    """
+    cleaned = strip_controls(text).strip() + "\n"
+    return f" {cleaned}" if cleaned.startswith("/") else cleaned
+
+
+def _extra_tier(level: int, blocks: list[Block], dropped: list[DroppedBlock]) -> Tier:
+    return Tier(
+        level=level,
+        blocks=tuple(blocks),
+        tokens=sum(block.tokens for block in blocks),
+        dropped=tuple(dropped),
+    )
+
+
+# What of a budget each part may have, and whether it is wanted at all.
+
+
+def tier_frame_tokens(job: RenderJob, level: int) -> int:
+    """The tokens around the blocks of a level."""
+    return job.counter.count(job.form.headings[level]) + job.counter.count(job.form.endings[level])
+
+
+def frame_tokens(job: RenderJob) -> int:
+    """What encloses the tiers, as much for one half of a split as for both, so that each is the
+    same either way.
+    """
+    enclosing = job.counter.count(job.form.opening) + job.counter.count(job.form.closing)
+    if not (job.printing.split and job.form.additive):
+        return enclosing
+    # A first half with nothing in it is not enclosed.
+    halves = 2 if job.inputs.overview and is_level_printed(job, 0) else 1
+    return halves * enclosing + job.counter.count(SPLIT_MARKER)
+
+
+def tier_cap(budgets: Budgets, level: int) -> int:
+    """What a level may have in all."""
+    caps = {
+        0: budgets.tier0,
+        1: budgets.tier1,
+        2: budgets.tier2,
+        MEMORY: budgets.memory,
+        APPENDED: UNLIMITED,
+    }
+    return caps[level]
+
+
+def is_level_printed(job: RenderJob, level: int) -> bool:
+    """Whether the level is to be printed: asked for, known to the format, given room, and in the
+    layout.
+    """
+    layout = job.printing.layout
+    shown = not layout or level in {LAYOUT_PARTS[piece.part] for piece in layout if piece.part}
+    if level in (MEMORY, APPENDED):
+        present = bool(job.inputs.appended) if level == APPENDED else job.inputs.memory is not None
+        return present and shown and 0 in job.form.levels and tier_cap(job.budgets, level) > 0
+    return (
+        level in job.form.levels
+        and level in job.inputs.levels
+        and shown
+        and tier_cap(job.budgets, level) > 0
+    )
+
+
+def overview_budget(job: RenderJob, left: int) -> int:
+    """A small budget belongs to the answer: the overview gets a third, or the least that it can
+    be. Whether there is an answer does not matter, so that the overview stays the same from turn
+    to turn.
+    """
+    tier_frame = tier_frame_tokens(job, 0)
+    tokens_left = min(job.budgets.tier0, left) - tier_frame
+    return (
+        min(tokens_left, max(left // 3 - tier_frame, min_overview_tokens(job)))
+        if {1, 2} & set(job.inputs.levels)
+        else tokens_left
+    )
+
+
+def budget_error(job: RenderJob, budget: int) -> UsageError:
+    """The error that says which budget is too small, and for what."""
+    tier = " for tier 0" if budget < job.budgets.total else ""
+    if job.inputs.overview and is_level_printed(job, 0):
+        message, hint = (
+            "not even the shortest overview fits",
+            ", or leave the overview out with --tier 1,2",
+        )
+    elif job.printing.layout:
+        message, hint = "not even the text of the template fits", ", or a shorter --template"
+    else:
+        message, hint = "not even an empty document of this format fits", ""
+    return UsageError(
+        f"a budget of {budget} tokens{tier} is too small: {message}",
+        f"give a larger --budget{hint}",
+    )
+
+
+def has_overview(job: RenderJob, context: Context) -> bool:
+    """Whether there is one where one belongs."""
+    is_expected = bool(job.inputs.overview) and is_level_printed(job, 0)
+    return not is_expected or any(tier.level == 0 and tier.blocks for tier in context.tiers)
+
+
+# In the order in which they take their room: what is the same from turn to turn, what was asked
+# for, the answer.
+_TIER_BUILDERS: Mapping[int, Callable[[RenderJob, int], Tier]] = MappingProxyType(
+    {
+        0: build_overview,
+        APPENDED: build_appended,
+        MEMORY: build_memory,
+        1: build_summaries,
+        2: build_details,
+    }
+)
+
+
+def assemble(
+    inputs: RenderInputs,
+    ranking: Ranking,
+    form: RenderFormat,
+    budgets: Budgets,
+    counter: TokenCounter,
+    printing: PrintOptions | None = None,
+) -> Context:
+    """The context whose printed text has at most `budgets.total` tokens. Raises UsageError when
+    not even the shortest overview fits.
+    """
+    job = RenderJob(
+        inputs=inputs,
+        ranking=ranking,
+        form=form,
+        budgets=budgets,
+        counter=counter,
+        printing=printing or PrintOptions(),
+    )
+    if form.additive and counter.additive and not job.printing.layout:
+        context = _assemble_tiers(job, budgets.total)
+        if not has_overview(job, context):
+            raise budget_error(job, min(budgets.total, budgets.tier0))
+        return context
+    return _fit_context(job)
+
+
+def _fit_context(job: RenderJob) -> Context:
+    """The fullest context whose whole text fits, with the first overview that leaves room for
+    one.
+    """
+    for first in _overview_candidates(job) if is_level_printed(job, 0) else (None,):
+        best = _fit_with_overview(job, first)
+        if best is not None and has_overview(job, best):
+            return best
+    raise budget_error(job, job.budgets.total)
+
+
+def _fit_with_overview(job: RenderJob, first: Tier | None) -> Context | None:
+    """The fullest with this overview, by bisection: where pieces are escaped or wrapped, only the
+    printed text tells.
+    """
+    low, high, best = 0, job.budgets.total, None
+    budget = high
+    while low <= high:
+        context = _count_tokens(job, _assemble_tiers(job, budget, first))
+        if _count_printed_tokens(job, context) <= job.budgets.total:
+            best, low = context, budget + 1
+        else:
+            # Far above what its pieces need, more room changes nothing: that spares most steps of
+            # a large budget.
+            high = min(budget - 1, 2 * context.text_tokens)
+        budget = (low + high) // 2
+    return best
+
+
+def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
+    """The overview, which is the same whatever room the rest has, and shorter ones."""
+    max_tokens = job.budgets.tier0 - tier_frame_tokens(job, 0)
+    previous: Tier | None = None
+    for tier in stable_overviews(job, max_tokens):
+        if job.inputs.overview and (tier.tokens > max_tokens or not tier.blocks):
+            raise budget_error(job, min(job.budgets.total, job.budgets.tier0))
+        if tier != previous:
+            yield tier
+        previous = tier
+
+
+def _count_tokens(job: RenderJob, context: Context) -> Context:
+    """The context with what is printed of it counted whole."""
+    if job.printing.layout or not job.counter.additive:
+        text = format_full_text(job.form, context)
+        context = replace(context, text_tokens=job.counter.exact(text))
+    return replace(context, tokens=job.counter.exact(job.form.format_context(job.form, context)))
+
+
+def _count_printed_tokens(job: RenderJob, context: Context) -> int:
+    """The tokens of what is printed; of a split, of both halves, so that each is the same either
+    way.
+    """
+    if not job.printing.split:
+        return context.tokens
+    both_halves = replace(context, printing=replace(job.printing, split="both"))
+    return job.counter.exact(job.form.format_context(job.form, both_halves))
+
+
+def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> Context:
+    """The tiers in their order, `first` in the place of the overview where it is made already."""
+    budget_left = budget - frame_tokens(job)
+    tiers = []
+    for level in (level for level in _TIER_BUILDERS if is_level_printed(job, level)):
+        tier_frame = tier_frame_tokens(job, level)
+        tokens_left = (
+            overview_budget(job, budget_left)
+            if level == 0
+            else min(tier_cap(job.budgets, level), budget_left) - tier_frame
+        )
+        tier = first if first and level == 0 else _TIER_BUILDERS[level](job, tokens_left)
+        tier = replace(tier, tokens=tier.tokens + (tier_frame if tier.blocks else 0))
+        budget_left -= tier.tokens
+        tiers.append(tier)
+    return Context(
+        ranking=job.ranking,
+        tiers=tuple(sorted(tiers, key=lambda tier: tier.level)),
+        tokens=budget - budget_left if any(tier.blocks for tier in tiers) else 0,
+        text_tokens=sum(tier.tokens for tier in tiers),
+        budgets=job.budgets,
+        tokenizer=job.counter.name,
+        printing=job.printing,
+    )

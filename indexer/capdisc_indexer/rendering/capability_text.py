@@ -1,0 +1,174 @@
+"""Everything about a capability, in the words that all formats share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from capdisc_indexer.model.prerequisites import any_of_systems
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.normalization import one_line, strip_controls
+
+MAX_SCHEMA_DEPTH = 6
+
+
+def detail_text(descriptor: Descriptor) -> str:
+    """Everything about the capability: facts first, then schema, then instructions, so that a cut
+    loses the least.
+    """
+    d = descriptor
+    facts = [
+        f"# {one_line(d.title or d.name)}",
+        _kind_line(d),
+        "",
+        strip_controls(d.description).strip(),
+    ]
+    lines = [*facts, *_format_labels(d)]
+    if d.schema:
+        lines += ["", "## Input Schema", *_format_properties(d.schema, 1)]
+    elif d.parameters:
+        lines += [
+            "",
+            "## Columns" if d.kind == "table" else "## Parameters",
+            *(
+                f"  {one_line(p.name, 80)} ({one_line(p.type, 80)}): {one_line(p.description)}"
+                for p in d.parameters
+            ),
+        ]
+    if d.output_schema:
+        lines += ["", "## Output Schema", *_format_properties(d.output_schema, 1)]
+    for heading, text in (
+        ("Guidance", d.guidance),
+        ("Instructions", d.instructions),
+        ("Content", d.content),
+    ):
+        if text.strip():
+            lines += [
+                "",
+                f"## {_content_heading(d) if heading == 'Content' else heading}",
+                strip_controls(text).strip(),
+            ]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _content_heading(d: Descriptor) -> str:
+    return "Text" if d.kind in {"document", "section"} else "Skill Instructions"
+
+
+def guidance_id(category: str) -> str:
+    """What the guidance of a category is called; no capability is of that kind."""
+    return f"guidance:{category}"
+
+
+def guidance_text(text: str) -> str:
+    """The guidance of a category as it stands in its frame."""
+    return strip_controls(text).strip() + "\n"
+
+
+def _kind_line(d: Descriptor) -> str:
+    parts = [
+        f"Kind: {d.kind}",
+        f"Category: {one_line(d.category)}" if d.category else "",
+        f"Id: {one_line(d.id)}",
+    ]
+    return " | ".join(part for part in parts if part)
+
+
+def _format_labels(d: Descriptor) -> list[str]:
+    risk = ", ".join(
+        part
+        for part in (
+            d.risk,
+            "has side effects" if d.has_side_effects else "",
+            "ask before use" if d.confirm else "",
+        )
+        if part
+    )
+    fields: list[tuple[str, object]] = [
+        ("When to use", one_line(d.usage_hint)),
+        ("Requires", d.requires),
+        ("Required secrets", d.secrets),
+        ("Required programs", d.bins),
+        ("Required system", any_of_systems(d.systems)),
+        ("Used together with", d.composed_with),
+        ("Related", d.related),
+        ("Risk", risk),
+        ("Tags", d.tags),
+        ("Allowed tools", d.extra.get("allowed-tools")),
+    ]
+    return (
+        ["", *(f"{label}: {_join_values(value)}" for label, value in fields if value)]
+        if any(v for _, v in fields)
+        else []
+    )
+
+
+def _join_values(value: object) -> str:
+    return (
+        ", ".join(one_line(str(entry)) for entry in value)
+        if isinstance(value, (tuple, list))
+        else one_line(str(value))
+    )
+
+
+def _format_properties(schema: Mapping[str, Any], depth: int) -> list[str]:
+    """One line a property: name (type, required): text [a|b] (default: v); nested objects
+    indented.
+    """
+    properties = schema.get("properties")
+    if depth > MAX_SCHEMA_DEPTH or not isinstance(properties, Mapping):
+        return [] if depth > 1 else [f"  {_format_type(schema)}"]
+    required = schema.get("required") if isinstance(schema.get("required"), (list, tuple)) else ()
+    lines = []
+    for name, value in properties.items():
+        property_schema = value if isinstance(value, Mapping) else {}
+        lines.append(
+            "  " * depth + _format_property(str(name), property_schema, name in (required or ()))
+        )
+        inner = (
+            property_schema.get("items")
+            if _format_type(property_schema).startswith("array")
+            else property_schema
+        )
+        lines += (
+            _format_properties(inner, depth + 1)
+            if isinstance(inner, Mapping) and inner.get("properties")
+            else []
+        )
+    return lines
+
+
+def _format_property(name: str, schema: Mapping[str, Any], required: bool) -> str:
+    text = f"{one_line(name, 80)} ({_format_type(schema)}{', required' if required else ''})"
+    if schema.get("description"):
+        text += f": {one_line(str(schema['description']), 300)}"
+    if isinstance(schema.get("enum"), (list, tuple)):
+        text += f" [{'|'.join(one_line(str(choice), 40) for choice in schema['enum'][:20])}]"
+    return text + (
+        f" (default: {one_line(json.dumps(schema['default'], ensure_ascii=False), 80)})"
+        if "default" in schema
+        else ""
+    )
+
+
+def _format_type(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type")
+    for union in ("anyOf", "oneOf"):
+        if kind is None and isinstance(schema.get(union), (list, tuple)):
+            return "|".join(
+                dict.fromkeys(
+                    _format_type(variant)
+                    for variant in schema[union]
+                    if isinstance(variant, Mapping)
+                )
+            )
+    if isinstance(kind, (list, tuple)):
+        return "|".join(one_line(str(type_name), 20) for type_name in kind)
+    if kind == "array":
+        return (
+            f"array<{_format_type(schema['items'])}>"
+            if isinstance(schema.get("items"), Mapping)
+            else "array"
+        )
+    return one_line(str(kind), 20) if kind else ("object" if schema.get("properties") else "any")

@@ -1,0 +1,154 @@
+"""Tier 2: the best ones in full, after what is to be known of their categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Block, Descriptor, DroppedBlock, Tier
+from capdisc_indexer.rendering.capability_text import detail_text, guidance_id, guidance_text
+from capdisc_indexer.rendering.formats.format import SHORTENED_MARK
+from capdisc_indexer.rendering.render_inputs import Guidance, RenderJob
+from capdisc_indexer.rendering.summaries import fit_lines
+from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
+
+# What guidance may take of the room while capabilities want it, too.
+_GUIDANCE_SHARE = 1 / 3
+# Of many capabilities, a line each says more than so little of each.
+_MIN_SHARE = 3 * MIN_DETAIL_TOKENS
+
+
+def build_details(job: RenderJob, tokens_left: int) -> Tier:
+    """The capabilities in order; what is too long is cut and marked, and the next is still
+    tried.
+    """
+    first = {
+        d.id: d for d in (*job.inputs.pinned, *islice(job.inputs.descriptors, job.inputs.details))
+    }
+    selected = list(first.values())
+    blocks, dropped = _build_guidance(job, selected, tokens_left)
+    tokens_left -= sum(block.tokens for block in blocks)
+    if job.inputs.equal_shares:
+        equal_tier = _build_equal_shares(job, selected, tokens_left)
+        return _details_tier([*blocks, *equal_tier.blocks], [*dropped, *equal_tier.dropped])
+    for d in _deduplicate_guidance(selected):
+        block, full_tokens = build_detail(job, d, tokens_left)
+        tokens_left -= block.tokens if block else 0
+        blocks += [block] if block else []
+        dropped += _list_dropped(d.id, block, full_tokens)
+    return _details_tier(blocks, dropped)
+
+
+def build_detail(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Block | None, int]:
+    """One capability as far as it fits, and the tokens of the whole."""
+    return frame_text(job, d.id, detail_text(d), tokens_left, job.inputs.note(d))
+
+
+def _details_tier(blocks: Sequence[Block], dropped: Sequence[DroppedBlock]) -> Tier:
+    return Tier(
+        level=2,
+        blocks=tuple(blocks),
+        tokens=sum(block.tokens for block in blocks),
+        dropped=tuple(dropped),
+    )
+
+
+def _list_dropped(identifier: str, block: Block | None, full_tokens: int) -> list[DroppedBlock]:
+    if block is not None and block.tokens == full_tokens:
+        return []
+    return [DroppedBlock(id=identifier, tier=2, tokens=full_tokens, clipped=block is not None)]
+
+
+def _deduplicate_guidance(descriptors: Iterable[Descriptor]) -> Iterable[Descriptor]:
+    """The capabilities, guidance that one before has word for word left out."""
+    shown_guidance: set[str] = set()
+    for d in descriptors:
+        yield replace(d, guidance="") if d.guidance.strip() in shown_guidance else d
+        shown_guidance |= {d.guidance.strip()} - {""}
+
+
+def _build_guidance(
+    job: RenderJob, descriptors: Sequence[Descriptor], tokens_left: int
+) -> tuple[list[Block], list[DroppedBlock]]:
+    """What is to be known of the categories of these, each once."""
+    blocks: list[Block] = []
+    dropped: list[DroppedBlock] = []
+    tokens_left = int(tokens_left * _GUIDANCE_SHARE)
+    for guidance in _find_guidance(job, descriptors):
+        identifier = guidance_id(guidance.category)
+        block, full_tokens = frame_text(
+            job, identifier, guidance_text(guidance.text), tokens_left, mark=SHORTENED_MARK
+        )
+        tokens_left -= block.tokens if block else 0
+        blocks += [block] if block else []
+        dropped += _list_dropped(identifier, block, full_tokens)
+    return blocks, dropped
+
+
+def _find_guidance(job: RenderJob, descriptors: Sequence[Descriptor]) -> list[Guidance]:
+    guidance = job.inputs.guidance
+    return [
+        guidance[name]
+        for name in dict.fromkeys(d.category.casefold() for d in descriptors)
+        if name in guidance
+    ]
+
+
+def _build_equal_shares(
+    job: RenderJob, descriptors: Sequence[Descriptor], tokens_left: int
+) -> Tier:
+    """Each of many in full while all fit, else with an even share; a line each where a share would
+    hold too little.
+    """
+    wholes = [_count_full_tokens(job, d) for d in descriptors]
+    share = _find_largest_share(
+        wholes, min(tokens_left, job.inputs.max_tokens_each or tokens_left), tokens_left
+    )
+    if share < min(max(wholes, default=0), _MIN_SHARE):
+        return _build_lines(job, descriptors, wholes, tokens_left)
+    details = [(d.id, *build_detail(job, d, share)) for d in descriptors]
+    blocks = [block for _, block, _ in details if block]
+    return _details_tier(
+        blocks,
+        [
+            dropped
+            for identifier, block, full_tokens in details
+            for dropped in _list_dropped(identifier, block, full_tokens)
+        ],
+    )
+
+
+def _count_full_tokens(job: RenderJob, d: Descriptor) -> int:
+    """The tokens of a capability in full, counted once."""
+    if d.id not in job.full_tokens:
+        job.full_tokens[d.id] = build_detail(job, d, -1)[1]
+    return job.full_tokens[d.id]
+
+
+def _build_lines(
+    job: RenderJob, descriptors: Sequence[Descriptor], wholes: Sequence[int], tokens_left: int
+) -> Tier:
+    blocks = fit_lines(job, descriptors, tokens_left, 2).blocks
+    shown_ids = {block.id for block in blocks}
+    pairs = zip(descriptors, wholes, strict=True)
+    return _details_tier(
+        blocks,
+        [
+            DroppedBlock(id=d.id, tier=2, tokens=full_tokens, clipped=d.id in shown_ids)
+            for d, full_tokens in pairs
+        ],
+    )
+
+
+def _find_largest_share(wholes: Sequence[int], limit: int, tokens_left: int) -> int:
+    """The largest share, up to `limit`, at which all of them together have room."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high)
+            if sum(min(full_tokens, middle) for full_tokens in wholes) <= tokens_left
+            else (low, middle - 1)
+        )
+    return low

@@ -1,0 +1,86 @@
+"""In which order the parts of a context are printed, and where what stays the same from turn to
+turn ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capdisc_indexer.model.types import Context, LayoutPiece
+from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
+
+# The parts by name, with the level that each prints.
+LAYOUT_PARTS = {"overview": 0, "append": APPENDED, "memory": MEMORY, "summaries": 1, "details": 2}
+DEFAULT_LAYOUT = tuple(LayoutPiece(part=name, stable=name == "overview") for name in LAYOUT_PARTS)
+# Between the two halves of a split; the first one holds nothing that could imitate it.
+SPLIT_MARKER = "=== capdisc: from here on it may change from turn to turn ===\n"
+SPLIT_MODES = ("prefix", "suffix", "both")
+
+
+def split_layout(
+    layout: Sequence[LayoutPiece],
+) -> tuple[tuple[LayoutPiece, ...], tuple[LayoutPiece, ...]]:
+    """The pieces up to the first that may change, and the rest."""
+    stable_count = next((i for i, piece in enumerate(layout) if not piece.stable), len(layout))
+    return tuple(layout[:stable_count]), tuple(layout[stable_count:])
+
+
+def format_layout(form: RenderFormat, context: Context) -> str:
+    """The pieces one after the other, or the half that is asked for; nothing at all when there is
+    no block.
+    """
+    split_mode = context.printing.split
+    if not split_mode:
+        return format_full_text(form, context)
+    before, after = format_halves(form, context)
+    return {"prefix": before, "suffix": after}.get(split_mode, f"{before}{SPLIT_MARKER}{after}")
+
+
+def format_halves(form: RenderFormat, context: Context) -> tuple[str, str]:
+    """What stays the same from turn to turn, and what may change."""
+    before, after = split_layout(context.printing.layout or DEFAULT_LAYOUT)
+    return _format_pieces(form, context, before), _format_pieces(form, context, after)
+
+
+def format_full_text(form: RenderFormat, context: Context) -> str:
+    """The text in one."""
+    return _format_pieces(form, context, context.printing.layout or DEFAULT_LAYOUT)
+
+
+def _format_pieces(form: RenderFormat, context: Context, layout: Sequence[LayoutPiece]) -> str:
+    text = "".join(_join_texts([_format_piece(form, context, piece) for piece in layout]))
+    text += (
+        "" if text.endswith("\n") or not text else "\n"
+    )  # which would be printed anyway, and counts
+    return f"{form.opening}{text}{form.closing}" if text or form.levels == (1,) else ""
+
+
+def _format_piece(form: RenderFormat, context: Context, piece: LayoutPiece) -> str:
+    if not piece.part:
+        return form.literal(piece.text)
+    level = LAYOUT_PARTS[piece.part]
+    tiers = [tier for tier in context.tiers if tier.blocks and tier.level == level]
+    return "".join(
+        _format_tier(form, tier.level, [block.text for block in tier.blocks]) for tier in tiers
+    )
+
+
+def _format_tier(form: RenderFormat, level: int, texts: Sequence[str]) -> str:
+    return "".join([form.headings[level], *texts, form.endings[level]])
+
+
+def _join_texts(texts: Sequence[str]) -> list[str]:
+    """The texts; a part that has a line of its own in a template gives its line end to it, and its
+    line when empty.
+    """
+    joined: list[str] = []
+    for text in texts:
+        trimmed = (
+            text.lstrip("\n")
+            if not joined
+            else text.removeprefix("\n")
+            if joined[-1].endswith("\n")
+            else text
+        )
+        joined += [trimmed] if trimmed else []
+    return joined

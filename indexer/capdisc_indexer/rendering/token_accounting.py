@@ -1,0 +1,174 @@
+"""Token counts of rendered pieces, made once when a capability is indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
+from typing import Any
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.prerequisites import any_of_systems
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.rendering.capability_text import detail_text, guidance_id, guidance_text
+from capdisc_indexer.rendering.discovery_hints import OVERVIEW_HINTS, with_hint
+from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.rendering.formats.format import (
+    CLIPPED_MARK,
+    MORE_CATEGORIES,
+    SHORTENED_MARK,
+    RenderFormat,
+)
+from capdisc_indexer.rendering.summary_lines import missing_note, shorter_lines, summary_line
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
+
+# The formats whose pieces are counted ahead; the others escape their content and are counted when
+# printed.
+COUNTED_FORMATS = ("text", "markdown")
+# Of so many secrets and programs, every choice that may be missing is counted ahead.
+_MAX_COUNTED_NEEDS = 3
+
+
+def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> dict[str, Any]:
+    """What the index keeps: counts of each counted format's pieces, and of the detail's chunks
+    that they share.
+    """
+    text = detail_text(descriptor)
+    lines = _summary_lines(descriptor)
+    pieces = {
+        name: _render_pieces(FORMATS[name], descriptor, text, lines) for name in COUNTED_FORMATS
+    }
+    # Most pieces are the same in each format.
+    count = {
+        piece: counter.exact(piece) for piece in dict.fromkeys(chain.from_iterable(pieces.values()))
+    }
+    return {
+        "pieces": {
+            name: [count[piece] for piece in format_pieces]
+            for name, format_pieces in pieces.items()
+        },
+        "detail": counter.count_lines(split_chunks(text)),
+        "characters": len(text),
+        "listing": counter.exact(listing_line(descriptor)),
+    }
+
+
+def full_size(counts: Mapping[str, Any]) -> list[int]:
+    """Tokens and characters of the capability in full, and tokens of its line in a listing."""
+    return [sum(counts["detail"]), counts["characters"], counts["listing"]]
+
+
+def listing_line(descriptor: Descriptor) -> str:
+    """What clients that load bodies on demand put into every prompt of a capability."""
+    return f"{descriptor.name}: {descriptor.description}\n"
+
+
+def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str, int]:
+    """Counts of the pieces of what is to be known of each category."""
+    pieces: list[str] = []
+    for category, guidance in texts.items():
+        text, label = guidance_text(guidance), one_line(guidance_id(category), 100)
+        frames = [
+            (FORMATS[name].frame_open(label, text), FORMATS[name].frame_close(label, text))
+            for name in COUNTED_FORMATS
+        ]
+        pieces += [*split_chunks(text), *(frame for pair in frames for frame in pair)]
+    return {text: counter.exact(text) for text in pieces}
+
+
+def learn_guidance(
+    counter: TokenCounter, form: RenderFormat, counts: Mapping[str, int], texts: Mapping[str, str]
+) -> None:
+    """Give the counter what the index kept about these categories. The marks of its frames are
+    other ones here, with the same count.
+    """
+    counter.learn(counts)
+    if form.name not in COUNTED_FORMATS:
+        return
+    stored_form = FORMATS[form.name]
+    for category, given in texts.items():
+        text, label = guidance_text(given), one_line(guidance_id(category), 100)
+        for name in ("frame_open", "frame_close"):
+            stored = getattr(stored_form, name)(label, text)
+            if stored in counts:
+                counter.learn({getattr(form, name)(label, text): counts[stored]})
+
+
+def learn_counts(
+    counter: TokenCounter,
+    form: RenderFormat,
+    descriptor: Descriptor,
+    counts: Mapping[str, Any],
+    with_detail: bool = True,
+) -> None:
+    """Give the counter what the index kept about this capability, for this format; where only its
+    lines are wanted, nothing of its text in full.
+    """
+    if form.name not in COUNTED_FORMATS or not counts:
+        return
+    text = detail_text(descriptor)
+    pieces = _render_pieces(form, descriptor, text, _summary_lines(descriptor))
+    counter.learn(dict(zip(pieces, counts["pieces"][form.name], strict=True)))
+    if with_detail:
+        counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
+
+
+@frozen
+class _SummaryLines:
+    """What a capability's pieces are made of in every format."""
+
+    summaries: list[str]
+    notes: list[str]
+
+
+def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
+    notes = [missing_note(names) for names in _missing_choices(descriptor)]
+    summaries = [summary_line(descriptor), *shorter_lines(descriptor)]
+    return _SummaryLines([*summaries, *(summary_line(descriptor, note) for note in notes)], notes)
+
+
+def _render_pieces(
+    form: RenderFormat, descriptor: Descriptor, text: str, lines: _SummaryLines
+) -> list[str]:
+    label = one_line(descriptor.id, 100)
+    return [
+        *(form.summary(descriptor, line) for line in lines.summaries),
+        *(form.chunk(f"{note}\n") for note in lines.notes),
+        form.frame_open(label, text),
+        form.frame_close(label, text),
+        form.chunk(CLIPPED_MARK.format(id=descriptor.id)),
+    ]
+
+
+def _missing_choices(descriptor: Descriptor) -> Iterator[Sequence[str]]:
+    """Every choice of what may be missing, where there is little."""
+    names = prerequisite_names(descriptor)
+    if len(names) <= _MAX_COUNTED_NEEDS:
+        for size in range(1, len(names) + 1):
+            yield from combinations(names, size)
+
+
+def prerequisite_names(descriptor: Descriptor) -> list[str]:
+    """The secrets, programs and systems that the capability cannot be used without, each once."""
+    return list(
+        dict.fromkeys((*descriptor.secrets, *descriptor.bins, *any_of_systems(descriptor.systems)))
+    )
+
+
+def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[str, int]:
+    """Counts of everything that does not belong to one capability: headings, endings, overview
+    lines, remainders.
+    """
+    texts: list[str] = [SHORTENED_MARK]
+    lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]
+    for form in (FORMATS[name] for name in COUNTED_FORMATS):
+        hints = [with_hint(form, name).endings[0] for name in OVERVIEW_HINTS]
+        texts += [
+            form.opening,
+            form.closing,
+            *form.headings,
+            *form.endings,
+            *hints,
+            *map(form.category, lines),
+        ]
+    return {text: counter.exact(text) for text in texts}

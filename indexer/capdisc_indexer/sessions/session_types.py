@@ -1,0 +1,89 @@
+"""What a session holds. Every text in it has been cut to one line without control characters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from capdisc_indexer.model.frozen import field, frozen
+
+# The oldest go first. A prompt shows a tenth of this; the file stays one that a person can read.
+MAX_IDS = 1_000
+MAX_ENTITIES = 100
+MAX_NOTES = 100
+# Enough for a URL, a path or a digest as an id.
+MAX_TEXT = 300
+MAX_NOTE = 2_000
+
+
+@frozen(kw_only=True)
+class Discovery:
+    """A capability that was found `count` times, last in `turn`."""
+
+    count: int
+    turn: int
+
+
+@frozen(kw_only=True)
+class Usage:
+    """A capability that was used `count` times; `last` is "ok", "failed", or "" where nobody
+    said.
+    """
+
+    count: int
+    ok: int = 0
+    failed: int = 0
+    last: str = ""
+    turn: int = 0
+
+
+@frozen(kw_only=True)
+class Entity:
+    """A thing that a result named: an event, a page, a table. `source` is the capability whose
+    result it was.
+    """
+
+    type: str
+    id: str
+    name: str
+    source: str
+    turn: int
+
+
+@frozen(kw_only=True)
+class SessionNote:
+    """A line that the agent wanted to keep."""
+
+    text: str
+    turn: int
+
+
+@frozen(kw_only=True)
+class Session:
+    """One session. `turn` counts what was asked; `active` are the capabilities that every prompt
+    shows in full; `observed` and `barren` count results that were looked at and those of them that
+    gave no entity; `mode` is the way of working that the last note asked for.
+    """
+
+    name: str
+    created: str
+    updated: str
+    turn: int = 0
+    mode: str = ""
+    discovered: Mapping[str, Discovery] = field(default_factory=dict)
+    used: Mapping[str, Usage] = field(default_factory=dict)
+    active: tuple[str, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    notes: tuple[SessionNote, ...] = ()
+    observed: int = 0
+    barren: int = 0
+
+    @property
+    def known_ids(self) -> tuple[str, ...]:
+        """The ids that the session may offer again: the active ones, those used, then those found,
+        latest first.
+        """
+        used = sorted(self.used, key=lambda identifier: (-self.used[identifier].turn, identifier))
+        discovered_ids = sorted(
+            self.discovered, key=lambda identifier: (-self.discovered[identifier].turn, identifier)
+        )
+        return tuple(dict.fromkeys([*self.active, *used, *discovered_ids]))

@@ -1,0 +1,122 @@
+"""CAPABILITY.yaml: one capability or several, each with all that an agent should know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Finding, LoadedFile, Severity, SourceRef
+from capdisc_indexer.sources.formats.companion_files import Companions, read_companions
+from capdisc_indexer.sources.formats.long_texts import LONG_FIELDS, long_texts
+from capdisc_indexer.sources.formats.manifest import build_descriptor
+from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
+from capdisc_indexer.sources.parsed_capability import ParsedCapability
+from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.frontmatter import CERTAIN_SLIPS, read_leniently
+from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
+from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node
+from capdisc_indexer.sources.scan.folder_files import casing_findings
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
+
+
+def load(file: FoundFile, data: bytes) -> LoadedFile:
+    """The file's capability, or those of its `capabilities:` list, and what is wrong with them.
+
+    A capability with an error is left out and the others of the file stay. The files beside the
+    manifest belong to its only capability; where there are several, they are part of the digest
+    and of no capability.
+    """
+    text = decode(data, file.path)
+    if isinstance(text, Finding):
+        return LoadedFile(findings=(text,))
+    documents, findings = read_leniently(text, file.path, 1, CERTAIN_SLIPS)
+    noted = [*mark_finding(data, file.path), *casing_findings(file), *findings]
+    if len(documents) > 1:
+        return LoadedFile(findings=(*noted, _several(file.path, documents[1])))
+    nodes = [node for document in documents for node in _capabilities(document)]
+    if not nodes:
+        return LoadedFile(findings=(*noted, *(_empty(file.path) if not _has_errors(noted) else ())))
+    companions = read_companions(file)
+    source = source_ref(file, content_hash(data, companions.data))
+    if len(nodes) == 1:
+        loaded = _one(nodes[0], file, source, companions)
+        return replace(loaded, findings=(*noted, *companions.findings, *loaded.findings))
+    parts = [
+        _one(node, file, replace(source, pointer=str(index)), Companions())
+        for index, node in enumerate(nodes)
+    ]
+    return LoadedFile(
+        descriptors=tuple(descriptor for entry in parts for descriptor in entry.descriptors),
+        parts=tuple(part for entry in parts for part in entry.parts),
+        findings=(
+            *noted,
+            *_warn_of_unused_files(file),
+            *(finding for entry in parts for finding in entry.findings),
+        ),
+    )
+
+
+def _capabilities(document: Node) -> Iterator[Node]:
+    """The document itself, or the items of its `capabilities` list."""
+    if isinstance(document, MapNode):
+        entry = document.entries.get("capabilities")
+        if entry and isinstance(entry.value, ListNode):
+            yield from entry.value.items
+            return
+    yield document
+
+
+def _one(node: Node, file: FoundFile, source: SourceRef, companions: Companions) -> LoadedFile:
+    if not isinstance(node, MapNode):
+        message, hint = "a capability is not a mapping of fields", "write lines such as name: ..."
+        return LoadedFile(
+            findings=(
+                _finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line),
+            )
+        )
+    fields = Fields(node, file.path, MANIFEST_FIELDS)
+    capability = build_descriptor(fields, file, source, companions)
+    accepted = None if fields.has_error or _has_errors(companions.findings) else capability
+    part = ParsedCapability(
+        node=node,
+        descriptor=accepted,
+        longs=long_texts(fields, capability, file, companions),
+        long_keys=frozenset(fields.key(field) for field in LONG_FIELDS),
+        schema=companions.schema,
+        schema_path=companions.schema_path,
+    )
+    return LoadedFile(
+        descriptors=(accepted,) if accepted else (), findings=tuple(fields.findings), parts=(part,)
+    )
+
+
+def _has_errors(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def _empty(path: str) -> tuple[Finding, ...]:
+    hint = "write name, kind and description, each on a line of its own"
+    return (_finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1),)
+
+
+def _several(path: str, second: Node) -> Finding:
+    """Readers differ in which of several documents they take, so a reviewer could be shown another
+    than is used.
+    """
+    message, hint = "the file holds several documents", "write one, or a list: capabilities: [...]"
+    return _finding(path, Severity.ERROR, "yaml-multi-document", message, hint, second.line)
+
+
+def _warn_of_unused_files(file: FoundFile) -> tuple[Finding, ...]:
+    message = "not used, since the manifest beside it holds several capabilities"
+    hint = "give the capability that it belongs to a folder of its own"
+    return tuple(
+        _finding(companion.path, Severity.INFO, "companion-unused", message, hint, 1)
+        for companion in file.companions
+    )
+
+
+def _finding(
+    path: str, severity: Severity, code: str, message: str, hint: str, line: int
+) -> Finding:
+    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)

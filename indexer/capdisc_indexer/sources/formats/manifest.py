@@ -1,0 +1,222 @@
+"""One capability of a CAPABILITY.yaml, field by field."""
+
+from __future__ import annotations
+
+import re
+
+from capdisc_indexer.model.types import Descriptor, Finding, Severity, SourceRef
+from capdisc_indexer.sources.formats.companion_files import Companions
+from capdisc_indexer.sources.formats.declared_edges import read_edges
+from capdisc_indexer.sources.formats.input_parameters import read_parameters
+from capdisc_indexer.sources.formats.long_text_file import clip_content, text_or_file
+from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
+from capdisc_indexer.sources.formats.naming_rules import (
+    MAX_NAME,
+    clean_name,
+    is_secret_name,
+    name_problem,
+)
+from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.yaml_nodes import Json, TextNode
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.text.normalization import visible_text
+
+DEFAULT_CATEGORY = "general"
+RISKS = ("low", "medium", "high", "critical")
+CAPABILITY_KINDS = frozenset(
+    {
+        "tool",
+        "skill",
+        "extension",
+        "channel",
+        "voice",
+        "productivity",
+        "emergent-tool",
+        "database",
+        "table",
+        "api",
+        "operation",
+        "document",
+        "section",
+        "term",
+        "prompt",
+        "resource",
+        "agent",
+        "intent",
+        "function",
+        "command",
+    }
+)
+LONG_DESCRIPTION = 1_024
+MAX_DESCRIPTION = 4_096
+
+_KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
+
+
+def build_descriptor(
+    fields: Fields, file: FoundFile, source: SourceRef, companions: Companions, identity: str = ""
+) -> Descriptor:
+    """The capability; not to be used if `fields` noted an error on the way. `identity` is the id
+    where the format has its own rule for it.
+    """
+    name, kind = _name(fields), _kind(fields)
+    identity = identity or _identity(fields, kind, name)
+    schema = fields.mapping("schema") or companions.schema
+    warn_of_unknown(fields)
+    return Descriptor(
+        id=identity,
+        kind=kind,
+        name=name,
+        description=_description(fields),
+        source=source,
+        title=fields.text("title") or name,
+        category=fields.text("category") or DEFAULT_CATEGORY,
+        tags=_merge_lists(fields, "tags", "keywords"),
+        phrases=_merge_lists(fields, "phrases", "examples", "queries", separators="\n"),
+        parameters=read_parameters(schema),
+        requires=fields.texts("requires"),
+        composed_with=fields.texts("composed_with"),
+        related=fields.texts("related"),
+        edges=read_edges(fields, identity, file.path),
+        secrets=_secrets(fields),
+        bins=fields.texts("bins"),
+        risk=_risk(fields),
+        has_side_effects=fields.flag("has_side_effects"),
+        confirm=fields.flag("confirm"),
+        available=fields.flag("available", default=True),
+        hidden=fields.flag("hidden"),
+        schema=schema,
+        output_schema=fields.mapping("output_schema"),
+        content=_content(fields, file, companions),
+        usage_hint=fields.text("usage_hint"),
+        guidance=_file_text(fields, "guidance", file),
+        instructions=fields.text("instructions"),
+        extract=fields.mapping("extract"),
+        run=fields.mapping("run"),
+        extra=_extra(fields),
+    )
+
+
+def _required_text(fields: Fields, field: str) -> str:
+    text = fields.required_text(field, f"add a line {field}: ...")
+    if text and not visible_text(text):
+        fields.error(field, "field-empty", f"the {field} shows nothing", "write it in letters")
+    return text
+
+
+def _name(fields: Fields) -> str:
+    written = _required_text(fields, "name")
+    name = clean_name(written)
+    if name and (problem := name_problem(written)):
+        fields.error("name", problem.code, problem.message, "use letters, digits and - _ . /")
+    elif len(name) > MAX_NAME:
+        fields.warn(
+            "name", "name-too-long", f"the name has more than {MAX_NAME} characters", "shorten it"
+        )
+    return name
+
+
+def _kind(fields: Fields) -> str:
+    kind = _required_text(fields, "kind").lower()
+    if kind and not _KIND.fullmatch(kind):
+        fields.error(
+            "kind",
+            "field-value",
+            f"the kind {kind[:64]!r} is not one word",
+            "write a word such as tool",
+        )
+    elif kind and kind not in CAPABILITY_KINDS:
+        hint = "known kinds: " + ", ".join(sorted(CAPABILITY_KINDS))
+        fields.error("kind", "field-value", f"the kind {kind} is unknown", hint)
+    return kind
+
+
+def _identity(fields: Fields, kind: str, name: str) -> str:
+    identity = fields.text("id")
+    if not identity:
+        return f"{kind}:{name}"
+    if not _ID.fullmatch(identity) or not identity.startswith(f"{kind}:"):
+        hint = f"leave it out, or write {kind or 'tool'}:..."
+        fields.error("id", "field-value", "the id is not of the form kind:name", hint)
+    return identity
+
+
+def _description(fields: Fields) -> str:
+    text = _required_text(fields, "description")
+    if len(text) > MAX_DESCRIPTION:
+        message = f"the description has more than {MAX_DESCRIPTION} characters"
+        fields.error("description", "field-too-long", message, "move details into skillContent")
+    elif len(text) > LONG_DESCRIPTION:
+        message = f"the description has more than {LONG_DESCRIPTION} characters"
+        fields.warn("description", "field-too-long", message, "move details into skillContent")
+    return text
+
+
+def _merge_lists(fields: Fields, *names: str, separators: str = ",") -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for name in names for text in fields.texts(name, separators)))
+
+
+def _secrets(fields: Fields) -> tuple[str, ...]:
+    """The names of secrets. Whatever is no name may be the secret itself, so no message repeats
+    it.
+    """
+    texts = fields.texts("secrets")
+    names = tuple(text for text in texts if is_secret_name(text))
+    if len(names) < len(texts):
+        message = f"{fields.key('secrets')} holds something that is not the name of a secret"
+        hint = "write names such as API_KEY; if a real secret stood here, revoke it"
+        fields.error("secrets", "secret-value", message, hint)
+    return names
+
+
+def _risk(fields: Fields) -> str:
+    risk = fields.text("risk").lower()
+    if risk and risk not in RISKS:
+        fields.warn(
+            "risk",
+            "field-value",
+            f"{fields.key('risk')} is none of {', '.join(RISKS)}",
+            "use one of them",
+        )
+    return risk if risk in RISKS else ""
+
+
+def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
+    # A line of a catalogue holds its text itself; a manifest has it, or a file with it, beside
+    # itself.
+    companion_text = fields.text("text") or companions.body.strip("\n")
+    inline = fields.value("content")
+    if isinstance(inline, TextNode) and not inline.value.strip():
+        fields.error(
+            "content",
+            "field-empty",
+            f"{fields.key('content')} is empty",
+            "name a file, or leave the key out",
+        )
+    text = _file_text(fields, "content", file) if inline else companion_text
+    clipped = clip_content(text)
+    if len(clipped) < len(text):
+        message = f"the content has {len(text)} characters; the first {len(clipped)} are kept"
+        fields.note(
+            "content",
+            Severity.INFO,
+            "content-cut",
+            message,
+            "split it into files that it points to",
+        )
+    return clipped
+
+
+def _file_text(fields: Fields, field: str, file: FoundFile) -> str:
+    value = text_or_file(fields.text(field), file)
+    if isinstance(value, Finding):
+        fields.place(field, value)
+        return ""
+    return value
+
+
+def _extra(fields: Fields) -> dict[str, Json]:
+    extra: dict[str, Json] = {name: text for name in EXTRA_FIELDS if (text := fields.text(name))}
+    metadata = fields.mapping("metadata", exact=True)
+    return extra | ({"metadata": metadata} if metadata else {})

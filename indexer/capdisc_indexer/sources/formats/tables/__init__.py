@@ -1,0 +1,3 @@
+"""Tables of databases and files: each reader gives the same values, and one function makes
+capabilities of them.
+"""

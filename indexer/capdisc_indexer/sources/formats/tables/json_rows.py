@@ -1,0 +1,82 @@
+"""JSON as a table: an array of objects, or one object on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.derived_capability import file_finding, folder_of, sample_count
+from capdisc_indexer.sources.formats.tables.inference import MAX_COLUMNS, RowSampler
+from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
+from capdisc_indexer.sources.formats.tables.table_types import Table, Tables
+from capdisc_indexer.sources.readers.json_reader import json_lines, read_json
+from capdisc_indexer.sources.readers.text_decoding import decode, wide_finding
+from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, printable_path
+
+MAX_FINDINGS = 20
+
+
+def load(file: FoundFile, data: bytes) -> LoadedFile:
+    """The table of the file, and a finding for each of the first items that are no objects."""
+    if wide := wide_finding(data, file.path):
+        return LoadedFile(findings=(wide,))
+    is_lines = PurePath(file.path).suffix.lower() in {".jsonl", ".ndjson"}
+    values = list(_of_lines(data, file) if is_lines else _of_array(data, file))
+    objects = [value for value in values if isinstance(value, dict)]
+    findings = tuple([value for value in values if isinstance(value, Finding)][:MAX_FINDINGS])
+    if not objects:
+        return LoadedFile(findings=findings or (_none(file),))
+    tables = Tables(
+        kind="json",
+        tables=(
+            table_of_rows(objects, printable_path(PurePath(file.path).stem), sample_count(file)),
+        ),
+    )
+    loaded = build_table_capabilities(file, folder_of(file), tables, content_hash(data), alone=True)
+    return LoadedFile(
+        descriptors=loaded.descriptors, findings=(*findings, *loaded.findings), parts=loaded.parts
+    )
+
+
+def table_of_rows(objects: Iterable[dict[str, Json]], name: str, samples: int = 0) -> Table:
+    """The table whose columns are all keys of the objects, in the order in which they first
+    come.
+    """
+    row_list = list(objects)
+    names = list(dict.fromkeys(key for row in row_list for key in row))[:MAX_COLUMNS]
+    rows = RowSampler(samples)
+    for row in row_list:
+        rows.add([row.get(key) for key in names])
+    return rows.table(name, names)
+
+
+def _of_lines(data: bytes, file: FoundFile) -> Iterator[dict[str, Json] | Finding]:
+    for line in json_lines(data, file.path):
+        if isinstance(line, Finding):
+            yield line
+        elif isinstance(line.value, dict):
+            yield line.value
+        else:
+            yield _not_object(file, f"line {line.number}", line.number)
+
+
+def _of_array(data: bytes, file: FoundFile) -> Iterator[dict[str, Json] | Finding]:
+    text = decode(data, file.path)
+    value = text if isinstance(text, Finding) else read_json(text, file.path)
+    if isinstance(value, Finding):
+        yield value
+    elif isinstance(value, list):
+        for number, element in enumerate(value, 1):
+            yield element if isinstance(element, dict) else _not_object(file, f"item {number}", 1)
+
+
+def _not_object(file: FoundFile, where: str, line: int) -> Finding:
+    message, hint = f"{where} is no object; left out", 'write {"column": value, ...}'
+    return file_finding(file, Severity.WARNING, "table-row", message, hint, line)
+
+
+def _none(file: FoundFile) -> Finding:
+    message, hint = "holds no objects that could be rows", 'write [{"column": value, ...}, ...]'
+    return file_finding(file, Severity.ERROR, "unreadable-data", message, hint)

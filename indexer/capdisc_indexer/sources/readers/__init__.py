@@ -1,0 +1,1 @@
+"""Reads untrusted bytes, text, YAML and JSON within limits."""

@@ -1,0 +1,269 @@
+"""The fields of one document, each as the type that it should have; what does not fit is noted,
+never raised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Entry,
+    Json,
+    ListNode,
+    MapNode,
+    Node,
+    TextNode,
+    is_null,
+    to_json,
+)
+
+QUOTE_THE_HASH = "put the value in quotes, # and all"
+MAX_ITEMS = 64
+REFUSED_ITEMS = 1_024  # nobody writes that many by hand
+
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+# What readers by YAML 1.1 make a truth value, number or date of, so that two readers of a file
+# disagree.
+AMBIGUOUS_SCALAR = re.compile(
+    r"y|n|yes|no|on|off|true|false|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9]*)?(e[-+]?[0-9]+)?|0x[0-9a-f]+"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*",
+    re.IGNORECASE,
+)
+
+
+def squeeze_key(key: str) -> str:
+    """The key without case and separators: `riskLevel`, `risk_level` and `risk-level` are one
+    key.
+    """
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def split_outside(text: str, separators: str) -> list[str]:
+    """The pieces between separators that stand outside round brackets, each stripped, none empty.
+
+    >>> split_outside("Bash(git log, git diff) Read,Edit", ", ")
+    ['Bash(git log, git diff)', 'Read', 'Edit']
+    """
+    pieces: list[str] = [""]
+    depth = start = 0
+    for index, character in enumerate(text):
+        depth = max(0, depth + (character == "(") - (character == ")"))
+        if character in separators and not depth:
+            pieces.append(text[start:index])
+            start = index + 1
+    return [stripped for piece in [*pieces, text[start:]] if (stripped := piece.strip())]
+
+
+def _rank(key: str, names: Mapping[str, tuple[str, ...]], owners: Mapping[str, str]) -> int:
+    """How far a key is from the preferred one: of `name` and `Name` in one file, the first is
+    meant.
+    """
+    keys = names.get(owners.get(squeeze_key(key), ""), ())
+    return keys.index(key) if key in keys else len(keys)
+
+
+@lru_cache(64)  # formats have a few such tables, which are the same for every file
+def _owners(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
+    return {squeeze_key(key): field for field, keys in names for key in keys}
+
+
+class Fields:
+    """One document being read. `names` holds, for each field, the keys that it may have, the
+    preferred one first.
+    """
+
+    def __init__(self, node: MapNode, path: str, names: Mapping[str, tuple[str, ...]]) -> None:
+        self.findings: list[Finding] = []
+        self.entries: dict[str, Entry] = {}
+        self.others: dict[str, Entry] = {}
+        self._node = node
+        self._path = path
+        owners = _owners(tuple(names.items())) if node.entries else {}
+        for key, entry in sorted(
+            node.entries.items(), key=lambda item: _rank(item[0], names, owners)
+        ):
+            field = owners.get(squeeze_key(key))
+            if field is None:
+                self.others[key] = entry
+            else:
+                self._claim(field, entry)
+
+    def _claim(self, field: str, entry: Entry) -> None:
+        if first := self.entries.get(field):
+            message = (
+                f"{entry.key} says the same as {first.key} in line {first.line} and is not read"
+            )
+            self._add(entry, Severity.WARNING, "duplicate-field", message, "keep one of the two")
+        else:
+            self.entries[field] = entry
+
+    @property
+    def has_error(self) -> bool:
+        """Whether something was noted that keeps the capability out."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def note(self, field: str, severity: Severity, code: str, message: str, hint: str = "") -> None:
+        """Adds a finding at the field's place, or at the document's when the field is missing."""
+        self._add(self.entries.get(field, self._node), severity, code, message, hint)
+
+    def warn(self, field: str, code: str, message: str, hint: str = "") -> None:
+        """Adds a finding that does not keep the capability out."""
+        self.note(field, Severity.WARNING, code, message, hint)
+
+    def warn_at(self, entry: Entry, code: str, message: str, hint: str = "") -> None:
+        """The same at a key that belongs to no field."""
+        self._add(entry, Severity.WARNING, code, message, hint)
+
+    def error(self, field: str, code: str, message: str, hint: str = "") -> None:
+        """Adds a finding that keeps the capability out."""
+        self.note(field, Severity.ERROR, code, message, hint)
+
+    def place(self, field: str, finding: Finding) -> None:
+        """Adds a finding that was made elsewhere, at the field's place."""
+        self.note(
+            field,
+            finding.severity,
+            finding.code,
+            f"{self.key(field)}: {finding.message}",
+            finding.hint,
+        )
+
+    def _add(
+        self, place: Entry | Node, severity: Severity, code: str, message: str, hint: str
+    ) -> None:
+        finding = Finding(
+            code=code,
+            severity=severity,
+            message=message,
+            hint=hint,
+            path=self._path,
+            line=place.line,
+            column=place.column,
+        )
+        self.findings.append(finding)
+
+    def value(self, field: str) -> Node | None:
+        """What stands at the field, None for nothing or null."""
+        entry = self.entries.get(field)
+        return None if entry is None or is_null(entry.value) else entry.value
+
+    def is_commented_out(self, field: str) -> bool:
+        """Whether `#` stands where the value is due."""
+        return field in self.entries and self.entries[field].is_commented_out
+
+    def key(self, field: str) -> str:
+        """The key as the author spelt it."""
+        return self.entries[field].key if field in self.entries else field
+
+    def text(self, field: str) -> str:
+        """The text, stripped; "" where there is none. A plain `no` or `1.0` stays as written, with
+        a warning.
+        """
+        node = self.value(field)
+        if node is None:
+            return ""
+        if not isinstance(node, TextNode):
+            self.warn(field, "field-type", f"{self.key(field)} is not text", "write it as text")
+            return ""
+        if node.is_plain and AMBIGUOUS_SCALAR.fullmatch(node.value):
+            message = f"{self.key(field)}: {node.value[:64]} is no text to other readers"
+            self.warn(field, "ambiguous-scalar", message, "put the value in quotes")
+        return node.value.strip()
+
+    def required_text(self, field: str, hint: str) -> str:
+        """The text; an error where there is none, one for each mistake."""
+        node = self.value(field)
+        if node is not None and not isinstance(node, TextNode):
+            self.error(field, "field-type", f"{self.key(field)} is not text", hint)
+            return ""
+        text = self.text(field)
+        if not text:
+            message = f"the field {field} is missing or empty"
+            if self.is_commented_out(field):
+                message, hint = f"the field {field} is empty: # begins a comment", QUOTE_THE_HASH
+            self.error(field, "field-missing", message, hint)
+        return text
+
+    def texts(self, field: str, separators: str = ",") -> tuple[str, ...]:
+        """The list's texts without blanks, empty ones and repetitions; one text is split at
+        `separators`.
+        """
+        node = self.value(field)
+        if node is None:
+            return ()
+        if isinstance(node, TextNode):
+            return self._limit_items(field, split_outside(node.value, separators))
+        if isinstance(node, ListNode):
+            items = [
+                item.value
+                for item in node.items
+                if isinstance(item, TextNode) and not is_null(item)
+            ]
+            if len(items) < len(node.items):
+                self.warn(
+                    field,
+                    "field-type",
+                    f"{self.key(field)} holds items that are no text",
+                    "write them as text",
+                )
+            return self._limit_items(field, items)
+        self.warn(
+            field,
+            "field-type",
+            f"{self.key(field)} is not a list",
+            "write a list, or text with commas",
+        )
+        return ()
+
+    def _limit_items(self, field: str, items: Iterable[str]) -> tuple[str, ...]:
+        unique = tuple(
+            dict.fromkeys(stripped for item in items if (stripped := " ".join(item.split())))
+        )
+        if len(unique) > MAX_ITEMS:
+            message = f"{self.key(field)} has {len(unique)} items; the first {MAX_ITEMS} are read"
+            severity = Severity.ERROR if len(unique) > REFUSED_ITEMS else Severity.WARNING
+            self.note(field, severity, "too-many-items", message, "keep the telling ones")
+        return unique[:MAX_ITEMS]
+
+    def flag(self, field: str, default: bool = False) -> bool:
+        """The truth value: true, yes, on, 1 or false, no, off, 0."""
+        node = self.value(field)
+        word = node.value.strip().lower() if isinstance(node, TextNode) else ""
+        if node is not None and word not in _TRUE | _FALSE:
+            self.warn(
+                field,
+                "field-type",
+                f"{self.key(field)} is neither true nor false",
+                "write true or false",
+            )
+        return word in _TRUE if word in _TRUE | _FALSE else default
+
+    def number(self, field: str) -> float | None:
+        """The number, None where there is none."""
+        node = self.value(field)
+        value = None if node is None else to_json(node)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if node is not None:
+            self.warn(field, "field-type", f"{self.key(field)} is not a number", "write a number")
+        return None
+
+    def mapping(self, field: str, *, exact: bool = False) -> dict[str, Json] | None:
+        """The mapping as JSON values, None where there is none."""
+        node = self.value(field)
+        if node is None:
+            return None
+        value = to_json(node, exact=exact)
+        if isinstance(value, dict):
+            return value
+        self.warn(
+            field,
+            "field-type",
+            f"{self.key(field)} is not a mapping",
+            "write key: value lines below it",
+        )
+        return None

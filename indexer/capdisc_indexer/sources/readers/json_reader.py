@@ -1,0 +1,273 @@
+"""JSON from a file that nobody vouches for: bounded depth, no key twice, nothing that JSON does
+not know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.yaml_nodes import Json
+
+# On which lines of a JSON text things stand: the reader keeps values only, and places are asked
+# for by few.
+
+_NAMES = re.compile(r'"name"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+
+
+class LineIndex:
+    """The lines of places in a text, cheap where each is asked for after the ones before it."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._line = text, 0, 1
+
+    def of(self, place: int) -> int:
+        """The line of a place, counted from 1."""
+        if place < self._at:
+            self._at, self._line = 0, 1
+        self._line += self._text.count("\n", self._at, place)
+        self._at = place
+        return self._line
+
+
+def named_lines(text: str, names: Sequence[str]) -> list[int]:
+    """For each name the line of `"name": NAME`, looked for from the place of the one before it on;
+    the line of that one where there is none.
+    """
+    places = ((match.start(), match[1]) for match in _NAMES.finditer(text))
+    lines = LineIndex(text)
+    starts: list[int] = []
+    for name in names:
+        written = (json.dumps(name, ensure_ascii=False), json.dumps(name))
+        start = (
+            next((start for start, name_text in places if name_text in written), None)
+            if name
+            else None
+        )
+        starts.append(starts[-1] if start is None and starts else lines.of(start or 0))
+    return starts
+
+
+def key_place(text: str, key: str, start: int) -> int:
+    """Where the key stands next from `start` on; `start` where it does not."""
+    written = json.dumps(key, ensure_ascii=False)
+    match = re.compile(rf"{re.escape(written)}\s*:").search(text, start)
+    return match.start() if match else start
+
+
+# JSON as its standard has it: no number that is none, and none too large to be held.
+
+
+def loads(data: str | bytes) -> Any:
+    """The value. Raises ValueError for what is not JSON, and for NaN and Infinity, which Python
+    would take.
+
+    >>> loads('{"a": 1.5}')
+    {'a': 1.5}
+    """
+    try:
+        return json.loads(data, parse_constant=_reject_constant, parse_float=_strict_float)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _strict_float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return number
+
+
+MAX_DEPTH = 32
+
+# The closing quote is optional, so that one pass is enough for a text whose last string never
+# ends.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_ESCAPE = re.compile(r"\\r(?:\\n)?|\\u00(?:7[fF]|[89][0-9a-fA-F])|\\.", re.DOTALL)
+_RAW_C1 = re.compile("[\x7f-\x9f]")
+_BAD_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class _JsonRefusedError(Exception):
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | Finding:
+    """The value, or the reason why the text is refused.
+
+    >>> read_json('{"a": [1, true]}')
+    {'a': [1, True]}
+    """
+    try:
+        if (offset := _too_deep(text, max_depth)) is not None:
+            message = f"nested more than {max_depth} levels deep"
+            return _finding("json-depth", message, "make it flatter", path, text, offset)
+        value: Json = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_finite,
+            parse_int=_integer,
+        )
+        _refuse_text(value)
+        return value
+    except json.JSONDecodeError as error:
+        return _finding(
+            "json-syntax", f"not JSON: {error.msg}", "correct the place", path, text, error.pos
+        )
+    except _JsonRefusedError as refused:
+        return _finding(refused.code, refused.message, refused.hint, path, text, 0)
+
+
+def clean_export(text: str) -> str:
+    """The JSON text of another program without what such texts carry along and a text of our own
+    must not: carriage returns in strings, and the C1 controls that quotes of Windows-1252 became.
+
+    >>> exported(r'["a\\r\\nb\\u0092s"]')
+    '["a\\\\nb s"]'
+    """
+    plain = _RAW_C1.sub(" ", text)
+    return _ESCAPE.sub(_plain, plain) if "\\" in plain else plain
+
+
+def _plain(escape: re.Match[str]) -> str:
+    if escape[0].startswith("\\r"):
+        return "\\n"
+    return " " if len(escape[0]) == 6 else escape[0]
+
+
+def _too_deep(text: str, max_depth: int) -> int | None:
+    """Where the limit is passed. Looked at beforehand, as the decoder recurses on the machine
+    stack.
+    """
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token.group() in "[{":
+            depth += 1
+            if depth > max_depth:
+                return token.start()
+        elif token.group() in "]}":
+            depth -= 1
+    return None
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value: dict[str, Json] = {}
+    for key, item in pairs:
+        if key in value:
+            raise _JsonRefusedError(
+                "json-duplicate-key", f"the key {key[:64]!r} stands twice", "remove one of the two"
+            )
+        value[key] = item
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _JsonRefusedError("json-syntax", f"{name} is not JSON", "use a number or null")
+
+
+def _parse_finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _JsonRefusedError("json-syntax", "a number is too large", "use a smaller number")
+    return number
+
+
+def _integer(digits: str) -> int:
+    if (
+        len(digits) > 400
+    ):  # int() takes quadratic time and refuses more than 4,300 digits with an error of its own
+        raise _JsonRefusedError("json-syntax", "a number is too long", "write it as text")
+    return int(digits)
+
+
+def _refuse_text(value: Json) -> None:
+    if isinstance(value, str):
+        if match := _BAD_TEXT.search(value):
+            _refuse_character(ord(match.group()))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_text(key)
+            _refuse_text(item)
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_text(item)
+
+
+def _refuse_character(code_point: int) -> NoReturn:
+    if code_point >= 0xD800:
+        raise _JsonRefusedError(
+            "invalid-unicode", "half of a surrogate pair in a text", "write the whole character"
+        )
+    raise _JsonRefusedError(
+        "control-character", f"an escape for the control character U+{code_point:04X}", "remove it"
+    )
+
+
+def _finding(code: str, message: str, hint: str, path: str, text: str, offset: int) -> Finding:
+    return Finding(
+        code=code,
+        severity=Severity.ERROR,
+        message=message,
+        hint=hint,
+        path=path,
+        line=text.count("\n", 0, offset) + 1,
+        column=offset - text.rfind("\n", 0, offset),
+    )
+
+
+# A file of JSON lines, line by line: one that cannot be read costs itself and no other.
+
+# As much as a SKILL.md may have.
+MAX_LINE_BYTES = 1024 * 1024
+
+# What Windows-1252 becomes when it is taken for Latin-1. It stands in texts copied from the web,
+# and means nothing.
+_RAW_CONTROLS = re.compile("[\x7f-\x9f]")
+
+
+@frozen
+class JsonLine:
+    """The value of one line; `number` counts from 1, blank lines included."""
+
+    number: int
+    raw: bytes
+    value: Json
+
+
+def json_lines(data: bytes, path: str) -> Iterator[JsonLine | Finding]:
+    """The lines that are not blank, each as its value or as the reason why it has none, at its
+    line of the file.
+    """
+    for number, raw in enumerate(data.removeprefix(BOM_UTF8).splitlines(), 1):
+        if stripped := raw.strip():
+            value = _value(stripped, path)
+            yield (
+                replace(value, line=number)
+                if isinstance(value, Finding)
+                else JsonLine(number, stripped, value)
+            )
+
+
+def _value(raw: bytes, path: str) -> Json | Finding:
+    if len(raw) > MAX_LINE_BYTES:
+        message = f"the line is longer than {MAX_LINE_BYTES // 1024} KiB; not read"
+        hint = "move long parts into files of their own"
+        return Finding(
+            code="line-too-long", severity=Severity.ERROR, message=message, hint=hint, path=path
+        )
+    text = decode(raw, path)
+    return text if isinstance(text, Finding) else read_json(_RAW_CONTROLS.sub(" ", text), path)

@@ -1,0 +1,154 @@
+"""A parsed document that still knows where each part stood, and its plain values."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from capdisc_indexer.model.frozen import frozen
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+@frozen
+class TextNode:
+    """A scalar as written; `is_plain` is False when it stood in quotes or as a block, so that it
+    is text for sure.
+    """
+
+    value: str
+    is_plain: bool
+    line: int
+    column: int
+
+
+@frozen
+class ListNode:
+    """A sequence."""
+
+    items: tuple[Node, ...]
+    line: int
+    column: int
+
+
+@frozen
+class Entry:
+    """One key with its value; line and column are those of the key. `is_commented_out` says that
+    `#` stands where the value is due, so that YAML takes the rest of the line for a comment.
+    """
+
+    key: str
+    value: Node
+    line: int
+    column: int
+    is_commented_out: bool = False
+
+
+@frozen
+class MapNode:
+    """A mapping, in the order of the file."""
+
+    entries: Mapping[str, Entry]
+    line: int
+    column: int
+
+
+Node: TypeAlias = TextNode | ListNode | MapNode
+
+# The scalars of the YAML 1.2 core schema. Dates, `no` and `12:30` are text there, unlike in YAML
+# 1.1.
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE = frozenset({"true", "True", "TRUE"})
+_FALSE = frozenset({"false", "False", "FALSE"})
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_LONGEST_NUMBER = (
+    18  # digits that a 64-bit integer surely holds; longer ones stay text instead of losing digits
+)
+
+
+def is_null(node: Node) -> bool:
+    """Whether the node is an unquoted null, or nothing at all."""
+    return isinstance(node, TextNode) and node.is_plain and node.value in _NULLS
+
+
+def as_written(node: Node) -> Json:
+    """The node as JSON with every scalar kept as the text that the author wrote."""
+    if isinstance(node, TextNode):
+        return node.value
+    if isinstance(node, ListNode):
+        return [as_written(item) for item in node.items]
+    return {key: as_written(entry.value) for key, entry in node.entries.items()}
+
+
+def to_json(node: Node, *, exact: bool = False) -> Json:
+    """The node as JSON with unquoted scalars typed by the core schema.
+
+    With `exact`, a number that would not be printed as written (`1.10`, `0777`, `1e3`) stays text:
+    it is a version or a code, and typing it would lose something.
+    """
+    if isinstance(node, TextNode):
+        return _scalar(node.value, exact) if node.is_plain else node.value
+    if isinstance(node, ListNode):
+        return [to_json(item, exact=exact) for item in node.items]
+    return {key: to_json(entry.value, exact=exact) for key, entry in node.entries.items()}
+
+
+def from_json(value: Json, line: int) -> Node:
+    """The nodes of a JSON value that stands on one line of its file."""
+    if isinstance(value, dict):
+        entries = {key: Entry(key, from_json(item, line), line, 1) for key, item in value.items()}
+        return MapNode(entries, line, 1)
+    if isinstance(value, list):
+        return ListNode(tuple(from_json(item, line) for item in value), line, 1)
+    return (
+        TextNode(value, False, line, 1)
+        if isinstance(value, str)
+        else TextNode(json.dumps(value), True, line, 1)
+    )
+
+
+def place_of(node: Node, path: Sequence[str | int] = ()) -> tuple[int, int]:
+    """Line and column of the key (or list item) at `path`; of the last part that exists, where the
+    path ends early.
+    """
+    line, column = node.line, node.column
+    for step in path:
+        if isinstance(node, MapNode) and isinstance(step, str) and step in node.entries:
+            entry = node.entries[step]
+            node, line, column = entry.value, entry.line, entry.column
+        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line, column = node.line, node.column
+        else:
+            break
+    return line, column
+
+
+def _scalar(text: str, exact: bool) -> Json:
+    if text in _NULLS:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    number = _number(text)
+    return text if number is None or (exact and str(number) != text) else number
+
+
+def _number(text: str) -> int | float | None:
+    if len(text) <= _LONGEST_NUMBER:
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        if _BASED.fullmatch(text):
+            return int(text, 0)
+    if (
+        len(text) <= 2 * _LONGEST_NUMBER
+        and not text.lstrip("+-").isdigit()
+        and _FLOAT.fullmatch(text)
+    ):
+        number = float(text)
+        return number if math.isfinite(number) else None
+    return None

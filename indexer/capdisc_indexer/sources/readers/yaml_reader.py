@@ -1,0 +1,267 @@
+"""The one place that makes values of YAML, in a way that no text can turn against the process.
+
+Only parser events are used, and they are counted while they come: the composer that normally
+follows recurses on the machine stack and was ended by signal 11 by 30,000 nested brackets, and
+expands aliases without limit. Events alone, with an early stop, were safe for a million brackets
+in a thread with a 512 KiB stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import yaml
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Entry,
+    ListNode,
+    MapNode,
+    Node,
+    TextNode,
+    is_null,
+)
+
+MAX_DEPTH = 32
+MAX_EVENTS = 20_000
+
+# A carriage return that is still there is no line end: it takes a terminal back to overwrite its
+# line.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
+# Line ends to YAML and to no editor: what follows could be a field that looks like part of a
+# comment.
+LINE_BREAKS = re.compile("[\u2028\u2029\x85]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_COMMENT_FOR_VALUE = re.compile(r"[ \t]*:[ \t]+#")
+_HINTS = (
+    ("mapping values are not allowed", "put a value that holds a colon and a blank in quotes"),
+    (
+        "cannot start any token",
+        "indent with blanks, and put a value that starts with this character in quotes",
+    ),
+    ("expected <block end>", "align the keys, or put the value before this place in quotes"),
+    ("quoted scalar", "close the quotes"),
+    ("expected ',' or", "close the bracket"),
+)
+
+
+@frozen
+class YamlLimits:
+    """How much a text may hold; the usual is far beyond what anyone writes by hand."""
+
+    events: int = MAX_EVENTS
+    depth: int = MAX_DEPTH
+
+
+_SMALL = YamlLimits()
+
+
+@frozen
+class YamlResult:
+    """The documents that are not empty; none when there is a finding, which says why the text is
+    refused.
+    """
+
+    documents: tuple[Node, ...] = ()
+    finding: Finding | None = None
+
+
+class _YamlRefusedError(Exception):
+    """Line and column count from 0, as in the parser's marks."""
+
+    def __init__(self, code: str, message: str, hint: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.line, self.column = (
+            code,
+            message,
+            hint,
+            line,
+            column,
+        )
+
+
+def read_yaml(
+    text: str, path: str = "", first_line: int = 1, limits: YamlLimits = _SMALL
+) -> YamlResult:
+    """The documents of a text whose first line is line `first_line` of the file, with every scalar
+    kept as text.
+    """
+    try:
+        _refuse_controls(text)
+        return YamlResult(
+            documents=tuple(_YamlReader(LINE_BREAKS.sub(" ", text), first_line, limits).documents())
+        )
+    except _YamlRefusedError as error:
+        refused = error
+    except yaml.MarkedYAMLError as error:
+        refused = _syntax(error)
+    except (yaml.YAMLError, UnicodeError) as error:
+        refused = _YamlRefusedError(
+            "yaml-syntax", f"not YAML: {str(error).splitlines()[0]}", "remove the character", 0, 0
+        )
+    finding = Finding(
+        code=refused.code,
+        severity=Severity.ERROR,
+        message=refused.message,
+        hint=refused.hint,
+        path=path,
+        line=refused.line + first_line,
+        column=refused.column + 1,
+    )
+    return YamlResult(finding=finding)
+
+
+class _YamlReader:
+    """One text being parsed. Recursion ends at the limit of depth, since `_next` counts before a
+    node is entered.
+    """
+
+    def __init__(self, text: str, first_line: int, limits: YamlLimits) -> None:
+        # libyaml where PyYAML was built with it; both give the same events.
+        loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self._parser = loader(text)
+        self._text = text
+        self._first_line, self._limits = first_line, limits
+        self._events = 0
+        self._depth = 0
+
+    def documents(self) -> Iterator[Node]:
+        """Each document but the empty ones, such as the one after a closing `---`."""
+        try:
+            while not isinstance(event := self._next(), yaml.StreamEndEvent):
+                if isinstance(event, yaml.DocumentStartEvent):
+                    node = self._node(self._next())
+                    if not is_null(node):
+                        yield node
+        finally:
+            self._parser.dispose()
+
+    def _next(self) -> yaml.Event:
+        event: yaml.Event = self._parser.get_event()  # type: ignore[no-untyped-call]
+        self._events += 1
+        if self._events > self._limits.events:
+            raise _refused_at(
+                event, "yaml-too-many-nodes", "too many values for one file", "split the file"
+            )
+        if isinstance(event, yaml.NodeEvent):
+            _refuse_indirection(event)
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._depth += 1
+            if self._depth > self._limits.depth:
+                message = f"nested more than {self._limits.depth} levels deep"
+                raise _refused_at(event, "yaml-depth", message, "make it flatter")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._depth -= 1
+        return event
+
+    def _node(self, event: yaml.Event) -> Node:
+        line, column = self._place(event)
+        if isinstance(event, yaml.ScalarEvent):
+            _refuse_text(event)
+            return TextNode(event.value, not event.style, line, column)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return ListNode(tuple(self._items()), line, column)
+        return MapNode(self._entries(), line, column)
+
+    def _items(self) -> Iterator[Node]:
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            yield self._node(event)
+
+    def _entries(self) -> dict[str, Entry]:
+        entries: dict[str, Entry] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                raise _refused_at(
+                    event,
+                    "yaml-key-type",
+                    "a key is a list or a mapping",
+                    "use plain words as keys",
+                )
+            _refuse_text(event)
+            self._refuse_key(event, entries)
+            line, column = self._place(event)
+            value = self._node(self._next())
+            entries[event.value] = Entry(
+                event.value, value, line, column, self._is_commented_out(event, value)
+            )
+        return entries
+
+    def _is_commented_out(self, key: yaml.ScalarEvent, value: Node) -> bool:
+        if not (
+            isinstance(value, TextNode) and value.is_plain and not value.value and key.end_mark
+        ):
+            return False
+        rest = self._text.split("\n")[key.end_mark.line][key.end_mark.column :]
+        return _COMMENT_FOR_VALUE.match(rest) is not None
+
+    def _place(self, event: yaml.Event) -> tuple[int, int]:
+        line, column = _mark(event)
+        return line + self._first_line, column + 1
+
+    def _refuse_key(self, event: yaml.ScalarEvent, entries: dict[str, Entry]) -> None:
+        if event.value == "<<" and not event.style:
+            raise _refused_at(
+                event, "yaml-merge-key", "merge keys (<<) are not read", "write the keys out"
+            )
+        if event.value in entries:
+            message = f"the key {event.value[:64]!r} stands twice, first in line {entries[event.value].line}"
+            raise _refused_at(event, "yaml-duplicate-key", message, "remove one of the two")
+
+
+def _refuse_indirection(event: yaml.NodeEvent) -> None:
+    if isinstance(event, yaml.AliasEvent):
+        name = str(event.anchor)[:64]
+        raise _refused_at(
+            event, "yaml-alias", f"the alias *{name} is not read", "write the value out"
+        )
+    if getattr(event, "tag", None):
+        raise _refused_at(
+            event, "yaml-tag", "tags (!) are not read", "remove the tag, or put the value in quotes"
+        )
+
+
+def _refuse_text(event: yaml.ScalarEvent) -> None:
+    """Controls and half characters that came in as escapes, since the raw text was looked at
+    before.
+    """
+    if _SURROGATE.search(event.value):
+        raise _refused_at(
+            event, "invalid-unicode", "half of a surrogate pair", "write the whole character"
+        )
+    if match := _CONTROL.search(event.value):
+        message = f"an escape for the control character U+{ord(match.group()):04X}"
+        raise _refused_at(event, "control-character", message, "remove it")
+
+
+def _refuse_controls(text: str) -> None:
+    if match := _CONTROL.search(text):
+        line = text.count("\n", 0, match.start())
+        column = match.start() - text.rfind("\n", 0, match.start()) - 1
+        message = f"the control character U+{ord(match.group()):04X}"
+        raise _YamlRefusedError("control-character", message, "remove it", line, column)
+
+
+def _refused_at(event: yaml.Event, code: str, message: str, hint: str) -> _YamlRefusedError:
+    return _YamlRefusedError(code, message, hint, *_mark(event))
+
+
+def _mark(event: yaml.Event) -> tuple[int, int]:
+    return (event.start_mark.line, event.start_mark.column) if event.start_mark else (0, 0)
+
+
+def _syntax(error: yaml.MarkedYAMLError) -> _YamlRefusedError:
+    mark = error.problem_mark or error.context_mark
+    reason = " ".join(part for part in (error.problem, error.context) if part)
+    hint = next(
+        (hint for sign, hint in _HINTS if sign in reason),
+        "correct the line, or put its value in quotes",
+    )
+    return _YamlRefusedError(
+        "yaml-syntax",
+        f"not YAML: {reason}",
+        hint,
+        mark.line if mark else 0,
+        mark.column if mark else 0,
+    )

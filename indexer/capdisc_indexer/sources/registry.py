@@ -1,0 +1,148 @@
+"""Every format that is read, one entry each: how a file of it is told, and what reads it."""
+
+from __future__ import annotations
+
+from capdisc_indexer.sources.source_format import SourceFormat, lazy_loader
+
+MEBIBYTE = 1024 * 1024
+# Patterns of names that are taken or left out, and name prefixes that are categories.
+_CHOICE = ("include", "exclude", "categories")
+_JSON_OR_YAML = (".json", ".yaml", ".yml")
+ALL_FORMATS = (
+    SourceFormat(
+        format="capability",
+        load=lazy_loader("capability"),
+        limit_bytes=256 * 1024,
+        filenames=("CAPABILITY.yaml", "CAPABILITY.yml"),
+        companions=("schema.json", "skill.md"),
+        everywhere=True,
+        owns_folder=True,
+    ),
+    SourceFormat(
+        format="skill",
+        load=lazy_loader("skill"),
+        limit_bytes=MEBIBYTE,
+        filenames=("SKILL.md",),
+        everywhere=True,
+        owns_folder=True,
+    ),
+    SourceFormat(
+        format="catalogue",
+        load=lazy_loader("catalogue"),
+        limit_bytes=64 * MEBIBYTE,
+        filenames=("capabilities.jsonl", "corpus.jsonl"),
+        declared="catalogue",
+        suffixes=(".jsonl",),
+        everywhere=True,
+    ),
+    SourceFormat(
+        format="mcp",
+        load=lazy_loader("tool_lists"),
+        limit_bytes=16 * MEBIBYTE,
+        filenames=("tools.json",),
+        endings=(".tools.json",),
+        declared="mcp",
+        suffixes=(".json",),
+        options=_CHOICE,
+    ),
+    SourceFormat(
+        format="mcp-servers",
+        load=lazy_loader("mcp_servers"),
+        limit_bytes=MEBIBYTE,
+        declared="mcp-servers",
+        suffixes=(".json",),
+        options=(*_CHOICE, "ask"),
+        keeps=True,
+    ),
+    SourceFormat(
+        format="functions",
+        load=lazy_loader("tool_lists"),
+        limit_bytes=16 * MEBIBYTE,
+        declared="functions",
+        suffixes=(".json", ".jsonl"),
+        options=_CHOICE,
+    ),
+    SourceFormat(
+        format="openapi",
+        load=lazy_loader("openapi"),
+        limit_bytes=16 * MEBIBYTE,
+        filenames=(
+            "openapi.json",
+            "openapi.yaml",
+            "openapi.yml",
+            "swagger.json",
+            "swagger.yaml",
+            "swagger.yml",
+        ),
+        endings=(".openapi.json", ".openapi.yaml", ".openapi.yml"),
+        declared="openapi",
+        suffixes=_JSON_OR_YAML,
+        options=("include", "exclude", "url"),
+    ),
+    SourceFormat(
+        format="sqlite",
+        load=lazy_loader("tables.sqlite"),
+        limit_bytes=64 * 1024 * MEBIBYTE,
+        endings=(".sqlite", ".sqlite3"),
+        declared="sql",
+        suffixes=(".sqlite", ".sqlite3", ".db"),
+        options=("samples",),
+        reads=False,
+    ),
+    SourceFormat(
+        format="ddl",
+        load=lazy_loader("tables.ddl"),
+        limit_bytes=16 * MEBIBYTE,
+        endings=(".sql",),
+        declared="sql",
+        suffixes=(".sql",),
+    ),
+    SourceFormat(
+        format="reflected",
+        load=lazy_loader("tables.reflected_tables"),
+        limit_bytes=64 * MEBIBYTE,
+        declared="sql",
+        suffixes=(".reflected.json",),
+        options=("url_secret", "ask"),
+    ),
+    SourceFormat(
+        format="csv",
+        load=lazy_loader("tables.delimited"),
+        limit_bytes=64 * 1024 * MEBIBYTE,
+        declared="table",
+        suffixes=(".csv", ".tsv"),
+        options=("samples",),
+        reads=False,
+    ),
+    SourceFormat(
+        format="json",
+        load=lazy_loader("tables.json_rows"),
+        limit_bytes=64 * MEBIBYTE,
+        declared="table",
+        suffixes=(".json", ".jsonl", ".ndjson"),
+        options=("samples",),
+    ),
+    SourceFormat(
+        format="columnar",
+        load=lazy_loader("tables.columnar"),
+        limit_bytes=64 * 1024 * MEBIBYTE,
+        declared="table",
+        suffixes=(".parquet", ".arrow", ".feather"),
+        options=("samples",),
+        reads=False,
+    ),
+    SourceFormat(
+        format="document",
+        load=lazy_loader("documents.text_documents"),
+        limit_bytes=16 * MEBIBYTE,
+        declared="document",
+        suffixes=(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc"),
+    ),
+    SourceFormat(
+        format="office",
+        load=lazy_loader("documents.isolated_documents"),
+        limit_bytes=64 * MEBIBYTE,
+        declared="document",
+        suffixes=(".pdf", ".docx", ".pptx", ".xlsx"),
+    ),
+)

@@ -1,0 +1,133 @@
+"""Folders on the way down from a root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources import source_for
+from capdisc_indexer.sources.scan.scanned_files import printable_path
+
+# Where a link leads, and whether that is inside the scanned folders.
+
+
+def is_inside(resolved: str, roots: Iterable[str]) -> bool:
+    """Whether a path without links is one of `roots` (without links too) or lies below one.
+
+    >>> inside("/a/b", ["/a"]), inside("/ab", ["/a"])
+    (True, False)
+    """
+    return any(resolved == root or resolved.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def resolve_link(
+    path: str, roots: Iterable[str], severity: Severity = Severity.ERROR
+) -> str | Finding:
+    """The real path behind a link, or the reason why it is not followed."""
+    try:
+        resolved = os.path.realpath(path, strict=True)
+    except OSError as error:
+        reason = error.strerror or "unknown error"
+        return _link_finding(
+            severity, path, f"is a link that leads nowhere: {reason}", "repair or remove the link"
+        )
+    if is_inside(resolved, roots):
+        return resolved
+    hint = "scan the target's folder as well, or put the file itself here"
+    return _link_finding(
+        severity, path, "is a link that leads out of the scanned folders; not read", hint
+    )
+
+
+def stray_finding(path: str) -> Finding:
+    """What is to be said of something that the workspace chose, and that a link leads out of it
+    since.
+    """
+    message = "is a link that leads out of the workspace; not read"
+    return _link_finding(Severity.WARNING, path, message, "to read it: capdisc trust")
+
+
+def _link_finding(severity: Severity, path: str, message: str, hint: str) -> Finding:
+    text = f"{printable_path(os.path.basename(path))} {message}"
+    return Finding(
+        code="symlink", severity=severity, message=text, hint=hint, path=printable_path(path)
+    )
+
+
+# Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000
+# folders takes long.
+# ruff: noqa: PTH112, PTH120
+
+
+MAX_DEPTH = 32
+SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
+
+
+class ScanRoot(NamedTuple):
+    """A folder or single file to scan, as it was named and with its links followed."""
+
+    order: int
+    path: str
+    resolved: str
+
+    def folder(self) -> ScanFolder:
+        """The folder to start in: the root itself, or the one around a single file."""
+        if os.path.isdir(self.resolved):
+            return ScanFolder(self, self.path, self.resolved)
+        path = os.path.dirname(self.path)
+        return ScanFolder(
+            ScanRoot(self.order, path, os.path.realpath(path)), path, os.path.realpath(path)
+        )
+
+
+class ScanFolder(NamedTuple):
+    """A folder on the way down; `relative` is its place below the root, "" or ending with a slash.
+    An `owned` one belongs to a skill or capability, so that what lies in it is no source of its
+    own.
+    """
+
+    root: ScanRoot
+    path: str
+    resolved: str
+    relative: str = ""
+    depth: int = 0
+    owned: bool = False
+
+    def inner(self, name: str) -> ScanFolder:
+        """A folder of that name inside."""
+        path, resolved = self.inside(name)
+        return ScanFolder(
+            self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1, self.owned
+        )
+
+    def inside(self, name: str) -> tuple[str, str]:
+        """The path of something in it, and its real one; by far the most frequent question of a
+        scan.
+        """
+        path, resolved = self.path, self.resolved
+        return (
+            f"{path}{'' if path[-1] == '/' else '/'}{name}",
+            f"{resolved}{'' if resolved[-1] == '/' else '/'}{name}",
+        )
+
+    def at(self, resolved: str) -> ScanFolder:
+        """The same folder, as a link that leads to `resolved`."""
+        return self._replace(resolved=resolved)
+
+    def holding(self, entries: Sequence[os.DirEntry[str]]) -> ScanFolder:
+        """The same folder, owned where one of its entries makes it so."""
+        sources = (
+            source_for(entry.name) for entry in entries if not self.owned and not is_folder(entry)
+        )
+        return self.as_owned() if any(source and source.owns_folder for source in sources) else self
+
+    def as_owned(self) -> ScanFolder:
+        """The same folder, as part of a skill or capability."""
+        return ScanFolder(self.root, self.path, self.resolved, self.relative, self.depth, True)
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether the entry is a folder itself, and no link to one."""
+    return entry.is_dir(follow_symlinks=False)

@@ -1,1 +1,0 @@
-"""Tables of databases and files: each reader gives the same values, and one function makes capabilities of them."""

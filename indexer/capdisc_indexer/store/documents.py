@@ -1,0 +1,336 @@
+"""Read the documents and search their words, in tantivy. User text never reaches its query
+parser.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.store import text_queries
+from capdisc_indexer.store.native_errors import translate_native_errors
+from capdisc_indexer.store.text_queries import (
+    ANALYSER_NAME,
+    FUZZY_SUFFIX,
+    alias_key,
+    build_analyser,
+    build_schema,
+    inverse_document_frequency,
+)
+from capdisc_indexer.text.normalization import (
+    MAX_QUERY_CHARACTERS,
+    lexical_text,
+    simple_words,
+    without_stop_words,
+)
+
+# A folder of links for the text engine to open.
+
+# Plain text paths, since this is part of every cold query.
+# ruff: noqa: PTH102, PTH106, PTH108, PTH211
+
+
+# asking tempfile where else costs 5 ms of imports, half of what a bare interpreter takes
+_TEMPORARY_FOLDER = "/tmp"
+
+
+@contextmanager
+def link_folder(source: Path) -> Iterator[Path]:
+    """A folder of links to the files of `source`, locks left out; `source` itself where none can
+    be made.
+
+    tantivy opens a lock file for writing and waits without limit for whoever holds it. In a folder
+    of its own a reader waits for nobody, and writes nothing beside the index. It is needed only
+    while the files are opened: 0.5 ms.
+    """
+    try:
+        folder = _make_folder()
+    except OSError:
+        yield source
+        return
+    try:
+        try:
+            _link_files(os.path.realpath(source), folder)
+        except OSError:
+            yield source
+        else:
+            yield Path(folder)
+    finally:
+        _remove_folder(folder)
+
+
+def _make_folder() -> str:
+    """A new folder that only its owner may enter."""
+    folder = f"{_TEMPORARY_FOLDER}/capdisc-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError:
+        import tempfile
+
+        return tempfile.mkdtemp(prefix="capdisc-")
+    return folder
+
+
+def _link_files(source: str, folder: str) -> None:
+    for name in os.listdir(source):
+        if not name.endswith(".lock"):
+            os.symlink(f"{source}/{name}", f"{folder}/{name}")
+
+
+def _remove_folder(folder: str) -> None:
+    # A thread of the engine may make its lock file once more between the last unlink and the
+    # rmdir.
+    for _ in range(10):
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                os.unlink(f"{folder}/{name}")
+            os.rmdir(folder)
+            return
+
+
+# Heads in the memory of a process that lives long: some 40 MB at most, and a head read anew costs
+# 20 microseconds.
+_CACHE_SIZE = 20_000
+_BATCH_SIZE = 500
+# What was read of a mapped file stays in memory as long as the file is open: of 80,000 documents
+# 560 MB, and 65 where it is opened anew after so many, which costs nothing that can be measured.
+_PAGED_IN = 4 * _BATCH_SIZE
+_SCORE_BITS = 20  # a score is a 32-bit float, which holds whole numbers of 24 bits
+_REBUILD_HINT = "run: capdisc index --rebuild"
+
+
+class Documents:
+    """An open, read-only view of one text index."""
+
+    def __init__(self, source: Path) -> None:
+        self._schema, self._source = build_schema(), source
+        self._headers: dict[tuple[int, int], dict[str, Any]] = {}
+        self._headers_by_id: dict[str, dict[str, Any]] = {}
+        self._token_bags: dict[str, bytes] = {}
+        self._frequencies: dict[str, int] = {}
+        with translate_native_errors("the text index could not be opened", _REBUILD_HINT):
+            self._searcher = self._open_searcher(source)
+        self._analyser = build_analyser()
+
+    def _open_searcher(self, source: Path) -> Any:
+        with link_folder(source) as folder:
+            index = lazy_imports.tantivy().Index(self._schema, path=str(folder), reuse=True)
+            index.register_tokenizer(ANALYSER_NAME, build_analyser())
+            index.config_reader("manual")
+            return index.searcher()
+
+    def __len__(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def words(self, text: str) -> list[str]:
+        """The query's words, each once, stop words dropped."""
+        content_words = without_stop_words(simple_words(lexical_text(text[:MAX_QUERY_CHARACTERS])))
+        return list(dict.fromkeys(content_words))
+
+    def analyse(self, text: str) -> list[str]:
+        """The stemmed terms of the text."""
+        terms: list[str] = self._analyser.analyze(text)
+        return terms
+
+    def document_frequency(self, term: str) -> int:
+        """How many capabilities use the term, or one that is near to it when it is marked so."""
+        if term not in self._frequencies:
+            if len(self._frequencies) >= _CACHE_SIZE:
+                self._frequencies.clear()
+            self._frequencies[term] = self._count_documents(term)
+        return self._frequencies[term]
+
+    def _count_documents(self, term: str) -> int:
+        """Asked five times for each unknown word of a query, and a near term costs a search of its
+        own.
+        """
+        if not term.endswith(FUZZY_SUFFIX):
+            return int(self._searcher.doc_freq("text", term))
+        with translate_native_errors("the text index could not be searched", _REBUILD_HINT):
+            fuzzy_query = text_queries.fuzzy_query(self._schema, "text", term, 1.0)
+            return int(self._searcher.search(fuzzy_query, limit=1, count=True).count)
+
+    def count_tagged(self, tag: str) -> int:
+        """How many capabilities have the tag."""
+        return int(self._searcher.doc_freq("tag", tag.lower()))
+
+    def search(
+        self, terms: Sequence[str], query: Query, limit: int
+    ) -> list[tuple[float, dict[str, Any]]]:
+        """BM25 score and head of the best documents that pass the query's filters, best first."""
+        if not terms:
+            return []
+        should = lazy_imports.tantivy().Occur.Should
+        clauses = [
+            (should, self._make_term_query(field, term))
+            for term in terms
+            for field in ("text", "name")
+        ]
+        return self._search_headers(
+            text_queries.apply_filters(self._schema, text_queries.boolean_query(clauses), query),
+            limit,
+        )
+
+    def headers_for(self, ids: Sequence[str], query: Query) -> dict[str, dict[str, Any]]:
+        """The heads of those of the ids that exist and pass the query's filters."""
+        cached = (
+            {}
+            if text_queries.has_filters(query)
+            else {key: self._headers_by_id[key] for key in ids if key in self._headers_by_id}
+        )
+        missing = [key for key in ids if key not in cached]
+        if not missing:
+            return cached
+        engine_query = text_queries.apply_filters(
+            self._schema, text_queries.any_of_query(self._schema, "id", missing), query
+        )
+        return cached | {
+            header["id"]: header for _, header in self._search_headers(engine_query, len(missing))
+        }
+
+    def matching_terms(self, terms: Sequence[str], ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Which of the terms each of the capabilities holds, in any of its text."""
+        terms_by_id = {key: frozenset[str]() for key in self.headers_for(ids, Query(texts=()))}
+        for start in range(0, len(terms), _SCORE_BITS):
+            chunk = terms[start : start + _SCORE_BITS]
+            queries = [self._make_term_query("text", term) for term in chunk]
+            for bits, header in self._search_headers(
+                text_queries.bitmask_query(self._schema, "id", list(terms_by_id), queries),
+                max(len(terms_by_id), 1),
+            ):
+                terms_by_id[header["id"]] |= {
+                    term for place, term in enumerate(chunk) if int(bits) >> place & 1
+                }
+        return terms_by_id
+
+    def by_alias(self, name: str) -> list[dict[str, Any]]:
+        """The heads of the capabilities with this id or name, in order of their ids."""
+        engine_query = lazy_imports.tantivy().Query.term_query(
+            self._schema, "alias", alias_key(name)
+        )
+        return sorted(
+            (header for _, header in self._search_headers(engine_query, 50)),
+            key=lambda header: str(header["id"]),
+        )
+
+    def body(self, identifier: str) -> bytes:
+        """The long parts of one capability, as stored; empty when there is no such capability."""
+        with translate_native_errors("the text index could not be read", _REBUILD_HINT):
+            engine_query = lazy_imports.tantivy().Query.term_query(self._schema, "id", identifier)
+            for _, address in self._searcher.search(engine_query, limit=1, count=False).hits:
+                return bytes(self._searcher.doc(address).get_first("body"))
+        return b""
+
+    def full_records(
+        self, ids: Sequence[str]
+    ) -> Iterator[tuple[dict[str, Any], dict[str, Any], bytes]]:
+        """Head, body and packed bag of each of the capabilities that is there, in the order given;
+        a few in memory.
+        """
+        for start in range(0, len(ids), _BATCH_SIZE):
+            chunk = ids[start : start + _BATCH_SIZE]
+            documents = self._read_documents(chunk)
+            yield from (documents[key] for key in chunk if key in documents)
+
+    def _read_documents(
+        self, ids: Sequence[str]
+    ) -> dict[str, tuple[dict[str, Any], dict[str, Any], bytes]]:
+        import json
+
+        with translate_native_errors("the text index could not be read", _REBUILD_HINT):
+            engine_query = text_queries.any_of_query(self._schema, "id", ids)
+            hits = self._searcher.search(engine_query, limit=max(len(ids), 1), count=False).hits
+            documents = [self._searcher.doc(address) for _, address in hits]
+            headers = [decode_header(document) for document in documents]
+            return {
+                header["id"]: (
+                    header,
+                    json.loads(document.get_first("body")),
+                    bytes(document.get_first("pieces") or b""),
+                )
+                for header, document in zip(headers, documents, strict=True)
+            }
+
+    def token_bags(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The packed bag of each capability, mostly remembered from when its head was read."""
+        cached = {key: self._token_bags[key] for key in ids if key in self._token_bags}
+        missing = [key for key in ids if key not in cached]
+        if missing:
+            self.headers_for(missing, Query(texts=()))
+        return cached | {key: self._token_bags.get(key, b"") for key in missing}
+
+    def all_headers(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
+        """The heads of all capabilities that pass the filters, in order of their ids."""
+        all_documents = lazy_imports.tantivy().Query.all_query()
+        engine_query = text_queries.apply_filters(
+            self._schema, all_documents, query or Query(texts=())
+        )
+        headers = [header for _, header in self._search_headers(engine_query, max(len(self), 1))]
+        yield from sorted(headers, key=lambda header: str(header["id"]))
+
+    def in_order(self, ids: Sequence[str], query: Query) -> Iterator[dict[str, Any]]:
+        """The heads of those of the ids that exist and pass the query's filters, in the order
+        given; a few in memory, and none remembered.
+        """
+        searcher = self._searcher
+        for start in range(0, len(ids), _BATCH_SIZE):
+            some = ids[start : start + _BATCH_SIZE]
+            with translate_native_errors("the text index could not be read", _REBUILD_HINT):
+                if start and start % _PAGED_IN == 0:
+                    searcher = self._open_searcher(self._source)
+                wanted = text_queries.apply_filters(
+                    self._schema, text_queries.any_of_query(self._schema, "id", some), query
+                )
+                hits = searcher.search(wanted, limit=max(len(some), 1), count=False).hits
+                heads = [decode_header(searcher.doc(address)) for _, address in hits]
+            by_id = {head["id"]: head for head in heads}
+            yield from (by_id[key] for key in some if key in by_id)
+
+    def _search_headers(self, engine_query: Any, limit: int) -> list[tuple[float, dict[str, Any]]]:
+        with translate_native_errors("the text index could not be searched", _REBUILD_HINT):
+            hits = self._searcher.search(engine_query, limit=limit, count=False).hits
+            return [(float(score), self._read_header(address)) for score, address in hits]
+
+    def _read_header(self, address: Any) -> dict[str, Any]:
+        """The head of a document; the clauses of one query meet the same documents again and
+        again.
+        """
+        key = _address_key(address)
+        header = self._headers.get(key)
+        if header is None:
+            if len(self._headers) >= _CACHE_SIZE:
+                for remembered in (self._headers, self._headers_by_id, self._token_bags):
+                    remembered.clear()
+            document = self._searcher.doc(address)
+            header = self._headers[key] = decode_header(document)
+            self._headers_by_id[header["id"]] = header
+            self._token_bags[header["id"]] = bytes(document.get_first("pieces") or b"")
+        return header
+
+    def _make_term_query(self, field: str, term: str) -> Any:
+        if not term.endswith(FUZZY_SUFFIX):
+            return text_queries.term_query(self._schema, field, term)
+        return text_queries.fuzzy_query(
+            self._schema,
+            field,
+            term,
+            inverse_document_frequency(self.document_frequency(term), len(self)),
+        )
+
+
+def _address_key(address: Any) -> tuple[int, int]:
+    return address.segment_ord, address.doc
+
+
+def decode_header(document: Any) -> dict[str, Any]:
+    """The stored head of a document."""
+    import json
+
+    header: dict[str, Any] = json.loads(document.get_first("head"))
+    return header

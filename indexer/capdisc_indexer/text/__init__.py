@@ -1,0 +1,1 @@
+"""Pure functions on text: normalizing, stemming, hashing, counting tokens, Markdown."""

@@ -1,0 +1,116 @@
+"""Capabilities for a wish in words, and those of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.records import UNCATEGORISED
+from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.loader_metadata import short_description
+from capdisc_indexer.tools.tool_types import ToolContext
+
+CapabilityHeader = Mapping[str, Any]
+# How many are looked at where hits are chosen by something that the index does not filter by.
+WIDE_LIMIT = 200
+MIN_SHOWN_RELEVANCE = 0.05
+
+
+@frozen(kw_only=True)
+class SearchResult:
+    """A ranking with the heads of its hits."""
+
+    ranking: Ranking
+    heads: Mapping[str, CapabilityHeader]
+
+    @property
+    def pairs(self) -> list[tuple[Hit, CapabilityHeader]]:
+        """The hits, best first, each with its head."""
+        return [(hit, self.heads[hit.id]) for hit in self.ranking.hits]
+
+
+def search_capabilities(
+    ctx: ToolContext,
+    words: str,
+    limit: int,
+    kinds: Sequence[str] = (),
+    category: str = "",
+    mode: str | None = None,
+) -> SearchResult:
+    """What fits the words, best first. Raises UsageError for a kind or category that nothing here
+    has.
+    """
+    check_filters(ctx, kinds, category)
+    chosen = mode or ctx.mode
+    encoder = None if chosen == "lexical" else ctx.encoder()
+    query = Query(
+        texts=(words,), kinds=tuple(kinds), categories=(category,) if category else (), limit=limit
+    )
+    ranking = search_index(ctx.index, query, encoder, chosen, ctx.available)
+    # Hits of no relevance hold the place of an answer, and are none.
+    hits = tuple(hit for hit in ranking.hits if hit.relevance >= MIN_SHOWN_RELEVANCE or hit.via)
+    headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
+    return SearchResult(ranking=replace(ranking, hits=hits), heads=headers)
+
+
+def select_hits(
+    search_result: SearchResult,
+    limit: int,
+    is_wanted: Callable[[Descriptor], bool],
+    ctx: ToolContext,
+) -> list[tuple[Hit, Descriptor]]:
+    """The first hits that are wanted, each in full."""
+    full_hits = (
+        (hit, ctx.index.full_descriptor(dict(header))) for hit, header in search_result.pairs
+    )
+    selected = [(hit, descriptor) for hit, descriptor in full_hits if is_wanted(descriptor)]
+    return selected[:limit]
+
+
+def check_filters(ctx: ToolContext, kinds: Sequence[str], category: str) -> None:
+    """Raises UsageError for a kind or category that nothing here has."""
+    facts = ctx.index.meta("overview")
+    for kind in kinds:
+        if len(kinds) == 1 and kind not in facts["kinds"]:
+            raise UsageError(
+                f"nothing here is of the kind {one_line(kind, 40)!r}",
+                f"here: {_join_names(facts['kinds'])}",
+            )
+    categories = {entry["category"].lower() for entry in facts["categories"]}
+    if category and category.lower() not in categories:
+        raise UsageError(
+            f"nothing here has the category {one_line(category, 40)!r}",
+            f"here: {_join_names(categories)}",
+        )
+
+
+def _join_names(names: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
+    sorted_names = sorted(one_line(name, 40) for name in names)
+    return (
+        ", ".join(sorted_names[:20])
+        + (f" and {len(sorted_names) - 20} more" if len(sorted_names) > 20 else "")
+        or "nothing yet"
+    )
+
+
+def headers_of_kinds(ctx: ToolContext, *kinds: str) -> Iterator[dict[str, Any]]:
+    """The heads of all capabilities of these kinds that are not hidden, by id."""
+    headers = ctx.index.documents.all_headers(Query(texts=(), kinds=kinds))
+    return (header for header in headers if not header.get("hidden"))
+
+
+def hit_row(ctx: ToolContext, hit: Hit, header: CapabilityHeader) -> dict[str, Any]:
+    """A hit as most answers show it; relevance has two digits."""
+    return {
+        "id": header["id"],
+        "name": header["name"],
+        "kind": header["kind"],
+        "description": short_description(header),
+        "category": header.get("category") or UNCATEGORISED,
+        "relevance": round(hit.relevance, 2),
+        "available": ctx.available(header),
+    }

@@ -1,0 +1,123 @@
+"""The texts of a capability, each with where it stands: what the content rules look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources.parsed_capability import ParsedCapability
+from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, Node, TextNode
+
+
+@frozen(kw_only=True)
+class CapabilityText:
+    """One text: a field's value, or a body. `field` is the top-level key it belongs to, "" for a
+    body.
+
+    `one_line` says that the text came from a single line, or was folded, so that no place inside
+    it can be told.
+    """
+
+    value: str
+    path: str
+    line: int
+    column: int = 1
+    field: str = ""
+    one_line: bool = False
+
+    @property
+    def is_body(self) -> bool:
+        """Whether this is the long text rather than a field."""
+        return not self.field
+
+    def finding(
+        self, code: str, severity: Severity, message: str, hint: str, offset: int = 0
+    ) -> Finding:
+        """A finding at a place inside the text."""
+        line, column = self.line, self.column
+        if not self.one_line:
+            line += self.value.count("\n", 0, offset)
+            column = offset - self.value.rfind("\n", 0, offset)
+        return Finding(
+            code=code,
+            severity=severity,
+            message=message,
+            hint=hint,
+            path=self.path,
+            line=line,
+            column=column,
+        )
+
+
+def is_plain_word(value: str) -> bool:
+    """Whether there is nothing to look for in a text, as in most keys and names: it is too short
+    for a key of a service, and each other rule wants a blank or another sign.
+    """
+    return len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+
+
+def capability_texts(part: ParsedCapability, path: str) -> Iterator[CapabilityText]:
+    """Every key and value of the fields, in the order of the file, then the schema and the long
+    texts.
+    """
+    for key, entry in part.node.entries.items():
+        yield CapabilityText(
+            value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True
+        )
+        if key not in part.long_keys:
+            yield from _inside(entry.value, key, path)
+    if part.schema:
+        yield from (
+            CapabilityText(
+                value=value, path=part.schema_path, line=1, field="schema", one_line=True
+            )
+            for value in _strings(dict(part.schema))
+        )
+    for long_text in part.longs:
+        yield CapabilityText(
+            value=long_text.value,
+            path=long_text.path,
+            line=long_text.line,
+            one_line=long_text.in_place,
+        )
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every text of a JSON value, keys too; what was read is at most 32 levels deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _inside(node: Node, field: str, path: str) -> Iterator[CapabilityText]:
+    """The scalars below a node; documents are at most 32 levels deep."""
+    if isinstance(node, TextNode):
+        yield CapabilityText(
+            value=node.value,
+            path=path,
+            line=node.line,
+            column=node.column,
+            field=field,
+            one_line=True,
+        )
+    elif isinstance(node, ListNode):
+        for item in node.items:
+            yield from _inside(item, field, path)
+    elif isinstance(node, MapNode):
+        for key, entry in node.entries.items():
+            yield CapabilityText(
+                value=key,
+                path=path,
+                line=entry.line,
+                column=entry.column,
+                field=field,
+                one_line=True,
+            )
+            yield from _inside(entry.value, field, path)

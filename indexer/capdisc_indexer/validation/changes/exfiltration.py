@@ -1,0 +1,259 @@
+"""Which parameters of a tool could carry away more than the tool is for.
+
+A parameter counts when it takes free text (or any object or list) and its name or its description
+speaks of what an agent knows: the conversation, notes, files, secrets, or an address to send
+things to. `limit: integer`, a choice of words or a page token carry nothing. The first reader of a
+tool has seen its parameters; only new ones are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.text.normalization import space_identifiers
+from capdisc_indexer.validation.changes.orders import normalise
+
+MAX_PARAMETERS, MAX_DEPTH = 500, 12
+# What is remembered of a parameter, as letters.
+FREE, NAMED, DESCRIBED, ADDRESSED, CLOSED = "f", "n", "d", "a", "c"
+# Stands for all arguments of an object that its schema does not name.
+OTHERS = "*"
+
+# Words that tell of it anywhere in a name, and those that do so at its end: a `message`, and no
+# `message_kind`.
+_WORDS = frozenset(
+    """
+    additional analytics apikey attachment attachments bcc cc chat clipboard context contexts
+    conversation cookie cookies credential credentials diagnostics dialogue env environ environment
+    instructions metadata note notes passphrase passwd password prompt rationale reasoning recipient
+    recipients rsa scratchpad secret secrets sidenote sidenotes ssh summary telemetry thinking
+    thought thoughts transcript webhook
+    """.split()
+)
+_LAST_WORDS = frozenset(
+    """
+    audit body callback comment comments content contents data debug dump email emails endpoint
+    extra extras feedback forward history host hostname log logs mail memory message messages misc
+    payload phone profile proxy redirect remark remarks snapshot token tokens trace upload uri url
+    workspace
+    """.split()
+)
+_PAIRS = frozenset(
+    """
+    access-key api-key file-text forward-to private-key reply-to send-to ssh-key system-prompt user-info
+    """.split()
+)
+# A name that ends so, or holds such a word beside "token", tells of a number, a choice or a place
+# in a list.
+_HARMLESS_ENDS = frozenset(
+    """
+    after at before colour color count cursor date enabled flag format height id ids index kind lang language length
+    level limit lines max min mode name number offset order page size sort state status time type types uuid version
+    width
+    """.split()
+)
+_PAGING = frozenset("continuation cursor next page paging pagination sync".split())
+_LISTING = frozenset({"enum", "const"})
+_PLAIN_TYPES = frozenset({"boolean", "integer", "null", "number"})
+_PLAIN_FORMATS = frozenset("date date-time time duration uuid".split())
+_ADDRESS_FORMATS = frozenset("email hostname idn-email iri uri uri-reference url".split())
+_DESCRIPTION = re.compile(
+    r"conversation|chat (?:history|log|transcript)|transcript|(?:previous|prior|earlier|recent) messages"
+    r"|message history|system prompt|file contents?|contents? of|environment variables?|credentials?"
+    r"|api keys?|secrets?\b|passwords?|private key|everything|context (?:of|from)"
+    r"|(?:full|complete|entire|whole|additional|extra|background|current) context"
+    r"|what the user (?:said|asked|wants|wrote)|your (?:reasoning|thoughts|instructions|memory|tools|prompt)"
+    r"|user'?s (?:original |full |last )?(?:request|query|message|prompt|question|data|files)"
+    r"|call-?back|webhook|e-?mail address|\bbcc\b|recipient|side ?note|\burls?\b"
+    r"|(?:where|whom) to (?:send|post|upload|report|forward)"
+    r"|for (?:audit|auditing|analytics|telemetry|logging|debugging|quality|compliance|verification)\b"
+)
+_ADDRESS = re.compile(r"https?://|\b[\w.+-]+@[\w-]+\.\w|(?:~|\$home)/\.|\bid_rsa\b", re.IGNORECASE)
+_COMBINING = ("anyOf", "oneOf", "allOf", "then", "else")
+_SELDOM = frozenset(
+    {"patternProperties", "$defs", "definitions", "additionalProperties", "items", *_COMBINING}
+)
+_NESTING = _SELDOM | {"properties"}
+# Without one of these words in all that a schema says, none of its descriptions tells of anything,
+# and none of its defaults is an address: most schemas are done with then.
+_TELLING = frozenset(
+    b"""
+    analytics api audit auditing bcc call callback chat compliance content contents context conversation conversations
+    credential credentials debugging email everything logging mail message messages note password passwords private
+    prompt quality recipient recipients secret secrets sidenote system telemetry transcript transcripts url urls user
+    user's users variable variables verification webhook webhooks where whom your
+    """.split()
+)
+# The same for one description, where a word may have any ending.
+_STEMS = (
+    "conversation|chat |transcript|messages|message hist|system prompt|file content|contents of|content of|environment"
+    "|credential|api key|secret|password|private key|everything|context|the user|your |user's|users |call|webhook|mail"
+    "|bcc|recipient|note|url|where to|whom to|for audit|for ana|for tele|for log|for deb|for qua|for comp|for ver"
+).split("|")
+_ADDRESSES = frozenset({b"http", b"https", b"@", b"/.", b"id_rsa"})
+
+
+def parameters_of(schema: Mapping[str, Any], words: Set[bytes]) -> dict[str, str]:
+    """What could leave by each parameter, as letters, by its path in the schema (`filter.tags[]`),
+    at most 500. `words` are those of the whole schema: where none of them matters, no description
+    is looked at.
+    """
+    is_telling, has_address = not words.isdisjoint(_TELLING), not words.isdisjoint(_ADDRESSES)
+    traits: dict[str, str] = {}
+    _add_parameters(schema, "", 0, _Look(traits, is_telling, has_address))
+    return traits
+
+
+def newly_carries(before: str | None, now: str) -> bool:
+    """Whether a parameter can carry something away now that it could not before; None: there was
+    no such parameter.
+
+    >>> newly_carries(None, "fn"), newly_carries("n", "fn"), newly_carries("fn", "fn"), newly_carries(None, "f")
+    (True, True, False, False)
+    """
+    known = before or ""
+    if _carries(now) and not _carries(known):
+        return True
+    return (DESCRIBED in now and FREE in now and DESCRIBED not in known) or (
+        ADDRESSED in now and ADDRESSED not in known
+    )
+
+
+def opened(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths of the objects that took only what they named and take anything now ("": the
+    arguments themselves).
+    """
+    closed = [path for path, letters in before.items() if CLOSED in letters]
+    return tuple(
+        path.removesuffix(OTHERS).rstrip(".")
+        for path in closed
+        if CLOSED not in now.get(path, "")
+        and _still_there(path.removesuffix(OTHERS).rstrip("."), now)
+    )
+
+
+def _still_there(path: str, now: Mapping[str, str]) -> bool:
+    return not path or path in now
+
+
+def _carries(letters: str) -> bool:
+    return ADDRESSED in letters or (FREE in letters and (NAMED in letters or DESCRIBED in letters))
+
+
+@frozen
+class _Look:
+    """Where to put what is found, and what is worth looking for."""
+
+    traits: dict[str, str]
+    is_telling: bool
+    has_address: bool
+
+
+def _add_parameters(schema: Any, prefix: str, depth: int, look: _Look) -> None:
+    """Adds every parameter at any depth, those of definitions that references lead to among
+    them.
+    """
+    if depth > MAX_DEPTH or not isinstance(schema, dict) or _NESTING.isdisjoint(schema):
+        return
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        _add(look, f"{prefix}{name}", _traits(str(name), inner, look))
+        _add_parameters(inner, f"{prefix}{name}.", depth + 1, look)
+    if not _SELDOM.isdisjoint(schema):
+        _add_others(schema, prefix, depth, look)
+
+
+def _add_others(schema: Mapping[str, Any], prefix: str, depth: int, look: _Look) -> None:
+    patterns = schema.get("patternProperties")
+    for name, inner in patterns.items() if isinstance(patterns, dict) else ():
+        # Which lets the caller choose the names.
+        _add(look, f"{prefix}{name}", NAMED + _traits("", inner, look))
+        _add_parameters(inner, f"{prefix}{name}.", depth + 1, look)
+    for table in ("$defs", "definitions"):
+        members = schema.get(table)
+        for name, inner in members.items() if isinstance(members, dict) else ():
+            _add_parameters(inner, f"#{name}.", depth + 1, look)
+    others = schema.get("additionalProperties")
+    if others is False:
+        _add(look, f"{prefix}{OTHERS}", CLOSED)
+    _add_parameters(others, f"{prefix}{OTHERS}.", depth + 1, look)
+    _add_parameters(schema.get("items"), f"{prefix.removesuffix('.')}[].", depth + 1, look)
+    for key in _COMBINING:
+        branches = schema.get(key)
+        for branch in branches if isinstance(branches, list) else [branches]:
+            _add_parameters(branch, prefix, depth + 1, look)
+
+
+def _add(look: _Look, path: str, letters: str) -> None:
+    known = look.traits.get(path)
+    if known is None and len(look.traits) < MAX_PARAMETERS:
+        look.traits[path] = letters
+    elif known is not None and known != letters:
+        look.traits[path] = "".join(sorted({*known, *letters}))
+
+
+def _traits(name: str, schema: Any, look: _Look) -> str:
+    letters = FREE if _is_free(schema, 0) else ""
+    if not isinstance(schema, dict):
+        return letters + (NAMED if _is_carrier_name(name) else "")
+    if _is_carrier_name(name) or _word(schema.get("format")) in _ADDRESS_FORMATS:
+        letters += NAMED
+    elif letters and look.is_telling and _is_telling(schema.get("description")):
+        letters += DESCRIBED
+    if look.has_address and any(
+        _ADDRESS.search(str(schema[key])) for key in ("default", "const") if key in schema
+    ):
+        letters += ADDRESSED
+    return letters
+
+
+def _is_free(schema: Any, depth: int) -> bool:
+    """Whether it takes text, or anything, that its schema does not list."""
+    if not isinstance(schema, dict):
+        return schema is not False
+    if not _LISTING.isdisjoint(schema) or _word(schema.get("format")) in _PLAIN_FORMATS:
+        return False
+    branches = schema.get("anyOf", schema.get("oneOf"))
+    if isinstance(branches, list) and depth < MAX_DEPTH:
+        return any(_is_free(branch, depth + 1) for branch in branches)
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return declared == "string" or _is_free_kind(schema, {declared}, depth)
+    types = {_word(kind) for kind in declared} if isinstance(declared, list) else set()
+    return not types or _is_free_kind(schema, types, depth)
+
+
+def _is_free_kind(schema: Mapping[str, Any], types: Set[str], depth: int) -> bool:
+    others = types - _PLAIN_TYPES
+    if others == {"array"} and depth < MAX_DEPTH:
+        return _is_free(schema.get("items", True), depth + 1)
+    if others == {"object"}:
+        return not schema.get("properties") or bool(schema.get("additionalProperties"))
+    return bool(others)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_telling(description: Any) -> bool:
+    if not isinstance(description, str):
+        return False
+    small = normalise(description)
+    return any(map(small.__contains__, _STEMS)) and bool(_DESCRIPTION.search(small))
+
+
+@lru_cache(maxsize=4_096)
+def _is_carrier_name(name: str) -> bool:
+    words = [word for word in re.split(r"[\W_]+", space_identifiers(name).lower()) if word]
+    if not words or words[-1] in _HARMLESS_ENDS:
+        return False
+    if words[-1] in ("token", "tokens") and _PAGING.intersection(words):
+        return False
+    pairs = {f"{first}-{second}" for first, second in pairwise(words)}
+    return words[-1] in _LAST_WORDS or bool(_WORDS.intersection(words) or _PAIRS & pairs)

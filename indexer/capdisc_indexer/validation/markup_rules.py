@@ -1,0 +1,160 @@
+"""Text that poses as the frame around it, or is there for a machine and not for a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.text.frame_lines import FRAME_LINE, FRAME_SIGNS
+from capdisc_indexer.text.markdown import without_code
+from capdisc_indexer.validation.capability_strings import CapabilityText
+from capdisc_indexer.validation.injection_phrases import gives_orders
+from capdisc_indexer.validation.suppression_comments import OF_FORM
+
+MAX_BLANKS = 400
+BLANK_LINES = 200
+MAX_FENCE = 7  # longer than anyone needs to show a fence in a fence
+
+_WRAPPERS = (
+    "assistant|available_skills|capabilities|capability|context|documents|function_calls|function_results|human|"
+    "instructions|invoke|skill|skill_content|skills|system|system-reminder|tool|tool_call|tool_result|tools|user"
+)
+_CLOSING = re.compile(
+    rf"</(?:{_WRAPPERS})\s*>|<(?:system|system-reminder|assistant|function_calls|tool_result)\s*>",
+    re.I,
+)
+_TOKENS = re.compile(
+    r"<\|(?:im_start|im_end|im_sep|endoftext|system|user|assistant|begin_of_text|end_of_text|eot_id|start_header_id"
+    r"|end_header_id|fim_[a-z]+|endofprompt)\|>|\[/?INST\]|<</?SYS>>|</?s>(?=\s*\[INST\])|<start_of_turn>|<end_of_turn>"
+)
+_FENCE = re.compile(rf"^ {{0,3}}(?:`{{{MAX_FENCE},}}|~{{{MAX_FENCE},}})", re.MULTILINE)
+_COMMENT = re.compile(
+    r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(](?P<definition>[^\n]*)", re.MULTILINE
+)
+_COMMENT_CHARACTERS = 20_000  # of one comment that are looked at
+_TO_US = "capdisc:"
+_OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
+_BLANK_LINES = re.compile(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
+_BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{MAX_BLANKS}}}")
+_FILLED = (
+    0.4  # of the width that the longest cell of the column takes; wide letters count twice there
+)
+_RULE = frozenset(":- ")
+_HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
+
+
+def markup_findings(text: CapabilityText) -> Iterator[Finding]:
+    """What could close or imitate a frame, is commented out, or pushes the rest out of sight."""
+    yield from _breakout(text)
+    if "<!--" in text.value or "]:" in text.value:
+        yield from _comments(text)
+    yield from _padding(text)
+
+
+def _breakout(text: CapabilityText) -> Iterator[Finding]:
+    for signs, pattern, what in (
+        (("<",), _CLOSING, "a tag that prompts use as a wrapper"),
+        (("<|", "<<", "INST]", "_turn>"), _TOKENS, "a control token of chat models"),
+        (("`" * MAX_FENCE, "~" * MAX_FENCE), _FENCE, f"a code fence of {MAX_FENCE} or more marks"),
+        (FRAME_SIGNS, FRAME_LINE, "a line like those that frame capdisc's output"),
+    ):
+        if any(map(text.value.__contains__, signs)) and (match := _outside_code(pattern, text)):
+            yield text.finding(
+                "markup-breakout", Severity.WARNING, f"the text holds {what}", _HINT, match.start()
+            )
+            return
+
+
+def _outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Match[str] | None:
+    """The first place outside code, where a mark is shown as what it is; frames of lines count
+    everywhere.
+    """
+    match = pattern.search(text.value)
+    if match is None or pattern in (_FENCE, FRAME_LINE) or not text.is_body:
+        return match
+    return pattern.search(without_code(text.value))
+
+
+def _comments(text: CapabilityText) -> Iterator[Finding]:
+    shown = without_code(text.value) if text.is_body else text.value
+    end = 0
+    for match in _COMMENT.finditer(shown):
+        if match.start() < end:
+            continue  # inside the comment before
+        comment, end = _content(text.value, match)
+        if (gives_orders(comment) or _TO_US in comment) and not _is_own(comment):
+            message = "a comment that gives orders, which a model reads and a reader of the page does not see"
+            yield text.finding(
+                "html-comment",
+                Severity.WARNING,
+                message,
+                "remove it, or say it openly",
+                match.start(),
+            )
+            return
+
+
+def _content(value: str, match: re.Match[str]) -> tuple[str, int]:
+    """What a comment says, and where it ends; one that is not closed goes on to the end of the
+    text.
+    """
+    if match["definition"] is not None:
+        return match["definition"], match.end()
+    end = value.find("-->", match.end())
+    last = len(value) if end < 0 else end
+    return value[match.end() : min(last, match.end() + _COMMENT_CHARACTERS)], last
+
+
+def _is_own(comment: str) -> bool:
+    """Whether a comment only says to capdisc which rules of form to leave out."""
+    own_match = _OWN.fullmatch(comment)
+    return own_match is not None and all(
+        code.strip() in OF_FORM for code in own_match[1].split(",")
+    )
+
+
+def _padding(text: CapabilityText) -> Iterator[Finding]:
+    value = text.value
+    # Plain looks first: expressions are slow on long texts.
+    is_long = value.count("\n") > BLANK_LINES
+    is_wide = " " * MAX_BLANKS in value or "\t" * MAX_BLANKS in value or not value.isascii()
+    lines = _BLANK_LINES.search(value) if is_long else None
+    is_padded = is_wide and _BLANKS.search(value)
+    offset = lines.start() if lines else _unexplained_blanks(value) if is_padded else None
+    if offset is not None:
+        message = "so much blank space that what follows is out of sight"
+        yield text.finding("padding", Severity.WARNING, message, "remove the blanks", offset)
+
+
+def _unexplained_blanks(value: str) -> int | None:
+    """Where the first run of blanks begins that no table needs to align its cells."""
+    line_start = 0
+    for is_table, group in groupby(value.split("\n"), key=_is_row):
+        lines = list(group)
+        widest = _widest_cells(lines) if is_table else []
+        for line in lines:
+            column = counted = 0
+            for run in _BLANKS.finditer(line):
+                column += line.count("|", counted, run.start())
+                counted = run.start()
+                if column >= len(widest) or widest[column] < _FILLED * len(run[0]):
+                    return line_start + run.start()
+            line_start += len(line) + 1
+    return None
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
+
+
+def _widest_cells(rows: Sequence[str]) -> list[int]:
+    """The length of the longest text in each column of a table; the line of dashes below its head
+    is none.
+    """
+    cells = [
+        [len(cell) if set(cell) - _RULE else 0 for cell in map(str.strip, row.split("|"))]
+        for row in rows
+    ]
+    return [max(column) for column in zip_longest(*cells, fillvalue=0)]

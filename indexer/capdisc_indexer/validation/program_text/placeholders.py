@@ -1,0 +1,83 @@
+"""The placeholders of a command: `{name}`, `{name...}`, and `{{name}}` for the text `{name}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.validation.program_text.argument_schemas import (
+    is_always_given,
+    is_closed,
+    may_lead_with_dash,
+)
+
+# Other braces (of awk, jq, JSON) are text as they are.
+PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w-]*)\}\}|\{([A-Za-z_][\w-]*)(\.\.\.)?\}", re.ASCII)
+
+
+@frozen(kw_only=True)
+class Word:
+    """One word of a command. `at` is its place: its index, and the one in an inner list; `head` is
+    the literal text before its first placeholder, None where it has none. `span` counts the words
+    that are left out together with it where a parameter has no value (0: it always stands there).
+    """
+
+    text: str
+    at: tuple[int, ...] = ()
+    head: str | None = None
+    names: tuple[str, ...] = ()
+    span: int = 0
+    is_many: bool = False
+    is_closed: bool = False
+    may_lead_with_dash: bool = False
+
+
+def names_in(word: str) -> list[str]:
+    """The parameters that the word refers to, in order, repeated ones included."""
+    return [match[2] for match in PLACEHOLDER.finditer(word) if match[2]]
+
+
+def command_words(command: Any, schema: Mapping[str, Any] | None) -> tuple[Word, ...]:
+    """The words of the manifest's `command`, inner lists flattened; what is no word is left
+    out.
+    """
+    words: list[Word] = []
+    for index, group in enumerate(command if isinstance(command, list) else []):
+        texts = (
+            [(text, (index, inner)) for inner, text in enumerate(group) if isinstance(text, str)]
+            if isinstance(group, list)
+            else [(group, (index,))]
+            if isinstance(group, str)
+            else []
+        )
+        together = {name for text, _ in texts for name in names_in(text)}
+        is_optional = any(not is_always_given(schema, name) for name in together)
+        for number, (text, at) in enumerate(texts):
+            span = len(texts) if is_optional and number == 0 else 0
+            words.append(_word(text, at, schema, span))
+    return tuple(words)
+
+
+def _word(text: str, at: tuple[int, ...], schema: Mapping[str, Any] | None, span: int) -> Word:
+    names = tuple(names_in(text))
+    first = next((match for match in PLACEHOLDER.finditer(text) if match[2]), None)
+    whole = PLACEHOLDER.fullmatch(text)
+    is_many = bool(whole and whole[3])
+    return Word(
+        text=text,
+        at=at,
+        head=None if first is None else text[: first.start()],
+        names=names,
+        # A list of items may be empty, so that its word is none.
+        span=span or int(is_many),
+        is_many=is_many,
+        is_closed=bool(names) and all(is_closed(schema, name) for name in names),
+        may_lead_with_dash=bool(names) and may_lead_with_dash(schema, names[0]),
+    )
+
+
+def literal_words(texts: Iterator[str] | list[str]) -> tuple[Word, ...]:
+    """Words without placeholders."""
+    return tuple(Word(text=text) for text in texts)

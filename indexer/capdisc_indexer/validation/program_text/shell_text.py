@@ -1,0 +1,156 @@
+"""The text of a `sh -c` split into its simple commands, as far as it takes to see where its own
+arguments (`$1`, `$@`) go. It is no parser of a shell: what it cannot read, it takes for plain
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.validation.program_text.placeholders import Word
+
+_TOKEN = re.compile(
+    r"(?P<escape>\\.)|(?P<substitution>\$\(|`)|(?P<expansion>\$(?:\{[^}]*\}|[A-Za-z_]\w*|[0-9@*]))"
+    r"|(?P<quote>\")|(?P<single>'[^']*'?)|(?P<comment>\#[^\n]*)|(?P<blank>[ \t]+)|(?P<redirection>&?[<>]+&?)"
+    r"|(?P<end>\|\||&&|[;&|\n()])|(?P<plain>[^\\$`\"'#\s<>&;|()]+|.)",
+    re.DOTALL,
+)
+_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
+_POSITIONAL = re.compile(r"[0-9]+|[@*]")
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "!", "{", "("})
+# Substitutions inside one another; nobody writes more.
+_MAX_DEPTH = 8
+# Stands for an argument of the text inside a word.
+_MARK = "\0"
+
+
+@frozen(kw_only=True)
+class SimpleCommand:
+    """One program with its words, keywords and leading assignments taken off; `assignments` are
+    those that hold an argument. `is_fed` says that an earlier command hands an argument on to it.
+    """
+
+    words: tuple[Word, ...]
+    assignments: tuple[str, ...] = ()
+    is_fed: bool = False
+
+
+def simple_commands(text: str) -> Iterator[SimpleCommand]:
+    """The commands of the text in order. Variables that an argument was assigned to count as
+    it.
+    """
+    holding: set[str] = set()
+    is_fed = False
+    for words, ends_with_pipe in _Splitter(text, holding, 0).split():
+        plain = [_word(text) for text in words]
+        while plain and plain[0].text in _KEYWORDS:
+            plain.pop(0)
+        if (
+            len(plain) > 2
+            and plain[0].text in ("for", "select")
+            and any(word.names for word in plain[2:])
+        ):
+            holding.add(plain[1].text)
+        assignments = []
+        while plain and (match := _ASSIGNMENT.match(plain[0].text)):
+            if plain.pop(0).names:
+                holding.add(match["name"])
+                assignments.append(match["name"])
+        if plain or assignments:
+            yield SimpleCommand(words=tuple(plain), assignments=tuple(assignments), is_fed=is_fed)
+        is_fed = ends_with_pipe and (is_fed or any(word.names for word in plain))
+
+
+def _word(text: str) -> Word:
+    head, mark, _ = text.partition(_MARK)
+    return Word(text=text, head=head if mark else None, names=("",) if mark else ())
+
+
+class _Splitter:
+    """The words of one text, put together piece by piece. `holding` is read as it grows."""
+
+    def __init__(self, text: str, holding: set[str], depth: int) -> None:
+        self._text, self._holding, self._depth = text, holding, depth
+        self._words: list[str] = []
+        self._parts: list[str] | None = None  # of the word that is being read
+        self._is_quoted = self._skips = False
+
+    def split(self) -> Iterator[tuple[list[str], bool]]:
+        """The words of each command, and whether a pipe follows it."""
+        at = 0
+        while at < len(self._text):
+            match = _TOKEN.match(self._text, at)
+            if match is None:  # not so: the last alternative takes any character
+                break
+            kind, token, at = match.lastgroup, match[0], match.end()
+            if kind == "substitution":
+                inner, at = _substitution(self._text, at)
+                yield from self._substituted(inner)
+            elif kind == "expansion":
+                self._add(_MARK if self._is_argument(token) else token)
+            elif kind == "escape":
+                self._add(token[1:])
+            elif self._is_plain(kind):
+                # A single quote or a hash that begins nothing here: what follows is looked at by
+                # itself.
+                self._add(token[0] if kind in ("single", "comment") else token)
+                at = match.start() + 1 if kind in ("single", "comment") else at
+            elif kind == "quote":
+                self._is_quoted = not self._is_quoted
+                self._add("")
+            elif kind == "single":
+                self._add(token.strip("'"))
+            elif kind != "comment":
+                self._close()
+                if kind != "blank":
+                    self._skips = kind == "redirection"
+                if kind == "end" and self._words:
+                    yield self._words, token == "|"
+                    self._words = []
+        self._close()
+        if self._words:
+            yield self._words, False
+
+    def _is_plain(self, kind: str | None) -> bool:
+        is_inside = self._is_quoted or (kind == "comment" and self._parts is not None)
+        return kind == "plain" or (is_inside and kind != "quote")
+
+    def _add(self, text: str) -> None:
+        self._parts = self._parts if self._parts is not None else []
+        self._parts.append(text)
+
+    def _close(self) -> None:
+        if self._parts is not None:
+            self._words += [] if self._skips else ["".join(self._parts)]
+            self._skips = False
+        self._parts = None
+
+    def _is_argument(self, token: str) -> bool:
+        name = token.strip("${}#!")
+        name = match[0] if (match := re.match(r"\w+|[@*]", name)) else ""
+        return _POSITIONAL.fullmatch(name) is not None or name in self._holding
+
+    def _substituted(self, inner: str) -> Iterator[tuple[list[str], bool]]:
+        commands = (
+            list(_Splitter(inner, self._holding, self._depth + 1).split())
+            if self._depth < _MAX_DEPTH
+            else []
+        )
+        yield from commands
+        self._add(_MARK if any(_MARK in word for words, _ in commands for word in words) else "")
+
+
+def _substitution(text: str, at: int) -> tuple[str, int]:
+    """What stands between the backticks or the parentheses that open before `at`, and the place
+    after them.
+    """
+    if text[at - 1] == "`":
+        end = text.find("`", at)
+        return (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
+    depth, place = 1, at
+    while place < len(text) and depth:
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        place += 1
+    return text[at : place - 1 if depth == 0 else place], place

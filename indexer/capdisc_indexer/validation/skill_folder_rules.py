@@ -1,0 +1,238 @@
+"""The folder of a capability: how many files lie in it, and which of them nobody can read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources import manifest_for
+from capdisc_indexer.sources.parsed_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.text.markdown import MarkdownLink, find_links
+
+# Where the Markdown links of a skill lead: to files inside its folder, to the web, or somewhere
+# they must not.
+
+# Paths are plain text here: they may hold bytes that are no text.
+# ruff: noqa: PTH118, PTH120
+
+
+MANY_LINKS = 200
+_SHOWN = 5  # links to nothing, of one file
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+_OUTSIDE = re.compile(r"file:|/|~|[A-Za-z]:[\\/]|\\\\", re.IGNORECASE)
+# stands for several files, or for one that the reader fills in
+_PATTERN = re.compile(r"[*{}<>$|]")
+
+
+def link_rules(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:
+    """Relative links exist, and none leaves the folder; nothing is read."""
+    for body in part.longs:
+        if "](" in body.value or "]:" in body.value:
+            yield from _of_body(body, os.path.dirname(file.resolved))
+
+
+def _of_body(body: LongText, folder: str) -> Iterator[Finding]:
+    link_list = list(find_links(body.value))
+    if len(link_list) > MANY_LINKS:
+        message = f"{len(link_list):,} links; an agent that follows them reads without end"
+        yield _at(body, link_list[0], "too-many-links", message, "link what is needed")
+    local = [link for link in link_list if _OUTSIDE.match(link.target) or _is_relative(link.target)]
+    for link in [link for link in local if _leaves(link.target, folder)][:1]:
+        message, hint = (
+            "a link leads out of the skill's own folder",
+            "copy what is needed beside SKILL.md",
+        )
+        yield _at(body, link, "path-escape", message, hint)
+    yield from _missing(body, local, folder)
+
+
+def _missing(body: LongText, local: Sequence[MarkdownLink], folder: str) -> Iterator[Finding]:
+    broken = [link for link in local[:MANY_LINKS] if _names_nothing(link.target, folder)]
+    for link in broken[:_SHOWN]:
+        message = f"a link leads to {link.target[:100]}, which is not there"
+        yield _at(body, link, "link-missing", message, "correct the link, or add the file")
+
+
+def _is_relative(target: str) -> bool:
+    return (
+        bool(target)
+        and target[0] not in "#$"
+        and not _SCHEME.match(target)
+        and not _PATTERN.search(target)
+    )
+
+
+def _name(target: str) -> str:
+    """The file's part of a target, without a fragment and a query."""
+    return target.partition("#")[0].partition("?")[0]
+
+
+def _place(target: str, folder: str) -> str:
+    name = _name(target)
+    if "%" in name:
+        from urllib.parse import unquote  # 4 ms, and few links need it
+
+        name = unquote(name)
+    return os.path.normpath(os.path.join(folder, name))
+
+
+def _leaves(target: str, folder: str) -> bool:
+    if _OUTSIDE.match(target) or "\\" in target or "%2e" in target.lower():
+        return True
+    return not is_inside(_place(target, folder), [folder])
+
+
+def _names_nothing(target: str, folder: str) -> bool:
+    looks_like_file = "." in os.path.basename(_name(target))
+    if not looks_like_file or _leaves(target, folder):
+        return False
+    place = os.path.realpath(_place(target, folder))
+    # Nothing is said of what a link inside the folder leads to outside it, not even whether it is
+    # there.
+    return is_inside(place, [folder]) and not os.path.lexists(place)
+
+
+def _at(body: LongText, link: MarkdownLink, code: str, message: str, hint: str) -> Finding:
+    line, column = (body.line, 1) if body.in_place else (body.line + link.line - 1, link.column)
+    return Finding(
+        code=code,
+        severity=Severity.WARNING,
+        message=message,
+        hint=hint,
+        path=body.path,
+        line=line,
+        column=column,
+    )
+
+
+# Paths are plain text here: they may hold bytes that are no text.
+# ruff: noqa: PTH120, PTH122
+
+
+MANY_FILES = 1_000
+MAX_LEVELS = 8
+
+# What a reader of text cannot see into; bytecode, archives and documents that are archives have
+# carried payloads past scanners.
+OPAQUE_SUFFIXES = frozenset(
+    ".7z .a .apk .bin .bz2 .class .com .dll .dmg .docm .docx .dotx .dylib .epub .exe .gz .iso .jar .lib .msi .o .obj "
+    ".odp .ods .odt .pkg .potx .pptm .pptx .pyc .pyd .pyo .rar .scr .so .tar .tgz .wasm .whl .xlsb .xlsm .xlsx .xltx "
+    ".xz .zip .zst".split()
+)
+# How such files begin, whatever they are called: ELF, Mach-O, Java, archives, WebAssembly,
+# Android, old Office files.
+_BEGINNINGS = (
+    b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe",
+    b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07",
+    b"\x28\xb5\x2f\xfd", b"!<arch>\n", b"\0asm", b"dex\n", b"\x1bLua", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+)  # fmt: skip
+_HEADER_BYTES = 64
+# Skipped by a scan for manifests, but part of what an interpreter loads.
+_BYTECODE_FOLDER = "__pycache__"
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@frozen
+class FolderContents:
+    """The files of one capability's folder, other capabilities below it left out; at most
+    MANY_FILES + 1 of them.
+    """
+
+    files: tuple[str, ...]
+    opaque: tuple[str, ...]
+
+
+def layout_rules(file: FoundFile) -> Iterator[Finding]:
+    """What is odd about the files beside a skill or manifest."""
+    contents = _content(os.path.dirname(file.resolved))
+    if len(contents.files) > MANY_FILES:
+        message = f"more than {MANY_FILES:,} files lie beside it"
+        yield _finding(
+            file, "too-many-files", message, "keep what it reads, and leave the rest out"
+        )
+    if contents.opaque:
+        names = ", ".join(printable_path(name) for name in contents.opaque[:3])
+        message = f"{len(contents.opaque)} files that cannot be read as text: {names}"
+        yield _finding(file, "binary-file", message, "ship the sources instead")
+
+
+def _content(top: str) -> FolderContents:
+    files: list[str] = []
+    opaque: list[str] = []
+    pending = [(top, 0)]
+    while pending and len(files) <= MANY_FILES:
+        folder, level = pending.pop()
+        for entry in _entries(folder):
+            if entry.is_dir(follow_symlinks=False):
+                if level < MAX_LEVELS and _is_walked(entry.name) and not _is_capability(entry.path):
+                    pending.append((entry.path, level + 1))
+            elif entry.is_file(follow_symlinks=False):
+                files.append(entry.name)
+                if os.path.splitext(entry.name)[1].lower() in OPAQUE_SUFFIXES or _begins_opaque(
+                    entry.path
+                ):
+                    opaque.append(entry.name)
+    return FolderContents(tuple(files), tuple(sorted(opaque)))
+
+
+def _is_walked(name: str) -> bool:
+    return name not in SKIPPED_FOLDERS or name == _BYTECODE_FOLDER
+
+
+def _begins_opaque(path: str) -> bool:
+    """Whether the first bytes are those of a program or an archive; False for a file that cannot
+    be opened.
+    """
+    try:
+        handle = os.open(path, _FLAGS)
+    except OSError:
+        return False
+    try:
+        header = os.read(handle, _HEADER_BYTES)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    is_bytecode = header[2:4] == b"\r\n" and b"\0" in header[:16]
+    return (
+        header.startswith(_BEGINNINGS)
+        or is_bytecode
+        or (header.startswith(b"MZ") and b"\0" in header)
+    )
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []  # which the scan has said
+
+
+def _is_capability(folder: str) -> bool:
+    return any(
+        manifest_for(entry.name)
+        for entry in _entries(folder)
+        if entry.is_file(follow_symlinks=False)
+    )
+
+
+def _finding(file: FoundFile, code: str, message: str, hint: str) -> Finding:
+    return Finding(
+        code=code,
+        severity=Severity.WARNING,
+        message=message,
+        hint=hint,
+        path=printable_path(file.path),
+    )

@@ -1,0 +1,44 @@
+"""The network of these tests ends on this machine, as in those of `network`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.model.types import Descriptor, SourceRef
+
+sys.path.append(str(Path(__file__).parents[2] / "torture"))
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> Callable[..., Descriptor]:
+    """A tool in a folder of its own: `described(run={...}, schema={...})`."""
+    folder = tmp_path / "root" / "tool"
+    folder.mkdir(parents=True)
+
+    def make(**fields) -> Descriptor:
+        source = SourceRef(
+            path=str(folder / "CAPABILITY.yaml"), format="capability", root=str(tmp_path / "root")
+        )
+        told = {
+            "id": "tool:probe",
+            "kind": "tool",
+            "name": "probe",
+            "description": "A tool.",
+            "source": source,
+        }
+        return Descriptor(**(told | fields))
+
+    return make
+
+
+@pytest.fixture
+def make(described: Callable[..., Descriptor]) -> Callable[[object], Descriptor]:
+    """The same tool with one `run` after the other."""
+    from capdisc_indexer.model.frozen import replace
+
+    plain = described()
+    return lambda run: replace(plain, run=run)

@@ -1,0 +1,88 @@
+"""Pictures of a network."""
+
+import itertools
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capdisc_indexer.graph.drawing import DRAWINGS, place_nodes
+from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+
+HOSTILE = [
+    'tool:"]; evil [label="x',
+    "tool:</title><script>alert(1)</script>",
+    "tool:a\\",
+    "tool:b\n}\ndigraph",
+    "tool:\x1b[31m\u202e\ufffe\x00",
+    'tool:n1["x"] --> n2',
+    "tool:#quot;%%{init: {}}%%`$",
+]
+
+
+def pair(one: str, two: str, kind: str = "REQUIRES") -> CapabilityGraph:
+    relation = Relation(kind=kind, source=one, target=two, weight=0.5)
+    return CapabilityGraph(depths={one: 0, two: 1}, relations=(relation,))
+
+
+def test_dot_has_a_node_a_capability_and_an_edge_a_relation() -> None:
+    assert DRAWINGS["dot"](pair("tool:a", "tool:b", "RELATED")) == (
+        "digraph capabilities {\n  node [shape=box];\n"
+        '  n0 [label="tool:a"];\n  n1 [label="tool:b"];\n'
+        '  n0 -> n1 [label="RELATED 0.5", penwidth=1.5, dir=none];\n}\n'
+    )
+
+
+def test_mermaid_tells_directed_edges_from_others() -> None:
+    assert DRAWINGS["mermaid"](pair("tool:a", "tool:b")).endswith('  n0 -->|"REQUIRES 0.5"| n1\n')
+    assert '---|"RELATED 0.5"|' in DRAWINGS["mermaid"](pair("tool:a", "tool:b", "RELATED"))
+
+
+@pytest.mark.parametrize("identifier", HOSTILE)
+def test_no_id_leaves_its_label(identifier) -> None:
+    network = pair(identifier, "tool:plain", kind=identifier.upper())
+    dot = DRAWINGS["dot"](network)
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', '""', dot)
+    assert outside == re.sub(
+        r'"(?:[^"\\]|\\.)*"', '""', DRAWINGS["dot"](pair("tool:b", "tool:plain", "OTHER"))
+    )
+    mermaid = DRAWINGS["mermaid"](network).splitlines()
+    assert len(mermaid) == 4
+    assert re.fullmatch(r'  n0\["[\w :./@+#;-]*"\]', mermaid[1])
+    assert re.fullmatch(r'  n0 -->\|"[\w :./@+#;-]*"\| n1', mermaid[3])
+    root = ElementTree.fromstring(DRAWINGS["svg"](network))
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
+        "svg", "defs", "marker", "path", "line", "title", "g", "rect", "text",
+    }  # fmt: skip
+
+
+@given(st.lists(st.text(max_size=12), min_size=2, max_size=6, unique=True))
+def test_every_picture_of_any_ids_is_well_formed(ids) -> None:
+    relations = tuple(
+        Relation(kind="RELATED", source=one, target=two, weight=0.3)
+        for one, two in itertools.pairwise(ids)
+    )
+    network = CapabilityGraph(
+        depths={each: depth for depth, each in enumerate(ids)}, relations=relations
+    )
+    ElementTree.fromstring(DRAWINGS["svg"](network))
+    for name in ("dot", "mermaid"):
+        assert "\x1b" not in DRAWINGS[name](network)
+        assert len(DRAWINGS[name](network).splitlines()) <= 2 * len(ids) + 2
+
+
+def test_nothing_in_a_picture_is_fetched_or_run() -> None:
+    text = DRAWINGS["svg"](pair("tool:a", "tool:b")).replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"http|href|script|<style|<image|on\w+=", text)
+
+
+def test_no_two_capabilities_stand_on_one_spot() -> None:
+    points = place_nodes({f"tool:{n}": n % 4 for n in range(200)})
+    assert len(set(points.values())) == 200
+
+
+def test_an_empty_network_is_an_empty_picture() -> None:
+    for draw in DRAWINGS.values():
+        assert draw(CapabilityGraph(depths={}, relations=()))

@@ -1,0 +1,97 @@
+"""What is a comment in YAML, and what only looks like one inside a value."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capdisc_indexer.validation.suppression_comments import suppression_comments
+
+OURS = "# capdisc: ignore=name-case"
+
+
+def lines(text: str, path: str = "CAPABILITY.yaml") -> list[int]:
+    """The lines of the comments that are obeyed."""
+    return [each.line for each in suppression_comments(text, path)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"d: |\n  text\n  {OURS}\n",
+        f"d: >-\n\n  {OURS}\n  more\n",
+        f"d: |2\n  {OURS}\n",
+        f"- d: |\n    {OURS}\n",
+        f"a:\n  - |\n    {OURS}\n",
+        f"d: !!str |\n  {OURS}\n",
+        f"d: &x |\n  {OURS}\n",
+        f"d: 'one\n  {OURS}\n  two'\n",
+        f'd: "one {OURS}\n  two"\n',
+        f'd: ["one\n  {OURS}\n  two"]\n',
+        f'"a\n {OURS}\n  b": c\n',
+    ],
+)
+def test_a_value_that_holds_the_words_silences_nothing(text: str) -> None:
+    assert lines(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"d: |  {OURS}\n  text\nname: A\n", [1]),
+        (f"d: |\n  text\n{OURS}\nname: A\n", [3]),
+        (f"- a: |\n    text\n  b: c  {OURS}\n", [3]),
+        (f"d: 'it''s'  {OURS}\n", [1]),
+        (f"d: it's so  {OURS}\n", [1]),
+        (f'd: "a \\" b"  {OURS}\n', [1]),
+        (f"d: [a,  {OURS}\n  b]\n", [1]),
+        (f"d: one\n  two  {OURS}\n", [2]),
+        (f"d: a#b  {OURS}\n", [1]),
+        (f"d: a\u2028b\u0085c\nname: A  {OURS}\n", [2]),
+    ],
+)
+def test_a_comment_beside_a_value_is_one(text: str, expected: list[int]) -> None:
+    assert lines(text) == expected
+
+
+def test_in_a_text_that_was_repaired_only_its_sound_lines_have_comments() -> None:
+    text = (
+        f"---\ndescription: Use when: asked  {OURS}\nname: A  {OURS}\nd: |\n  {OURS}\n---\nText\n"
+    )
+    assert lines(text, "SKILL.md") == [3]
+
+
+def test_a_text_that_is_no_yaml_has_none() -> None:
+    assert lines(f"[[[  {OURS}\n}}}}\n\t- {OURS}\n") == []
+
+
+def test_a_text_with_more_values_than_are_read_has_none() -> None:
+    assert lines("- a\n" * 30_000 + f"- b  {OURS}\n") == []
+
+
+PIECES = [
+    OURS,
+    "a: ",
+    "|",
+    ">",
+    "'",
+    '"',
+    "\n",
+    "  ",
+    "- ",
+    "[",
+    "}",
+    ",",
+    "\t",
+    "\x00",
+    "\r",
+    "\ud800",
+    "x",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_no_text_is_too_odd_to_be_looked_through(text: str) -> None:
+    for path in ("SKILL.md", "CAPABILITY.yaml"):
+        suppression_comments(f"---\n{text}\n---\n", path)
