@@ -167,11 +167,15 @@ def _standing_in(clone: Clone) -> Iterator[None]:
 
 def _run(argv: tuple[str, ...]) -> Done:
     """The command line in this process: a hundred of them would take minutes otherwise."""
-    out, err, stdin = io.StringIO(), io.StringIO(), sys.stdin
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", write_through=True)
+        for _ in range(2)
+    )
+    stdin = sys.stdin
     sys.stdin = io.StringIO()
     try:
         with redirect_stdout(out), redirect_stderr(err):
             code = command_table.run_command(list(argv))
     finally:
         sys.stdin = stdin
-    return Done(code, out.getvalue(), err.getvalue(), 0.0)
+    return Done(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode(), 0.0)
