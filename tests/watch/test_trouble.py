@@ -193,3 +193,30 @@ def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
 def test_only_what_a_scan_would_see_matters(kind, path, expected) -> None:
     event = SimpleNamespace(src_path=path, dest_path="", event_type=kind, is_directory=False)
     assert is_relevant_event(event, "/r", "/r/index") is expected
+
+
+def test_a_failing_thread_of_an_earlier_observer_wakes_nobody(root, hermetic) -> None:
+    from watchdog.utils import BaseThread
+
+    fail = threading.Event()
+
+    class Leftover(BaseThread):
+        def run(self) -> None:
+            fail.wait(10.0)
+            raise KeyError("a folder that is gone")
+
+    Leftover.__module__ = "watchdog.observers.inotify"
+    leftover = Leftover()
+    leftover.start()
+    hints = ChangeSignal()
+    observer = fs_events.FileSystemObserver(hints, str(hermetic / "index"))
+    try:
+        fail.set()
+        leftover.join(10.0)
+        assert not hints.pending
+        own = Leftover()
+        own.start()
+        own.join(10.0)
+        assert (hints.pending, hints.lost) == (True, True)
+    finally:
+        observer.close()

@@ -6,6 +6,8 @@ import errno
 import os
 import threading
 import time
+import warnings
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -149,6 +151,10 @@ class FileSystemObserver:
 
         self._signal, self._index_dir = hints, index_dir
         self._observer: Any = None
+        # watchdog 7.1 warns when it meets a new folder twice, by its event and by its own walk.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
+        # Threads that another observer of this process has left running are not ours.
+        self._foreign_threads = weakref.WeakSet(filter(_is_watchdog_thread, threading.enumerate()))
         # watchdog tells of an overflow of the kernel's queue in its log and nowhere else.
         self._log = logging.getLogger("watchdog")
         self._log_handler = logging.Handler(logging.WARNING)
@@ -215,16 +221,23 @@ class FileSystemObserver:
                 observer.join(_STOP_TIMEOUT_S)
 
     def _on_log_record(self, record: logging.LogRecord) -> bool:
-        if "overflow" in record.getMessage():
+        if "overflow" in record.getMessage() and not self._is_foreign(threading.current_thread()):
             self._signal.notify_overflow()
         return False
 
     def _on_thread_error(self, args: Any) -> None:
         """A thread of watchdog that fails would fall silent with a traceback."""
-        if type(args.thread).__module__.startswith("watchdog"):
-            self._signal.notify_overflow()
-        else:
+        if not _is_watchdog_thread(args.thread):
             self._hook(args)
+        elif not self._is_foreign(args.thread):
+            self._signal.notify_overflow()
+
+    def _is_foreign(self, thread: threading.Thread) -> bool:
+        return thread in self._foreign_threads
+
+
+def _is_watchdog_thread(thread: Any) -> bool:
+    return type(thread).__module__.startswith("watchdog")
 
 
 # Hearing of changes: by the kernel's events where it gives them, else by looking often.
