@@ -40,6 +40,10 @@ test *ARGS:
 golden:
     CAPDISC_WRITE_GOLDEN=1 {{bin}}/python -m pytest -m golden
 
+# write docs/commands.md from the declarations of the commands
+docs:
+    {{bin}}/python tests/documentation/command_reference.py
+
 # floors on retrieval quality, with the figures
 relevance:
     {{bin}}/python -m pytest -m relevance -s

@@ -1,0 +1,255 @@
+"""Writes docs/commands.md from the declarations of the commands: `just docs` runs it.
+
+Nothing in the page is typed by hand but the texts of this file, so the page cannot drift: a test
+compares it with what this script would write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import UnionType
+from typing import Any, NamedTuple
+
+from capdisc.args.command_table import COMMANDS
+from capdisc.args.params import Param
+from capdisc.output.exit_codes import ExitCode
+from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
+from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "commands.md"
+
+HEADER = """# Commands
+
+<!-- Written by `just docs` from the declarations of the commands. Do not edit by hand. -->
+
+Results go to stdout and everything else (progress, notices, hints) to stderr. `--json` prints one
+line in a pipe and indented text on a terminal. Options may stand before or after the arguments;
+what follows `--` is never an option. `-h` or `--help` explains a command, `capdisc --version`
+prints the version.
+"""
+
+EXIT_CODE_MEANINGS = {
+    ExitCode.OK: "Success.",
+    ExitCode.FINDINGS: "Nothing was found, or something is wrong with files.",
+    ExitCode.USAGE: "The command line is wrong.",
+    ExitCode.BAD_INPUT: "An input cannot be used: a file, a setting, an encoder.",
+    ExitCode.INDEX: "There is no usable index, or the system refuses to read or write it.",
+    ExitCode.REFUSED: "Refused: a link may not be followed, or nobody approved the call.",
+    ExitCode.BUG: "A bug in capdisc; the message names a file with the traceback.",
+    ExitCode.BUSY: "Another process is writing the index.",
+    ExitCode.ENDED: "`run` ended the tool at a limit of time or output.",
+    ExitCode.INTERRUPTED: "Interrupted (SIGINT).",
+}
+# The shell's convention is 128 plus the number of the signal.
+SIGNAL_CODES = {129: "Ended by SIGHUP.", 143: "Ended by SIGTERM."}
+
+# Variables that are no settings, because they are read before a configuration is.
+OTHER_VARIABLES = {
+    "CAPDISC_SERVER": "`auto`, `off` or `require`: as `--server`",
+    "CAPDISC_STATE_DIR": "folder of what cannot be rebuilt: trust, approvals, sessions, facts",
+}
+
+_KIND_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
+
+
+class Parameter(NamedTuple):
+    """One parameter of a command, as its declaration says it."""
+
+    name: str
+    param: Param
+    kind: type
+    is_list: bool
+    default: Any
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it is an argument rather than an option."""
+        return self.param.names is None
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The words that stand for the option; typer gives a flag without words of its own an
+        opposite.
+        """
+        if self.param.names:
+            return tuple(word for text in self.param.names for word in text.split("/"))
+        name = self.name.replace("_", "-")
+        return (f"--{name}", f"--no-{name}") if self.kind is bool else (f"--{name}",)
+
+
+def load_function(command: str) -> Callable[..., int]:
+    """The function behind a command."""
+    module = import_module(f"capdisc.commands.{command}")
+    function: Callable[..., int] = getattr(module, command, None) or getattr(module, f"{command}_")
+    return function
+
+
+def list_parameters(function: Callable[..., int]) -> list[Parameter]:
+    """What a command takes, in the order of its declaration."""
+    signature = inspect.signature(function, eval_str=True)
+    return [_read_parameter(name, declared) for name, declared in signature.parameters.items()]
+
+
+def _read_parameter(name: str, declared: inspect.Parameter) -> Parameter:
+    kind = declared.annotation.__origin__
+    (param,) = declared.annotation.__metadata__
+    if isinstance(kind, UnionType):  # the other type is None
+        kind = kind.__args__[0]
+    is_list = getattr(kind, "__origin__", None) is list
+    return Parameter(name, param, kind.__args__[0] if is_list else kind, is_list, declared.default)
+
+
+def reference() -> str:
+    """The whole page."""
+    overview = [f"| [`{name}`](#capdisc-{name}) | {about} |" for name, about in COMMANDS.items()]
+    parts = [
+        HEADER,
+        "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n",
+        *(_command_section(name) for name in COMMANDS),
+        _server_section(),
+        _exit_codes_section(),
+        _settings_section(),
+    ]
+    return "\n".join(parts)
+
+
+def _command_section(name: str) -> str:
+    function = load_function(name)
+    parameters = list_parameters(function)
+    usage = " ".join(["capdisc", name, *_usage_words(parameters)])
+    lines = [f"## capdisc {name}\n", f"```text\n{usage}\n```\n"]
+    lines += [f"{paragraph}\n" for paragraph in _paragraphs(function)]
+    if arguments := [each for each in parameters if each.is_positional]:
+        rows = [f"| `{_cell(_metavar(each))}` | {_cell(each.param.help)} |" for each in arguments]
+        lines += ["\n".join(["| argument | meaning |", "|---|---|", *rows]) + "\n"]
+    if options := [each for each in parameters if not each.is_positional]:
+        rows = [
+            f"| {_option_cell(each)} | {_default_cell(each)} | {_meaning_cell(each)} |"
+            for each in options
+        ]
+        lines += ["\n".join(["| option | default | meaning |", "|---|---|---|", *rows]) + "\n"]
+    return "\n".join(lines)
+
+
+def _usage_words(parameters: list[Parameter]) -> Iterator[str]:
+    if any(not parameter.is_positional for parameter in parameters):
+        yield "[OPTIONS]"
+    yield from (_metavar(parameter) for parameter in parameters if parameter.is_positional)
+
+
+def _metavar(parameter: Parameter) -> str:
+    plain = parameter.param.metavar or parameter.name.upper()
+    if parameter.default is inspect.Parameter.empty or plain.startswith("["):
+        return plain
+    return f"[{plain}]" + ("..." if parameter.is_list and not plain.endswith("...") else "")
+
+
+def _paragraphs(function: Callable[..., int]) -> Iterator[str]:
+    """The paragraphs of the help, each on one line, examples as code."""
+    for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
+        line = " ".join(paragraph.split())
+        if line.startswith("Example: "):
+            yield f"Example: `{line.removeprefix('Example: ')}`"
+        else:
+            # A text such as <!-- … --> would vanish from the page.
+            yield re.sub(r"(?<!`)<!--.*?-->(?!`)", lambda match: f"`{match[0]}`", line)
+
+
+def _option_cell(parameter: Parameter) -> str:
+    words = ", ".join(parameter.spellings)
+    if parameter.kind is bool:
+        return f"`{words}`"
+    return f"`{words} {_cell(parameter.param.metavar or _KIND_NAMES[parameter.kind])}`"
+
+
+def _default_cell(parameter: Parameter) -> str:
+    """The default; a setting stands in for it where the option says nothing."""
+    if parameter.default is None:
+        names = (parameter.name, f"validate.{parameter.name}")
+        return "".join(f"setting `{name}`" for name in names if name in SETTINGS)
+    if parameter.default in ("", False) and parameter.kind in (str, bool):
+        return ""
+    return f"`{_cell(str(parameter.default))}`"
+
+
+def _meaning_cell(parameter: Parameter) -> str:
+    low, high = parameter.param.min, parameter.param.max
+    limits = ""
+    if low is not None:
+        limits = f" At least {low}." if high is None else f" From {low} to {high}."
+    return _cell(parameter.param.help) + limits
+
+
+def _cell(text: str) -> str:
+    """The text as it may stand in a cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _server_section() -> str:
+    commands = ", ".join(f"`{name}`" for name in COMMANDS if name in READ_ONLY_COMMANDS)
+    modes = ", ".join(f"`{mode}`" for mode in SERVER_MODES)
+    return (
+        "## The option --server\n\n"
+        f"{commands} also take `--server MODE`: {modes}. The default is `auto`, or the variable\n"
+        "`CAPDISC_SERVER`. See [speed.md](speed.md).\n"
+    )
+
+
+def _exit_codes_section() -> str:
+    meanings = {int(code): meaning for code, meaning in EXIT_CODE_MEANINGS.items()} | SIGNAL_CODES
+    rows = [f"| {code} | {meanings[code]} |" for code in sorted(meanings)]
+    return (
+        "## Exit status\n\n| code | meaning |\n|---|---|\n"
+        + "\n".join(rows)
+        + "\n\n`run` passes on the exit status of the tool that it ran.\n"
+    )
+
+
+def _settings_section() -> str:
+    rows = [
+        f"| `{name}` | {_setting_default(setting.default)} | `{setting.variable}` | {_cell(setting.about)} |"
+        for name, setting in SETTINGS.items()
+    ]
+    others = [f"| `{name}` | {about} |" for name, about in OTHER_VARIABLES.items()]
+    aliases = [
+        f"| `{alias}` | the setting `{name}`, where `{SETTINGS[name].variable}` is not set |"
+        for name, variables in ALIAS_VARIABLES.items()
+        for alias in variables
+    ]
+    return (
+        "## Settings\n\n"
+        "An option of the command line wins over a variable of the environment, the variable over\n"
+        "the file of the workspace, that file over the user's own, and the user's over the default.\n"
+        "The file of a workspace is `capdisc.toml`, `.capdisc/config.toml`, or the table\n"
+        "`[tool.capdisc]` of `pyproject.toml`. `capdisc config` prints every value and its origin.\n"
+        "What the file of a workspace may not decide unasked is in [security.md](security.md).\n\n"
+        "| setting | default | variable | meaning |\n|---|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n\n| other variable | meaning |\n|---|---|\n"
+        + "\n".join(others + aliases)
+        + "\n"
+    )
+
+
+def _setting_default(default: Any) -> str:
+    return (
+        f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        if default not in ("", [])
+        else ""
+    )
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(reference(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
