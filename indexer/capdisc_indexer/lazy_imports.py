@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from capdisc_indexer.model.errors import EncoderError, IndexStateError, InputError
@@ -201,6 +202,57 @@ def load_claude_counter() -> Callable[[str], int] | None:
     family = "4.7"  # which counts most
     frame = counted("", family)
     return lambda text: int(counted(text, family)) - frame if text else 0
+
+
+def mcp_sdk() -> Any:
+    """The parts of the MCP SDK that are used here, and anyio, which it is written for (0.5 s).
+
+    Raises InputError without the extra `mcp`.
+    """
+    try:
+        import anyio
+        import mcp
+        import mcp_types
+        from mcp.server.lowlevel import NotificationOptions, Server
+        from mcp.server.stdio import stdio_server
+        from mcp.server.subscriptions import (
+            InMemorySubscriptionBus,
+            ListenHandler,
+            ResourceUpdated,
+            ToolsListChanged,
+        )
+        from mcp.shared.message import SessionMessage
+    except ImportError as error:
+        raise InputError(
+            "this needs the package mcp, 2.3 or later, which is not installed",
+            "install capdisc with its extra: pip install 'capdisc[mcp]'",
+        ) from error
+    _silence_mcp_loggers()
+    return SimpleNamespace(
+        anyio=anyio,
+        Client=mcp.Client,
+        Error=mcp.MCPError,
+        types=mcp_types,
+        Server=Server,
+        NotificationOptions=NotificationOptions,
+        stdio_server=stdio_server,
+        Bus=InMemorySubscriptionBus,
+        ListenHandler=ListenHandler,
+        ResourceUpdated=ResourceUpdated,
+        ToolsListChanged=ToolsListChanged,
+        SessionMessage=SessionMessage,
+    )
+
+
+def _silence_mcp_loggers() -> None:
+    """No tracebacks of the SDK's on stderr: what they mean is said by whoever called it."""
+    import logging
+
+    for name in ("mcp", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
 
 
 def _load_error(name: str, error: ImportError) -> IndexStateError:

@@ -20,8 +20,7 @@ import scores
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.evaluation import query_files
 from capdisc_indexer.evaluation.query_files import resolve_judgements
-from capdisc_indexer.evaluation.query_runs import run_queries
-from capdisc_indexer.evaluation.summary import column_means, compute_metrics
+from capdisc_indexer.evaluation.summary import column_means, compute_metrics, run_queries
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.retrieval.query_analysis import CorrectedQuery

@@ -19,7 +19,7 @@ from cold import QUERY
 from figure import Figure
 from timing import PASS, in_turn, surroundings
 
-from capdisc.serve import frames, request
+from capdisc.serve import request
 
 CLIENTS = 64
 PAUSE_S = 1.0  # between a client's answer and its next question, on average: an agent thinks longer
@@ -152,7 +152,7 @@ def _query(number: int) -> str:
 def _ask(address: str, place: Place, query: str) -> float:
     """Seconds until the answer is there. Raises ValueError where it is none."""
     words = ["search", query, "--json", "--index-dir", str(place.index)]
-    message = frames.encode_parts([*request.encode_request(words), request.READ])
+    message = request.encode_parts([*request.encode_request(words), request.READ])
     started, data = time.perf_counter(), b""
     with socket.socket(socket.AF_UNIX) as one:
         one.settimeout(30)
@@ -161,7 +161,7 @@ def _ask(address: str, place: Place, query: str) -> float:
         while more := one.recv(1 << 16):
             data += more
     taken = time.perf_counter() - started
-    if (kind := frames.decode_parts(data.removeprefix(frames.QUEUED))[0]) != frames.ANSWERED:
+    if (kind := request.decode_parts(data.removeprefix(request.QUEUED))[0]) != request.ANSWERED:
         raise ValueError(f"{kind!r}")
     return taken
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from adopting import adopt
 
-from capdisc_indexer.store import integrity
+from capdisc_indexer.store import native_errors
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
 HARMS = {
@@ -51,7 +51,7 @@ def _files(copy: Path) -> list[Path]:
 def test_every_file_may_be_damaged(capdisc, copy, monkeypatch, harm, large) -> None:
     """As `large`, files are compared by size alone at open, so that the harm is met where it is read."""
     if large:
-        monkeypatch.setattr(integrity, "MAX_CHECKED_BYTES", -1)
+        monkeypatch.setattr(native_errors, "MAX_CHECKED_BYTES", -1)
     rng = random.Random(SEED)
     for path in _files(copy):
         data = path.read_bytes()

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.diagnosis import index_folder, surroundings
+from capdisc_indexer.diagnosis import published_generation, surroundings
 from capdisc_indexer.store import generation
-from capdisc_indexer.store.mounts import Mount
+from capdisc_indexer.store.durable_files import Mount
 
 
 @pytest.fixture
@@ -139,7 +139,9 @@ def test_what_a_killed_writer_left_is_a_notice_until_the_next_run(
     [("nfs4", "other machines"), ("vfat", "no permissions"), ("overlay", "container")],
 )
 def test_odd_file_systems_are_a_notice(found, monkeypatch, kind, words) -> None:
-    monkeypatch.setattr(index_folder, "find_mount", lambda _: Mount(point="/mnt", kind=kind))
+    monkeypatch.setattr(
+        published_generation, "find_mount", lambda _: Mount(point="/mnt", kind=kind)
+    )
     assert words in found()["file system"]["text"]
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from adopting import adopt
 
-from capdisc.output import console, spool
-from capdisc.render import whole_catalogue
+from capdisc.output import console
+from capdisc.render import relevant_capabilities
 from capdisc.validate import FORMATS, load_formatter
 from capdisc.validate.report import build_report
 from capdisc_indexer.indexing.pipeline import build_index
@@ -92,7 +92,7 @@ def test_a_context_without_an_answer_reads_little_more_than_fits(
 ) -> None:
     decoded = _count_heads(monkeypatch)
     monkeypatch.setattr(summaries, "_PATIENCE", 20)
-    monkeypatch.setattr(whole_catalogue, "_AT_A_TIME", 16)
+    monkeypatch.setattr(relevant_capabilities, "_AT_A_TIME", 16)
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexes[1]))
     made = capdisc(*words, "--budget", "500")
     if "--json" in words:
@@ -279,7 +279,7 @@ def test_a_document_in_pieces_is_the_document(indent, items) -> None:
 
 def test_a_long_result_waits_in_a_file_and_comes_out_whole(library, capdisc, monkeypatch) -> None:
     short = capdisc("validate", str(library), "--format", "json-lines")
-    monkeypatch.setattr(spool, "_IN_MEMORY_BYTES", 1_000)
+    monkeypatch.setattr(console, "_IN_MEMORY_BYTES", 1_000)
     assert capdisc("validate", str(library), "--format", "json-lines") == short
     assert (
         capdisc("validate", str(library), "--output", "found.jsonl", "--format", "json-lines").out
@@ -291,7 +291,7 @@ def test_a_long_result_waits_in_a_file_and_comes_out_whole(library, capdisc, mon
 def test_without_room_for_a_long_result_nothing_is_printed(
     library, capdisc, monkeypatch, tmp_path
 ) -> None:
-    monkeypatch.setattr(spool, "_IN_MEMORY_BYTES", 1_000)
+    monkeypatch.setattr(console, "_IN_MEMORY_BYTES", 1_000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     made = capdisc("validate", str(library))
     assert (made.code, made.out) == (2, "")

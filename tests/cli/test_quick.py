@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capdisc.args import command_table, fast_parser, typer_app
+from capdisc.args import command_table, typer_app
 from capdisc_indexer.model.errors import UsageError
 
 WORDS = st.sampled_from(
@@ -60,8 +60,8 @@ def defaults(command):
 def option_names(command):
     return [
         name
-        for one in fast_parser._list_parameters(command)
-        for name in fast_parser._option_names(one)
+        for one in command_table._list_parameters(command)
+        for name in command_table._option_names(one)
     ]
 
 
@@ -75,7 +75,7 @@ def test_what_is_read_is_what_typer_reads(name, data) -> None:
     joined = st.builds("{}={}".format, option, WORDS)
     words = data.draw(st.lists(WORDS | option | joined | st.tuples(option, WORDS), max_size=5))
     line = [word for each in words for word in (each if isinstance(each, tuple) else (each,))]
-    read = fast_parser.parse(command, line)
+    read = command_table.parse(command, line)
     if read is not None:
         assert repr(defaults(command) | read) == repr(read_by_typer(command, line))
 
@@ -97,7 +97,7 @@ def test_what_is_read_is_what_typer_reads(name, data) -> None:
 )
 def test_ordinary_lines_are_read(line) -> None:
     command = command_table._load_command(line[0])
-    read = fast_parser.parse(command, line[1:])
+    read = command_table.parse(command, line[1:])
     assert read is not None
     assert defaults(command) | read == read_by_typer(command, line[1:])
 
@@ -113,7 +113,7 @@ def test_ordinary_lines_are_read(line) -> None:
     ],
 )
 def test_others_are_left_to_typer(line) -> None:
-    assert fast_parser.parse(command_table._load_command(line[0]), line[1:]) is None
+    assert command_table.parse(command_table._load_command(line[0]), line[1:]) is None
 
 
 @pytest.mark.parametrize("line", [["search", "x"], ["render", "x"], ["validate", "."], ["status"]])

@@ -130,7 +130,7 @@ def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
     """S72, S237: planner and phased name the tools of `capdisc call`."""
     import re
 
-    from capdisc_indexer.rendering.discovery_hints import DISCOVERY_INSTRUCTIONS
+    from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
     from capdisc_indexer.tools import TOOLS
 
     for name in ("planner", "phased", "knowledge", "auditable"):

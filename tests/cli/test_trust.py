@@ -281,7 +281,7 @@ def test_what_is_typed_silences_whatever_the_file_says(capdisc, clone, sneaky) -
 
 
 def test_no_profile_is_milder_where_a_rule_guards_the_reader() -> None:
-    from capdisc_indexer.validation.profiles import ONLY, PROFILES
+    from capdisc_indexer.validation.rule_explanations import ONLY, PROFILES
     from capdisc_indexer.validation.suppression_comments import is_guarded
 
     assert not [code for code in ONLY if is_guarded(code)]
@@ -659,7 +659,7 @@ def test_searching_a_workspace_that_waits_for_nothing_reads_no_grant(clone, capd
     capdisc("index")
     code = (
         "import sys; from capdisc.args import command_table; command_table.run_command(['search', 'fold'])\n"
-        "sys.exit(any(name in sys.modules for name in ('capdisc_indexer.store.workspace_grants', 'capdisc.commands.trust_grants', 'shlex',"
+        "sys.exit(any(name in sys.modules for name in ('capdisc_indexer.store.state_file', 'capdisc.commands.trust_grants', 'shlex',"
         " 'capdisc_indexer.store.state_file', 'capdisc_indexer.validation.rule_explanations')))"
     )
     done = subprocess.run(

@@ -6,7 +6,7 @@ from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.text.truncation_stemmer import is_english
+from capdisc_indexer.text.embedding_text import is_english
 
 SKILLS = {
     "rechnung": "Erstellt eine Rechnung und verschickt sie an den Kunden.",

@@ -8,7 +8,7 @@ import pytest
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import BusyError, DamagedIndexError, IndexStateError
 from capdisc_indexer.model.types import BuildOptions
-from capdisc_indexer.store import generation, integrity, locks
+from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.snapshot import Index
 
 
@@ -74,7 +74,7 @@ def _flip(path) -> None:
 @pytest.fixture
 def all_is_large(monkeypatch) -> None:
     """Files are compared by size alone at open, as large ones are."""
-    monkeypatch.setattr(integrity, "MAX_CHECKED_BYTES", -1)
+    monkeypatch.setattr(native_errors, "MAX_CHECKED_BYTES", -1)
 
 
 def test_a_flipped_byte_in_a_file_that_is_not_large_is_found_at_open(built) -> None:
@@ -196,7 +196,7 @@ def test_verify_finds_flipped_bytes_and_builds_anew(built) -> None:
 
 def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monkeypatch) -> None:
     root, index_dir = built
-    check, overtaken = integrity.check_files, []
+    check, overtaken = native_errors.check_files, []
 
     def slow(gen, files) -> None:
         if not overtaken:
@@ -206,7 +206,7 @@ def test_a_reader_overtaken_by_two_writers_looks_again(built, write_skill, monke
                 build_index([root], index_dir, BuildOptions())
         check(gen, files)
 
-    monkeypatch.setattr(integrity, "check_files", slow)
+    monkeypatch.setattr(native_errors, "check_files", slow)
     with Index(index_dir) as index:
         assert index.generation.number == 3
 

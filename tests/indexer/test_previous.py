@@ -14,7 +14,7 @@ import pytest
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.types import BuildOptions
-from capdisc_indexer.store import generation, integrity
+from capdisc_indexer.store import generation, native_errors
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_changed_byte_in_a_large_state_of_files_is_no_bug(
     built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of large files, only the size is compared at first."""
-    monkeypatch.setattr(integrity, "MAX_CHECKED_BYTES", -1)
+    monkeypatch.setattr(native_errors, "MAX_CHECKED_BYTES", -1)
     data = _file(built, "files").read_bytes()
     assert data.count(b'SKILL.md",0,') == 3
     _file(built, "files").write_bytes(data.replace(b'SKILL.md",0,', b'SKILL.md",8,', 1))

@@ -14,7 +14,7 @@ from capdisc_indexer.indexing.cached_scan import scan_with_cache
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.sources.scan import directory_cache
-from capdisc_indexer.store.mounts import Mount
+from capdisc_indexer.store.durable_files import Mount
 
 FILE = "folders.json"
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from capdisc_indexer.model.errors import IndexStateError, UsageError
-from capdisc_indexer.remote import bucket_layout
+from capdisc_indexer.remote import remote_types
 from capdisc_indexer.remote.remote_types import StoreAccess, is_remote, parse_address
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
@@ -38,14 +38,14 @@ def manifest(files):
 def test_a_manifest_that_names_anything_but_plain_files_is_refused(name):
     data = manifest({name: {"size": 1, "sha256": "0" * 64}})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        bucket_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
+        remote_types.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("entry", [{"size": -1, "sha256": "0" * 64}, {"size": 1, "sha256": "0"}])
 def test_sizes_and_digests_must_be_such(entry):
     data = manifest({"text/a": entry})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        bucket_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
+        remote_types.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
@@ -53,17 +53,17 @@ def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
         {"text/a": {"size": 1 << 50, "sha256": "0" * 64}},
         {
             f"text/{number}": {"size": 0, "sha256": "0" * 64}
-            for number in range(bucket_layout.MAX_FILES + 1)
+            for number in range(remote_types.MAX_FILES + 1)
         },
     ):
         data = manifest(files)
         with pytest.raises(IndexStateError, match="larger than an index may be"):
-            bucket_layout.manifest_files(data, hashlib.sha256(data).hexdigest())
+            remote_types.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_a_manifest_that_the_pointer_does_not_name_is_refused():
     with pytest.raises(IndexStateError, match="does not match its digest"):
-        bucket_layout.manifest_files(manifest({}), "0" * 64)
+        remote_types.manifest_files(manifest({}), "0" * 64)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_manifest_that_the_pointer_does_not_name_is_refused():
 )
 def test_a_damaged_pointer_is_named(text):
     with pytest.raises(IndexStateError, match="pointer is damaged"):
-        bucket_layout.parse_pointer(text)
+        remote_types.parse_pointer(text)
 
 
 def test_addresses_are_plain():

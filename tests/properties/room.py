@@ -25,7 +25,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Block, Context, Tier
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK
-from capdisc_indexer.rendering.summary_lines import name_line
+from capdisc_indexer.rendering.token_accounting import name_line
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from served import PATIENCE_S, message, until
 
-from capdisc.serve import frames, server_address
-from capdisc.serve.connections import Connections
+from capdisc.serve import request, server_address
+from capdisc.serve.worker import Connections
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -62,7 +62,7 @@ def test_of_two_servers_one_stays(small, serving, client) -> None:
     code, out, err = client("serve")
     assert (code, out) == (75, "")
     assert f"a server runs here already (process {server.process.pid})" in err
-    assert server.asked(*QUERY)[0] == frames.ANSWERED
+    assert server.asked(*QUERY)[0] == request.ANSWERED
 
 
 def test_many_at_once_are_one(small, serving, client) -> None:
@@ -180,7 +180,7 @@ def test_another_user_is_refused_whatever_the_modes(small, serving) -> None:
         server.path.parent.parent.chmod(0o777 if mode == 0o777 else 0o700)
         server.path.chmod(mode)
         assert [_as_nobody(server.path, sent) for _ in range(3)] == [came] * 3
-    assert server.asked(*QUERY)[0] == frames.ANSWERED
+    assert server.asked(*QUERY)[0] == request.ANSWERED
 
 
 def _as_nobody(path: Path, sent: bytes) -> bytes | str:
@@ -199,8 +199,8 @@ def _as_nobody(path: Path, sent: bytes) -> bytes | str:
 
 BAD = [
     b"", b"\n", b"\xff" * 64, b"{" * 100_000, b'{"q":', b"[" * 200_001, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    (frames.MAX_REQUEST + 1).to_bytes(4, "big"), frames.encode_parts([]), frames.encode_parts([b""] * 7),
-    frames.encode_parts([b"x"] * 50), (8).to_bytes(4, "big") + b"\xff" * 8, (4).to_bytes(4, "big") + b"\0\0\0\1", b"\0\0\0",
+    (request.MAX_REQUEST + 1).to_bytes(4, "big"), request.encode_parts([]), request.encode_parts([b""] * 7),
+    request.encode_parts([b"x"] * 50), (8).to_bytes(4, "big") + b"\xff" * 8, (4).to_bytes(4, "big") + b"\0\0\0\1", b"\0\0\0",
 ]  # fmt: skip
 
 
@@ -208,8 +208,8 @@ def test_bad_frames_are_closed_or_declined(small, serving) -> None:
     server = serving()
     for data in BAD:
         said = server.said(data)
-        assert not said or frames.decode_parts(said)[0] == frames.DECLINED, data
-    assert server.asked(*QUERY)[0] == frames.ANSWERED
+        assert not said or request.decode_parts(said)[0] == request.DECLINED, data
+    assert server.asked(*QUERY)[0] == request.ANSWERED
 
 
 def test_random_frames_change_nothing(small, serving) -> None:
@@ -222,7 +222,7 @@ def test_random_frames_change_nothing(small, serving) -> None:
                 rng.randrange(4)
             )
         server.said(bytes(data))
-    assert server.asked(*QUERY)[0] == frames.ANSWERED
+    assert server.asked(*QUERY)[0] == request.ANSWERED
     assert server.workers() == [worker]
 
 
@@ -237,7 +237,7 @@ def test_idle_slow_and_unreading_clients_hold_nobody_up(small, serving) -> None:
         for one in deaf:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             one.sendall(message(["list", "--cost", "--json"]))
-        assert server.asked(*QUERY)[0] == frames.ANSWERED
+        assert server.asked(*QUERY)[0] == request.ANSWERED
         assert until(lambda: _closed(slow))
 
 
@@ -264,7 +264,7 @@ def test_a_question_that_was_dropped_to_make_room_ends_nobody(runtime) -> None:
         questions = list(iter(kept.next, None))
         assert len(questions) == len(kept) < 300
         for one, _ in questions:
-            kept.answer(one, [frames.DECLINED, b"enough"])
+            kept.answer(one, [request.DECLINED, b"enough"])
         assert len(kept) == 0
         kept.selector.close()
 
@@ -272,10 +272,10 @@ def test_a_question_that_was_dropped_to_make_room_ends_nobody(runtime) -> None:
 def test_a_variable_without_a_name_is_no_variable(small, serving) -> None:
     server = serving()
     (worker,) = server.workers()
-    parts = frames.decode_parts(message(QUERY))
+    parts = request.decode_parts(message(QUERY))
     parts[2] += b"\0=x\0="
-    said = server.said(frames.encode_parts(parts))
-    assert frames.decode_parts(said)[0] == frames.ANSWERED
+    said = server.said(request.encode_parts(parts))
+    assert request.decode_parts(said)[0] == request.ANSWERED
     assert server.workers() == [worker]
 
 

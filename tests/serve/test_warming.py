@@ -1,7 +1,7 @@
 """What a server does before it is asked, as far as it can."""
 
 from capdisc.serve import worker
-from capdisc.serve.index_cache import IndexCache
+from capdisc.serve.request_execution import IndexCache
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 

@@ -17,8 +17,7 @@ from workbench import command, index, run
 
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, ExecutionContext, Outcome
 from capdisc_indexer.execution.output_masking import LEAST_PARTIAL
-from capdisc_indexer.execution.prepare import prepare_call
-from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.execution.prepare import execute_call, prepare_call
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.validation.program_text.rewriting import rewrite_shell_text

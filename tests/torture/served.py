@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from capdisc.serve import frames, request, server_address
+from capdisc.serve import request, server_address
 
 # A limit for tests, not a promise: machines that run tests are slow at times.
 PATIENCE_S = 60.0
@@ -125,19 +125,19 @@ class Served:
         """The parts of the answer to a command line of this process."""
         with self.connected() as one:
             one.sendall(message(words, stdin))
-            return frames.decode_parts(received(one).removeprefix(frames.QUEUED))
+            return request.decode_parts(received(one).removeprefix(request.QUEUED))
 
 
 def _is_cut(data: bytes) -> bool:
     try:
-        return frames.missing_bytes(data, frames.MAX_REQUEST) > 0
+        return request.missing_bytes(data, request.MAX_REQUEST) > 0
     except ValueError:
         return False
 
 
 def message(words: Sequence[str], stdin: bytes | None = b"") -> bytes:
     """The request that a client in this process would send."""
-    return frames.encode_parts(
+    return request.encode_parts(
         [*request.encode_request(words), request.UNREAD if stdin is None else request.READ + stdin]
     )
 

@@ -19,7 +19,7 @@ from figure import Figure
 from served import Served, message, received, until
 from workbench import command, environment, index, sentence, skills
 
-from capdisc.serve import frames
+from capdisc.serve import request
 
 _STRANGER = (
     "import os, socket, sys; os.setgid(65534); os.setuid(65534); one = socket.socket(socket.AF_UNIX)\n"
@@ -80,7 +80,7 @@ def r33(work: Path, rng: random.Random, scale: float) -> Figure:
                 subprocess.run(stranger, input=sent, capture_output=True, check=False).returncode
                 != 0
             )
-        failed += served.asked("search", "paper")[0] != frames.ANSWERED
+        failed += served.asked("search", "paper")[0] != request.ANSWERED
     return Figure("R33", what, runs, failed, "folders of mode 0700 and 0777 by turns")
 
 
@@ -142,7 +142,7 @@ def r35(work: Path, rng: random.Random, scale: float) -> Figure:
             if run % 50 == 0:
                 bad.go_on()
                 started = time.monotonic()
-                failed += served.asked("search", "paper cranes")[0] != frames.ANSWERED
+                failed += served.asked("search", "paper cranes")[0] != request.ANSWERED
                 took.append(time.monotonic() - started)
         bad.close()
         grown = _resident(worker) - before if served.workers() == [worker] else 1 << 40
@@ -241,7 +241,7 @@ def r37(work: Path, rng: random.Random, scale: float) -> Figure:
                 lambda before=worker: len(now := served.workers()) == 1 and now != [before]
             ):
                 faults.append(f"run {run}: no other worker")
-            until(lambda: served.asked("status")[0] == frames.ANSWERED)
+            until(lambda: served.asked("status")[0] == request.ANSWERED)
         faults += _stuck(served, work)
         faults += [] if served.process.poll() is None else ["the server has ended"]
     note = "; ".join(faults) or f"the next answer within {max(took):.1f} s, process and all"

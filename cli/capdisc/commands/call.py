@@ -9,7 +9,7 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import tool_calls
 from capdisc.context import open_index
-from capdisc.context.tool_context import build_tool_context
+from capdisc.context.open_index import build_tool_context
 from capdisc_indexer.model.errors import UsageError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from capdisc.args import params
 from capdisc.context import surroundings, workspace_trust
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.errors import CapdiscError

@@ -12,7 +12,7 @@ from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.output import console, standard_streams
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc.serve import claim, server_address
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.diagnosis import Check, CheckState, examine_index, worst_state

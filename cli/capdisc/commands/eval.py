@@ -10,12 +10,18 @@ from capdisc.args import params, query_options
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
 from capdisc.output import console, user_files
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.evaluation import query_files, query_runs
+from capdisc_indexer.evaluation import query_files, summary
 from capdisc_indexer.evaluation.query_files import EvalQuery, GoldStandard, resolve_judgements
-from capdisc_indexer.evaluation.query_runs import EvalRun, run_queries
-from capdisc_indexer.evaluation.summary import METRICS, EvalGroup, EvalSummary, summarise_run
+from capdisc_indexer.evaluation.summary import (
+    METRICS,
+    EvalGroup,
+    EvalRun,
+    EvalSummary,
+    run_queries,
+    summarise_run,
+)
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import one_line
@@ -115,12 +121,12 @@ def format_comparison_table(
             colour,
         )
     ]
-    for summary in summaries:
+    for run_summary in summaries:
         overall, times = (
-            summary.groups[0],
-            "".join(f"{summary.latency[percent]:8.1f}" for percent in _PERCENTILES),
+            run_summary.groups[0],
+            "".join(f"{run_summary.latency[percent]:8.1f}" for percent in _PERCENTILES),
         )
-        rows.append(f"{summary.mode:{width}}{_metric_cells(overall.means)}{times}")
+        rows.append(f"{run_summary.mode:{width}}{_metric_cells(overall.means)}{times}")
         rows.append(console.dim(f"{'±':>{width}}{_metric_cells(overall.half_widths)}", colour))
     return [
         *rows,
@@ -307,13 +313,13 @@ def _write_outputs(
 ) -> None:
     if path := targets.get("run"):
         text = (
-            query_runs.format_json_run(results[0].hits)
+            summary.format_json_run(results[0].hits)
             if path.suffix == ".jsonl"
-            else query_runs.format_trec_run(results[0].hits)
+            else summary.format_trec_run(results[0].hits)
         )
         user_files.write_file(path, text.encode("utf-8", "replace"))
     if path := targets.get("plot"):
-        from capdisc_indexer.evaluation.chart import draw_chart
+        from capdisc_indexer.evaluation.summary import draw_chart
 
         user_files.write_file(path, draw_chart(summaries, path.suffix.lower()[1:]))
 

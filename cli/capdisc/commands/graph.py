@@ -10,10 +10,10 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.graph import capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
-from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.text.normalization import one_line
 

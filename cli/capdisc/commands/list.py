@@ -10,7 +10,7 @@ from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Query

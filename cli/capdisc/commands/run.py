@@ -13,10 +13,11 @@ from capdisc.args.params import argument, option
 from capdisc.commands import tool_calls
 from capdisc.context import open_index, surroundings
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.execution import approvals, call_preview, http_client
 from capdisc_indexer.execution.agent_execution import outcome_json
 from capdisc_indexer.execution.approvals import approval_of, pending_reasons
+from capdisc_indexer.execution.argv_template import with_written_words
 from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.execution.call_types import (
     Call,
@@ -26,11 +27,14 @@ from capdisc_indexer.execution.call_types import (
     Outcome,
     ToolCall,
 )
-from capdisc_indexer.execution.environment import check_usable
 from capdisc_indexer.execution.output_masking import LEAST_MASKED, unmasked_secrets
-from capdisc_indexer.execution.prepare import check_arguments, prepare_call, timeout_seconds
-from capdisc_indexer.execution.run import execute_call
-from capdisc_indexer.execution.written_words import with_written_words
+from capdisc_indexer.execution.prepare import (
+    check_arguments,
+    execute_call,
+    prepare_call,
+    timeout_seconds,
+)
+from capdisc_indexer.execution.process import check_usable
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
@@ -340,7 +344,6 @@ def run(
             tuple(ctx.index.meta("scan")["roots"]),
         )
         api_url = _api_url(ctx.index, descriptor)
-    pass
     from capdisc_indexer.execution.call_types import ExecutionContext
     from capdisc_indexer.execution.prepare import example_json
     from capdisc_indexer.tools.definitions.builders import capability_schema

@@ -8,21 +8,21 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
-from capdisc.sessions import read_verbs, write_verbs
-from capdisc.sessions.session_command import SessionCommand
+from capdisc.sessions import write_verbs
+from capdisc.sessions.write_verbs import SessionCommand
 from capdisc_indexer.model.errors import UsageError
 
 VERBS: dict[str, Callable[[SessionCommand], int]] = {
     "new": write_verbs.new,
-    "show": read_verbs.show,
-    "list": read_verbs.list_,
+    "show": write_verbs.show,
+    "list": write_verbs.list_,
     "use": write_verbs.use,
     "observe": write_verbs.observe,
     "clear": write_verbs.clear,
     "add": write_verbs.add,
     "drop": write_verbs.drop,
     "note": write_verbs.note,
-    "prompt": read_verbs.prompt,
+    "prompt": write_verbs.prompt,
 }
 # Which verbs each option means something to.
 _OPTION_VERBS = {

@@ -8,7 +8,7 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
 from capdisc.output import console, standard_streams, user_files
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.links.resolution import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict, frozen
@@ -173,8 +173,6 @@ def show(
     with open_index.open_index(index_dir) as ctx:
         descriptors = [ctx.index.descriptor(identifier) for identifier in identifiers]
         if links or link is not None:
-            pass
-
             leave = FetchPermissions(network=network, http=allow_http, html=allow_html)
             return print_links(ctx, descriptors, link, leave, json)
         if json:

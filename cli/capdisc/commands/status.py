@@ -7,7 +7,7 @@ from typing import Any
 from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.store import file_states, generation

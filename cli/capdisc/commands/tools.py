@@ -8,9 +8,9 @@ from capdisc import sessions
 from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
-from capdisc.context.tool_context import build_tool_context
+from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -21,7 +21,7 @@ from capdisc_indexer.tools.definitions import (
     encode_definitions,
     parameter_renames,
 )
-from capdisc_indexer.tools.definitions.definition_types import Definition
+from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.tool_types import ToolContext
 
 # Which function definitions are printed, and how.

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from capdisc.context import workspace_trust
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import find_workspace
 from capdisc_indexer.config.trust import Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.store import builders, generation, permissions
-from capdisc_indexer.store.workspace_grants import list_grants, remove_grant, save_grant
+from capdisc_indexer.store import builders, durable_files, generation
+from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
@@ -186,7 +186,7 @@ def _facts_of(index_dir: Path, found: Generation) -> dict[str, str]:
         "encoder": found.encoder or "none",
         "roots": ", ".join(roots) or "none",
     }
-    if flaw := permissions.distrust_reason(index_dir):
+    if flaw := durable_files.distrust_reason(index_dir):
         facts["doubt"] = flaw
     return facts
 

@@ -155,10 +155,10 @@ def _server_context(is_enabled: bool) -> AbstractContextManager[None]:
     """With a server beside it, if that is wanted."""
     if not is_enabled:
         return nullcontext()
-    from capdisc.serve import embedded_server, server_address
+    from capdisc.serve import server_address, supervisor
 
     path = server_address.own_socket_path()
-    return embedded_server.serve_in_thread(
+    return supervisor.serve_in_thread(
         path, lambda: console.print_notice(f"notice: answering at {path}")
     )
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from capdisc.args import query_options
 from capdisc.context import surroundings, workspace_trust
 from capdisc.output import console, standard_streams
 from capdisc_indexer import encoders
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.prerequisites import missing_prerequisites
-from capdisc_indexer.store.permissions import distrust_reason
+from capdisc_indexer.model.records import missing_prerequisites
+from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools import ToolContext
+from capdisc_indexer.tools.tool_types import Executor
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote.remote_types import SharedIndex
@@ -96,3 +100,30 @@ def missing_requirements(
     return missing_prerequisites(
         header, runtime.environ, runtime.environ.get("PATH"), runtime.system
     )
+
+
+# What the discovery tools look at, made of the open index and the surroundings.
+
+
+def build_tool_context(
+    ctx: CommandContext, mode: str | None = None, execute: Executor | None = None
+) -> ToolContext:
+    """The desk of this index. The encoder is loaded when a tool first needs it; why it cannot be
+    is said once.
+    """
+    return ToolContext(
+        index=ctx.index,
+        encoder=cache(lambda: _load_encoder(ctx)),
+        available=lambda header: is_available(ctx.runtime, header),
+        environ=ctx.runtime.environ,
+        state_dir=ctx.runtime.state_dir(),
+        mode=query_options.retrieval_mode(ctx, mode),
+        execute=execute,
+    )
+
+
+def _load_encoder(ctx: CommandContext) -> Encoder | None:
+    encoder, why = query_options.try_load_encoder(ctx, None)
+    if encoder is None and ctx.index.matrix is not None:
+        console.print_notice(f"notice: searching by words alone{why and f' ({why})'}")
+    return encoder

@@ -109,7 +109,7 @@ class Runtime:
 
     def load_grant(self) -> Grant:
         """What the user allowed this workspace."""
-        from capdisc_indexer.store.workspace_grants import load_grant
+        from capdisc_indexer.store.state_file import load_grant
 
         return load_grant(self.trust_dir, self.real_workspace)
 
@@ -233,7 +233,7 @@ class Runtime:
         """
         path = str(self.expand(Path(source.path)))
         if "url_secret" in source.options:
-            from capdisc_indexer.sources.formats.tables.reflected_tables import kept_name
+            from capdisc_indexer.sources.formats.tables.reflection import kept_name
 
             path = str(self.state_dir() / "databases" / kept_name(source))
         digits = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import IntEnum
 
 from capdisc.output import console
-from capdisc.output.exit_codes import ExitCode
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -18,6 +18,24 @@ from capdisc_indexer.model.errors import (
     LinkRefusedError,
     UsageError,
 )
+
+# What the exit status says.
+
+
+class ExitCode(IntEnum):
+    """Stable: scripts rely on them."""
+
+    OK = 0
+    FINDINGS = 1
+    USAGE = 2
+    BAD_INPUT = 3
+    INDEX = 4
+    REFUSED = 5
+    BUG = 70
+    BUSY = 75
+    ENDED = 124
+    INTERRUPTED = 130
+
 
 _EXIT_CODES: dict[type[CapdiscError], ExitCode] = {
     UsageError: ExitCode.USAGE,

@@ -11,10 +11,14 @@ from capdisc import sessions
 from capdisc.context import open_index, surroundings
 from capdisc.output import user_files
 from capdisc.render import tier_selection
-from capdisc.render.relevant_capabilities import CountedDescriptor, is_filtered
+from capdisc.render.relevant_capabilities import (
+    CountedDescriptor,
+    is_filtered,
+    offered_heads,
+    offered_places,
+)
 from capdisc.render.render_context import RenderContext
-from capdisc.render.whole_catalogue import offered_heads, offered_places
-from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
+from capdisc_indexer.indexing.id_resolution import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import (
@@ -26,10 +30,10 @@ from capdisc_indexer.model.types import (
     Query,
 )
 from capdisc_indexer.rendering import Guidance, RenderInputs, assemble
-from capdisc_indexer.rendering.discovery_hints import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.render_inputs import Descriptors
+from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.rendering.templates import (
+    Descriptors,
     PromptTemplate,
     fill_template,
     list_templates,
@@ -299,7 +303,7 @@ def _build_printing(render_ctx: RenderContext) -> PrintOptions:
 
 # What most calls need nothing of is imported where it is needed: each start of `render` counts.
 def _context_facts(render_ctx: RenderContext) -> dict[str, Any]:
-    from capdisc.render.context_facts import build_context_facts
+    from capdisc.render.render_notices import build_context_facts
 
     return build_context_facts(
         render_ctx.relevant,
@@ -312,7 +316,6 @@ def _context_facts(render_ctx: RenderContext) -> dict[str, Any]:
 def _appended_texts(render_ctx: RenderContext) -> list[str]:
     if not render_ctx.options.prompting.append:
         return []
-    pass
 
     return [
         read_text_file(render_ctx.ctx.runtime, name) for name in render_ctx.options.prompting.append
@@ -320,7 +323,6 @@ def _appended_texts(render_ctx: RenderContext) -> list[str]:
 
 
 def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
-    pass
 
     prompting = render_ctx.options.prompting
     name = prompting.template or (

@@ -2,15 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from capdisc.args import query_options
 from capdisc.context import open_index
-from capdisc.render.render_options import QueryOptions
-from capdisc.render.whole_catalogue import Everything, offered_heads, offered_places
+from capdisc.render.render_options import PromptOptions, QueryOptions
+from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
+from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.token_accounting import COUNTED_FORMATS, learn_counts
+from capdisc_indexer.store.columns import is_told_by_columns
+from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
+
+if TYPE_CHECKING:
+    from capdisc_indexer.rendering.templates import PromptStyle
+
+# Every capability that may be shown, for a context without a query: read as far as the budget
+# reaches.
+
+_AT_A_TIME = 128
+# A fit that is searched for by bisection asks for the first ones again and again.
+_REMEMBERED_BATCHES = 16
+
+
+def offered_places(asked: open_index.CommandContext, query: Query) -> list[int]:
+    """The places in the index's columns of what is not hidden and has the query's kinds and
+    categories.
+    """
+    columns = asked.index.columns
+    return [place for place in columns.matching(query) if place not in columns.hidden]
+
+
+def offered_heads(
+    asked: open_index.CommandContext, query: Query, ids: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """The heads of those of the ids that pass the query's filters, in the order given."""
+    heads = asked.index.documents.in_order(ids, query)
+    return (
+        head
+        for head in heads
+        if not query.available or open_index.is_available(asked.runtime, head)
+    )
+
+
+class Everything:
+    """The capabilities that pass the filters, suit the format and are not hidden, in the order of
+    their ids. Each is read when it is reached, and the counts that the index keeps of it are given
+    to the counter; `missing` says of those that were read what they lack here.
+    """
+
+    def __init__(
+        self,
+        asked: open_index.CommandContext,
+        query: Query,
+        form: RenderFormat,
+        counter: TokenCounter,
+    ) -> None:
+        self._asked, self._query, self._form, self._counter = asked, query, form, counter
+        columns = asked.index.columns
+        places = offered_places(asked, query)
+        self._ids = [columns.ids[place] for place in places if form.suits(columns.kinds[place])]
+        self._batches: dict[int, list[Descriptor]] = {}
+        self.missing: dict[str, tuple[str, ...]] = {}
+
+    def __iter__(self) -> Iterator[Descriptor]:
+        for start in range(0, len(self._ids), _AT_A_TIME):
+            batch = self._batches.get(start)
+            if batch is None:
+                batch = list(map(self._read, self._heads(start)))
+                if len(self._batches) < _REMEMBERED_BATCHES:
+                    self._batches[start] = batch
+            yield from batch
+
+    def __len__(self) -> int:
+        if is_told_by_columns(self._query):
+            return len(self._ids)
+        return sum(1 for _ in offered_heads(self._asked, self._query, self._ids))
+
+    def leave_out(self, ids: Collection[str]) -> None:
+        """From now on without these, which are shown elsewhere."""
+        self._ids = [identifier for identifier in self._ids if identifier not in ids]
+        self._batches.clear()
+
+    def get(self, identifier: str) -> Descriptor | None:
+        """The one with this id, without its long parts."""
+        head = self._asked.index.documents.headers_for([identifier], Query(texts=())).get(
+            identifier
+        )
+        return from_record(head) if head else None
+
+    def _heads(self, start: int) -> Iterator[dict[str, Any]]:
+        return offered_heads(self._asked, self._query, self._ids[start : start + _AT_A_TIME])
+
+    def _read(self, head: dict[str, Any]) -> Descriptor:
+        if self._form.levels != (1,) and (
+            names := open_index.missing_requirements(self._asked.runtime, head)
+        ):
+            self.missing[head["id"]] = names
+        if (
+            self._form.name not in COUNTED_FORMATS
+        ):  # nothing of the body is printed, or was counted ahead
+            return from_record(head)
+        descriptor, counts = self._asked.index.with_counts(head)
+        learn_counts(self._counter, self._form, descriptor, counts, with_detail=False)
+        return descriptor
+
 
 # A capability with the token counts that the build stored.
 CountedDescriptor = tuple[Descriptor, dict[str, Any]]
@@ -86,3 +185,64 @@ def _filter_relevant(hits: tuple[Hit, ...], min_relevance: float) -> Iterator[Hi
         if hit.relevance >= min_relevance or hit.via in shown_ids:
             shown_ids.add(hit.id)
             yield hit
+
+
+# Whether a prompt tells some of the catalogue or all of it: by style, by model, or by what all of
+# it would cost.
+
+
+@frozen(kw_only=True)
+class CatalogueMode:
+    """What is told. `static_tokens` is what all of it would cost, `allowed` what it may cost
+    before a part of it is told instead (None: that was not asked).
+    """
+
+    style: PromptStyle | None
+    is_everything: bool
+    static_tokens: int
+    allowed_tokens: int | None = None
+
+    @property
+    def choice(self) -> str:
+        """In one word."""
+        return "static" if self.is_everything else "progressive"
+
+
+def select_catalogue_mode(
+    ctx: open_index.CommandContext, prompting: PromptOptions, query: Query, tokenizer: Tokenizer
+) -> CatalogueMode:
+    """What to tell. Raises UsageError for a style that there is not."""
+    style = _select_style(prompting) if prompting.has_style else None
+    static = count_size(tokenizer, _catalogue_size(ctx, query))
+    is_full = style is not None and not style.use_tools
+    if not prompting.auto or is_full:
+        return CatalogueMode(style=style, is_everything=is_full, static_tokens=static)
+    allowed = int(prompting.context_size * prompting.threshold_pct / 100)
+    if style and static <= allowed:
+        style = replace(style, name="full", reason="all of it is small beside the context")
+    return CatalogueMode(
+        style=style, is_everything=static <= allowed, static_tokens=static, allowed_tokens=allowed
+    )
+
+
+def _select_style(prompting: PromptOptions) -> PromptStyle:
+    from capdisc_indexer.rendering.templates import STYLE_NAMES, select_style
+
+    check_choice("style", prompting.style, STYLE_NAMES)
+    return select_style(prompting.model, prompting.style or "auto")
+
+
+def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
+    """Tokens and characters of all capabilities in full, of those alone that pass the filters."""
+    if not is_filtered(query):
+        static: list[int] = ctx.index.meta("overview")["static"]
+        return static
+    columns, places = ctx.index.columns, offered_places(ctx, query)
+    if is_told_by_columns(query):
+        return columns.size(places)
+    heads = offered_heads(ctx, query, [columns.ids[place] for place in places])
+    tokens = characters = 0
+    for header in heads:
+        tokens += header["size"][0]
+        characters += header["size"][1]
+    return [tokens, characters]

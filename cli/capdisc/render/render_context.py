@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console, user_files
-from capdisc.render import catalogue_mode, tier_selection
-from capdisc.render.catalogue_mode import CatalogueMode
+from capdisc.render import relevant_capabilities, tier_selection
 from capdisc.render.relevant_capabilities import (
+    CatalogueMode,
     CountedDescriptor,
+    Everything,
     RelevantCapabilities,
     all_in_full,
     empty_ranking,
     find_relevant,
 )
 from capdisc.render.render_options import LimitOptions, RenderOptions
-from capdisc.render.whole_catalogue import Everything
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.render_inputs import SessionMemory
+from capdisc_indexer.rendering.templates import SessionMemory
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
 # Budgets, and how many of each: options over settings.
@@ -193,7 +193,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
     query_options.check_query(ctx, query)
     chosen = _select_tokenizer(ctx, options)
-    catalogue = catalogue_mode.select_catalogue_mode(ctx, options.prompting, query, chosen)
+    catalogue = relevant_capabilities.select_catalogue_mode(ctx, options.prompting, query, chosen)
     counter = make_counter(chosen)
     counter.learn(ctx.index.meta("overview")["counts"])
     return RenderContext(

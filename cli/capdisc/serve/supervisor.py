@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from capdisc.serve.claim import ServerClaim
+from capdisc.serve.claim import ServerClaim, claim_socket
 
 # A worker that dies at once, again and again, is started ever more rarely, up to so many seconds.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
@@ -140,3 +141,23 @@ def _wait_for_worker(
 
 def _ignore_ready() -> None:
     """Another worker is ready: nobody waits for that."""
+
+
+# A server in the process of another command, whose end is its end.
+
+
+@contextmanager
+def serve_in_thread(path: Path, ready: Callable[[], None]) -> Iterator[None]:
+    """Inside, the commands of this workspace are answered at the socket. Raises what `claimed`
+    does.
+    """
+    with claim_socket(path) as claim:
+        stop, stopping = os.pipe()
+        thread = threading.Thread(target=supervise, args=(claim, 0.0, ready, stop), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            os.close(stopping)
+            thread.join()
+            os.close(stop)

@@ -3,20 +3,240 @@
 from __future__ import annotations
 
 import gc
+import hmac
 import os
 import selectors
 import signal
 import socket
+import struct
 import sys
 import time
+from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from capdisc.context import open_index, surroundings
-from capdisc.serve import frames, loopback, request_execution
-from capdisc.serve.connections import CLIENT_TIMEOUT_S, Connections
-from capdisc.serve.index_cache import IndexCache
+from capdisc.serve import request, request_execution, server_address
+from capdisc.serve.request_execution import IndexCache
+from capdisc.serve.server_address import sign_nonce
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
+
+# Connections of clients in one thread: however idle, slow or wrong a client is, it costs a
+# bounded little.
+
+# Who is at the other end of a connection, by what the kernel says of it.
+
+# FreeBSD and macOS: getsockopt(SOL_LOCAL, LOCAL_PEERCRED) gives a struct xucred, which starts with
+# version and user.
+_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
+
+
+def is_same_user(connection: socket.socket) -> bool:
+    """Whether the other end belongs to this user. The folder's mode says so already, but not on
+    every system.
+    """
+    try:
+        return _peer_uid(connection) == os.geteuid()
+    except OSError:
+        return False
+
+
+def _peer_uid(connection: socket.socket) -> int:
+    if hasattr(socket, "SO_PEERCRED"):
+        _, user, _ = struct.unpack(
+            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        )
+    else:
+        _, user = struct.unpack(
+            "2I", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)[:8]
+        )
+    return int(user)
+
+
+# Clients wait a third of a second. One that has not sent its question, or taken its answer, after
+# this is none.
+CLIENT_TIMEOUT_S = 3.0
+_MAX_CONNECTIONS = 256
+# What all unfinished questions and untaken answers may have together; a question is a few
+# kilobytes.
+_MAX_BUFFERED_BYTES = 64 << 20
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One client: what it has sent so far, or what it has still to take."""
+
+    socket: socket.socket
+    deadline: float
+    received: bytearray = field(default_factory=bytearray)
+    to_send: memoryview = field(default_factory=lambda: memoryview(b""))
+    nonce: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds here."""
+        return len(self.received) + len(self.to_send)
+
+
+class Connections:
+    """All of them, and the questions that are whole, oldest first."""
+
+    def __init__(self, listening: socket.socket, secret: bytes = b"") -> None:
+        """With a secret, whoever asks must know it; without, the kernel says who asks."""
+        self._secret = secret
+        self.selector = selectors.DefaultSelector()
+        self._listening = listening
+        self._open: dict[Connection, None] = {}
+        self._pending: deque[Connection] = deque()
+        listening.setblocking(False)
+        self.selector.register(listening, selectors.EVENT_READ, self)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there are questions."""
+        return bool(self._pending)
+
+    def serve(self, key: selectors.SelectorKey) -> None:
+        """Do what can be done without waiting, where something has happened."""
+        if isinstance(key.data, Connection):
+            self._send(key.data) if key.data.to_send else self._receive(key.data)
+        else:
+            self._accept()
+
+    def next(self) -> tuple[Connection, list[bytes]] | None:
+        """A question that somebody still waits for; None when there is none."""
+        while self._pending:
+            connection = self._pending.popleft()
+            if connection in self._open and not _is_gone(connection):
+                with suppress(ValueError):
+                    return connection, self._parts(connection)
+            self._close(connection)
+        return None
+
+    def _parts(self, connection: Connection) -> list[bytes]:
+        """Raises ValueError for a message that is malformed or from a stranger."""
+        parts = request.decode_parts(connection.received)
+        if self._secret and not hmac.compare_digest(
+            parts.pop(), sign_nonce(self._secret, b"client", connection.nonce)
+        ):
+            raise ValueError("the secret is not known")
+        return parts
+
+    def answer(self, connection: Connection, parts: list[bytes]) -> None:
+        """Send the answer, now or as the client takes it."""
+        connection.received = bytearray()
+        connection.to_send = memoryview(request.encode_parts(parts))
+        connection.deadline = time.monotonic() + CLIENT_TIMEOUT_S
+        self._send(connection)
+        if connection in self._open:
+            self.selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+
+    def expire(self) -> None:
+        """Close what has taken too long."""
+        now = time.monotonic()
+        waiting = set(self._pending)
+        for connection in [
+            connection
+            for connection in self._open
+            if connection.deadline < now and connection not in waiting
+        ]:
+            self._close(connection)
+
+    def _accept(self) -> None:
+        """Take in all who are there: who waits outside cannot know that somebody is at work."""
+        for _ in range(_MAX_CONNECTIONS):
+            try:
+                accepted, _ = self._listening.accept()
+            except OSError:
+                return
+            if self._secret or is_same_user(accepted):
+                self._add_connection(accepted)
+            else:
+                accepted.close()
+
+    def _add_connection(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        if len(self._open) >= _MAX_CONNECTIONS:
+            self._close(next(iter(self._open)))
+        connection = Connection(accepted, time.monotonic() + CLIENT_TIMEOUT_S)
+        self._open[connection] = None
+        self.selector.register(accepted, selectors.EVENT_READ, connection)
+        self._receive(connection)
+
+    def _receive(self, connection: Connection) -> None:
+        try:
+            data = connection.socket.recv(1 << 16)
+            connection.received += data
+            lacking = request.missing_bytes(connection.received, request.MAX_REQUEST)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            self._close(connection)
+            return
+        if (
+            not data
+            or lacking < 0
+            or sum(connection.size for connection in self._open) > _MAX_BUFFERED_BYTES
+        ):
+            self._close(connection)
+        elif not lacking and self._secret and not connection.nonce:
+            self._greet(connection)
+        elif not lacking:
+            self.selector.unregister(connection.socket)
+            self._queue(connection)
+
+    def _greet(self, connection: Connection) -> None:
+        """Show the client that this is the server it looks for."""
+        try:
+            (connection.nonce,) = request.decode_parts(connection.received)
+            connection.received = bytearray()
+            connection.socket.send(sign_nonce(self._secret, b"server", connection.nonce))
+        except (OSError, ValueError):
+            self._close(connection)
+
+    def _queue(self, connection: Connection) -> None:
+        """Whoever is not the next is told so, and waits longer."""
+        if self._pending:
+            with suppress(OSError):
+                connection.socket.send(request.QUEUED)
+        self._pending.append(connection)
+
+    def _send(self, connection: Connection) -> None:
+        try:
+            connection.to_send = connection.to_send[connection.socket.send(connection.to_send) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close(connection)
+            return
+        if not connection.to_send:
+            self._close(connection)
+
+    def _close(self, connection: Connection) -> None:
+        """Let the client go; one that was closed to make room may still be among those that
+        asked.
+        """
+        if connection not in self._open:
+            return
+        del self._open[connection]
+        if connection.socket.fileno() in self.selector.get_map():
+            self.selector.unregister(connection.socket)
+        connection.socket.close()
+
+
+def _is_gone(connection: Connection) -> bool:
+    """Whether the client has stopped waiting: it answers itself by now."""
+    try:
+        return not connection.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
 
 # Nobody waits for an answer that long; a native call that never returns can be ended by the kernel
 # alone.
@@ -39,7 +259,7 @@ def main() -> None:
         int(sys.argv[3]),
         float(sys.argv[4]),
     )
-    secret = loopback.read_port_file(path)[1] if path.endswith(loopback.SUFFIX) else b""
+    secret = server_address.read_port_file(path)[1] if path.endswith(server_address.SUFFIX) else b""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # which a terminal sends to all of us; the channel ends this one
@@ -106,7 +326,7 @@ def _answer_question(parts: list[bytes]) -> list[bytes]:
     try:
         return request_execution.answer_request(request_execution.decode_request(parts))
     except ValueError as error:
-        return [frames.DECLINED, str(error).encode()]
+        return [request.DECLINED, str(error).encode()]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.redaction import redact_findings
-from capdisc_indexer.validation.source_lines import SourceLines
+from capdisc_indexer.validation.capability_strings import SourceLines
+from capdisc_indexer.validation.masking import redact_findings
 
 
 @frozen(kw_only=True)

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from capdisc.output import console, user_files
-from capdisc.output.exit_codes import ExitCode
-from capdisc.output.spool import gather
+from capdisc.output.console import gather
+from capdisc.output.failures import ExitCode
 from capdisc.validate import load_formatter
 from capdisc.validate.report import Report
 from capdisc.validate.validate_request import ValidateRequest
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.validation.validate import ValidationResult
+
+# How many findings of each rule there are.
+
+
+def format_statistics(report: Report, json: bool) -> str:
+    """A row for each rule, most findings first, as a table or as JSON."""
+    counted = Counter((one.code, str(one.severity)) for one in report.findings)
+    ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+    if json:
+        rows = [
+            {"code": code, "severity": severity, "count": count}
+            for (code, severity), count in ranked
+        ]
+        facts = {
+            "files": report.files,
+            "profile": report.profile,
+            "counts": rows,
+            "silenced": report.silenced_count,
+        }
+        return console.format_json_text({"schema_version": console.SCHEMA_VERSION, **facts})
+    if not ranked:
+        return ""
+    table = [(f"{count:,}", severity, code) for (code, severity), count in ranked]
+    return "\n".join(
+        console.sanitise(line)
+        for line in console.format_table(("count", "severity", "rule"), table)
+    )
 
 
 def select_formatter(format: str, statistics: bool) -> Callable[[Report], Iterable[str]]:
@@ -22,13 +50,12 @@ def select_formatter(format: str, statistics: bool) -> Callable[[Report], Iterab
     """
     if not statistics:
         return load_formatter(format)
-    from capdisc.validate.statistics import statistics as count
 
     if format not in ("full", "concise", "json"):
         raise UsageError(
             f"--statistics is a table or JSON, not {format}", "leave --format out, or say --json"
         )
-    return lambda result: [count(result, format == "json")]
+    return lambda result: [format_statistics(result, format == "json")]
 
 
 def resolve_output(

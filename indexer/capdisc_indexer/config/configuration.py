@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.config.declared_sources import parse_declarations
 from capdisc_indexer.config.settings import (
     ALIAS_VARIABLES,
     SETTINGS,
     USER_ONLY_SETTINGS,
     VALUE_RANGES,
+    parse_declarations,
 )
 from capdisc_indexer.config.trust import (
     Bounds,

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.config.declared_sources import fixed_part
-from capdisc_indexer.config.settings import SETTINGS, Reach
+from capdisc_indexer.config.settings import SETTINGS, Reach, fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import DeclaredSource

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from capdisc_indexer.diagnosis import index_folder, published_generation, surroundings
-from capdisc_indexer.diagnosis.diagnosis_types import Check, CheckState, worst_state
+from capdisc_indexer.diagnosis import published_generation, surroundings
+from capdisc_indexer.diagnosis.surroundings import Check, CheckState, worst_state
 
 __all__ = ["Check", "CheckState", "examine_index", "worst_state"]
 
@@ -20,17 +20,17 @@ def examine_index(
     and every row. Of an index by another than `builder_id` (None: nobody asks) nothing is
     repeated, not even its folders.
     """
-    presence = index_folder.examine_presence(index_dir)
+    presence = published_generation.examine_presence(index_dir)
     yield presence
     if presence.state is CheckState.UNUSABLE:
         return
-    yield from index_folder.examine_folder(index_dir)
+    yield from published_generation.examine_folder(index_dir)
     manifest, generation = published_generation.examine_pointer(index_dir)
     if builder_id is not None and not published_generation.is_by(index_dir, manifest, builder_id):
         yield published_generation.foreign(index_dir, generation if manifest is None else None)
         return
     yield generation
     if manifest is not None:
-        yield index_folder.examine_leftovers(index_dir, manifest.number)
+        yield published_generation.examine_leftovers(index_dir, manifest.number)
         yield from published_generation.examine_contents(index_dir, manifest, deep)
         yield from surroundings.examine_surroundings(index_dir, manifest, deep, now_ns)

@@ -2,18 +2,159 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
 from capdisc_indexer import __version__
-from capdisc_indexer.diagnosis.diagnosis_types import Check, CheckState, index_command, quote_path
+from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_command, quote_path
 from capdisc_indexer.indexing.previous_build import is_built_by
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Generation
-from capdisc_indexer.store import file_states, generation, integrity, publication, vector_table
+from capdisc_indexer.store import (
+    durable_files,
+    file_states,
+    generation,
+    locks,
+    native_errors,
+    publication,
+    vector_table,
+)
+from capdisc_indexer.store.durable_files import find_mount
+from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
+
+# The folder that the index lies in: whose it is, who writes to it now, and what was left
+# there.
+
+
+def examine_presence(index_dir: Path) -> Check:
+    """Whether there is a folder that can be read and holds an index."""
+    name = "folder"
+    if not os.path.lexists(index_dir):
+        return Check(
+            name=name,
+            state=CheckState.UNUSABLE,
+            text=f"there is no {index_dir}",
+            fix=index_command(index_dir),
+        )
+    try:
+        generation.check_folder(index_dir)
+        os.listdir(index_dir)
+    except CapdiscError as error:
+        return Check(name=name, state=CheckState.UNUSABLE, text=error.message, fix=error.hint)
+    except OSError as error:
+        text = f"{index_dir} cannot be read: {error.strerror}"
+        return Check(
+            name=name,
+            state=CheckState.UNUSABLE,
+            text=text,
+            fix=f"chmod u+rwx {quote_path(index_dir)}",
+        )
+    return Check(name=name, state=CheckState.OK, text=str(index_dir))
+
+
+def examine_folder(index_dir: Path) -> Iterator[Check]:
+    """What else there is to say of a folder that is there."""
+    yield _examine_permissions(index_dir)
+    yield _examine_lock(index_dir)
+    yield _examine_file_system(index_dir)
+    yield _examine_space(index_dir)
+
+
+def _examine_permissions(index_dir: Path) -> Check:
+    name = "permissions"
+    if flaw := durable_files.find_permission_flaw(index_dir, {os.geteuid()}):
+        folder, reason = flaw
+        fix = (
+            f"chmod go-w {quote_path(folder)}"
+            if "others" in reason
+            else "run capdisc index as that user"
+        )
+        return Check(name=name, state=CheckState.PROBLEM, text=f"{folder}: {reason}", fix=fix)
+    if not os.access(index_dir, os.W_OK):
+        text = "may only be read: searching works, indexing does not"
+        return Check(
+            name=name, state=CheckState.NOTICE, text=text, fix=f"chmod u+w {quote_path(index_dir)}"
+        )
+    return Check(name=name, state=CheckState.OK, text="only its owner may write to it")
+
+
+def _examine_lock(index_dir: Path) -> Check:
+    is_locked, holder = locks.lock_status(index_dir)
+    if is_locked:
+        return _writing_check(holder)
+    if holder and holder.is_on_other_host and find_mount(index_dir).is_shared:
+        text = f"{holder} is writing, or was ended while it did"
+        return Check(
+            name="lock",
+            state=CheckState.PROBLEM,
+            text=text,
+            fix=f"rm {quote_path(index_dir / 'LOCK')}",
+        )
+    return Check(name="lock", state=CheckState.OK, text="nobody is writing")
+
+
+def _writing_check(holder: LockHolder | None) -> Check:
+    name, text = "lock", f"{holder or 'another process'} is writing"
+    if holder and holder.state == "stopped":
+        return Check(name=name, state=CheckState.PROBLEM, text=text, fix=f"kill -CONT {holder.pid}")
+    return Check(name=name, state=CheckState.NOTICE, text=text)
+
+
+def _examine_file_system(index_dir: Path) -> Check:
+    name, mount = "file system", find_mount(index_dir)
+    description = (
+        f"{mount.kind or 'unknown'}, mounted at {mount.point}" if mount.point else "unknown"
+    )
+    if mount.is_shared:
+        text = f"{description}: locks may not reach other machines; write from one of them only"
+    elif mount.is_limited:
+        text = f"{description}: no permissions or hard links there, so that files are copied and others may read them"
+    elif mount.kind == "overlay":
+        text = f"{description}: in a container, what is there may go with it"
+    else:
+        return Check(name=name, state=CheckState.OK, text=description)
+    return Check(
+        name=name, state=CheckState.NOTICE, text=text, fix="choose another with --index-dir DIR"
+    )
+
+
+def _examine_space(index_dir: Path) -> Check:
+    """A build needs room for a whole index beside the last one; half as much again for what it
+    packs later.
+    """
+    status = os.statvfs(index_dir)
+    free = status.f_bavail * status.f_frsize
+    used = sum(path.stat().st_size for path in index_dir.rglob("*") if path.is_file())
+    text = f"{free / 1e6:,.0f} MB free, {used / 1e6:,.1f} MB used"
+    full = free < max(1_000_000, used) * 1.5 or (status.f_files and status.f_favail < 100)
+    fix = f"free some space on {find_mount(index_dir).point or 'that disk'}" if full else ""
+    return Check(
+        name="space", state=CheckState.PROBLEM if full else CheckState.OK, text=text, fix=fix
+    )
+
+
+def examine_leftovers(index_dir: Path, published: int) -> Check:
+    """What killed writers left, while nobody is writing."""
+    name = "leftovers"
+    if locks.lock_status(index_dir)[0]:
+        return Check(name=name, state=CheckState.OK, text="not looked at while someone is writing")
+    leftover_names = [path.name for path in publication.list_unfinished(index_dir)]
+    leftover_names += [
+        f"generation {number}" for number in publication.surplus_generations(index_dir, published)
+    ]
+    if leftover_names:
+        fix = index_command(index_dir)
+        return Check(
+            name=name,
+            state=CheckState.NOTICE,
+            text=f"left by a writer: {', '.join(leftover_names[:5])}",
+            fix=fix,
+        )
+    return Check(name=name, state=CheckState.OK, text="none")
 
 
 def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
@@ -92,18 +233,18 @@ def examine_contents(
 def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
     name, gen = "files", generation.generation_folder(index_dir, manifest.number)
     try:
-        integrity.check_files(gen, manifest.files)
+        native_errors.check_files(gen, manifest.files)
     except (CapdiscError, OSError) as error:
         return _unusable_check(name, index_dir, str(error))
     if not deep:
         return Check(
             name=name, state=CheckState.OK, text=f"{len(manifest.files)}, of the right sizes"
         )
-    if wrong := integrity.find_changed_files(gen, manifest.files):
+    if wrong := native_errors.find_changed_files(gen, manifest.files):
         return _unusable_check(
             name, index_dir, f"changed since they were published: {', '.join(wrong[:5])}"
         )
-    if unknown := integrity.find_unknown_files(gen, manifest.files):
+    if unknown := native_errors.find_unknown_files(gen, manifest.files):
         return _unusable_check(name, index_dir, f"nobody published: {', '.join(unknown[:5])}")
     return Check(
         name=name, state=CheckState.OK, text=f"{len(manifest.files)}, every byte as published"

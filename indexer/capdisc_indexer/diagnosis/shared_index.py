@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from capdisc_indexer.diagnosis import index_folder, published_generation, surroundings
-from capdisc_indexer.diagnosis.diagnosis_types import Check, CheckState, quote_path
+from capdisc_indexer.diagnosis import published_generation, surroundings
+from capdisc_indexer.diagnosis.surroundings import Check, CheckState, quote_path
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.remote import bucket_layout, remote_vectors
+from capdisc_indexer.remote import remote_types, remote_vectors
 from capdisc_indexer.remote.bucket import Bucket
 from capdisc_indexer.remote.remote_types import SharedIndex
 from capdisc_indexer.store import generation
@@ -47,7 +47,7 @@ def _examine_store(shared: SharedIndex) -> tuple[str, Check]:
     """What the pointer says, if it could be read."""
     try:
         pointer = Bucket(shared).read_pointer()
-        number, _ = bucket_layout.parse_pointer(pointer.text if pointer else "")
+        number, _ = remote_types.parse_pointer(pointer.text if pointer else "")
     except CapdiscError as error:
         # What can still answer is only a problem.
         state = CheckState.PROBLEM if generation.read_pointer(shared.copy) else CheckState.UNUSABLE
@@ -73,12 +73,12 @@ def _examine_copy(shared: SharedIndex, text: str) -> Check:
 
 
 def _examine_copy_contents(shared: SharedIndex, deep: bool) -> Iterator[Check]:
-    yield from index_folder.examine_folder(shared.copy)
+    yield from published_generation.examine_folder(shared.copy)
     manifest, check = published_generation.examine_pointer(shared.copy)
     yield check
     if manifest is not None:
-        number, digest = bucket_layout.parse_pointer(generation.read_pointer(shared.copy))
-        name = bucket_layout.generation_path(number, digest)
+        number, digest = remote_types.parse_pointer(generation.read_pointer(shared.copy))
+        name = remote_types.generation_path(number, digest)
 
         def lack(index: Index) -> str:
             rows, needed = remote_vectors.count(shared, name), index.generation.counts["rows"]

@@ -6,10 +6,39 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, readable_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Vectors as int8, for the flat matrix and for queries against it.
+
+
+def quantise(vectors: NDArray[Any]) -> NDArray[Any]:
+    """(n, dim) float32 to (n, dim) int8, each row scaled by itself; a zero row stays zero.
+
+    Cosine does not depend on a row's scale, so each row may use the whole range and no scale is
+    kept.
+    """
+    peak = abs(vectors).max(axis=1, keepdims=True)
+    scaled: NDArray[Any] = vectors * (127.0 / (peak + (peak == 0)))
+    return scaled.round().astype("int8")
+
+
+def quantise_row(vector: array[float]) -> bytes:
+    """The very row that `quantise` makes of one of float32, without numpy.
+
+    >>> list(quantise_row(array("f", [0.6, -0.8, 0.0])))
+    [95, 129, 0]
+    """
+    peak = max(map(abs, vector), default=0.0)
+    (scale,) = array("f", [127.0 / peak if peak else 0.0])
+    return array("b", map(round, array("f", [value * scale for value in vector]))).tobytes()
+
 
 # Caps found by measuring: a body's 64 weightiest pieces say what all of its first 2,000 characters
 # say.

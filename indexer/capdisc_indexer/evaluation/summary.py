@@ -4,13 +4,98 @@ query has.
 
 from __future__ import annotations
 
+import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
+from typing import Any
 
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.evaluation.query_files import EvalQuery
-from capdisc_indexer.evaluation.query_runs import EvalRun
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
+
+# Every query of a set put to an open index, with the time that each took.
+
+# The forms in which rankings are written down, for other programs to score.
+
+
+def format_trec_run(answers: Mapping[str, Sequence[tuple[str, float]]]) -> str:
+    """The rankings as `qid Q0 id rank score capdisc`; with tabs between where an id holds a blank
+    itself.
+    """
+    blank = any(
+        " " in text for qid, hits in answers.items() for text in (qid, *(key for key, _ in hits))
+    )
+    between = "\t" if blank else " "
+    rows = (
+        (qid, "Q0", identifier, str(rank), f"{score:.6f}", "capdisc")
+        for qid, hits in answers.items()
+        for rank, (identifier, score) in enumerate(hits, 1)
+    )
+    return "".join(f"{between.join(row)}\n" for row in rows)
+
+
+def format_json_run(answers: Mapping[str, Sequence[tuple[str, float]]]) -> str:
+    """The rankings as JSON lines, one for each query, also where nothing was found."""
+    rows = (
+        {
+            "qid": qid,
+            "ids": [key for key, _ in hits],
+            "scores": [round(score, 6) for _, score in hits],
+        }
+        for qid, hits in answers.items()
+    )
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+Progress = Callable[[str, int, int], None]
+
+
+@frozen(kw_only=True)
+class EvalRun:
+    """What came back in one mode: hits with their scores by query id, milliseconds a query, and
+    what was degraded.
+    """
+
+    mode: str
+    hits: Mapping[str, Sequence[tuple[str, float]]]
+    milliseconds: Sequence[float]
+    degraded: tuple[str, ...]
+
+
+def run_queries(
+    index: Index,
+    queries: Sequence[EvalQuery],
+    encoder: Encoder | None,
+    mode: str,
+    limit: int,
+    progress: Progress,
+) -> EvalRun:
+    """The rankings of all queries, `limit` hits deep. The first query is asked once before the
+    clock runs: opening the stores' pages is not what a query takes.
+    """
+    hits: dict[str, Sequence[tuple[str, float]]] = {}
+    milliseconds: list[float] = []
+    degraded: dict[str, None] = {}
+    for query in queries[:1]:
+        search_index(index, Query(texts=(query.text,), limit=limit), encoder, mode)
+    for done, query in enumerate(queries, 1):
+        started = time.perf_counter()
+        ranking = search_index(index, Query(texts=(query.text,), limit=limit), encoder, mode)
+        milliseconds.append(1000 * (time.perf_counter() - started))
+        hits[query.qid] = [
+            (key, hit.score) for hit in ranking.hits for key in (hit.id, *hit.copies)
+        ]
+        degraded |= dict.fromkeys(ranking.degraded)
+        progress(f"Asking ({mode})", done, len(queries))
+    return EvalRun(mode=mode, hits=hits, milliseconds=milliseconds, degraded=tuple(degraded))
+
 
 # How far a mean over queries might be off, had other queries of the kind been asked.
 
@@ -154,3 +239,48 @@ def _group_queries(
     return {
         name: qids for name, qids in groups.items() if name == "all" or 0 < len(qids) < len(queries)
     }
+
+
+# A bar for every mode and metric, with its interval.
+
+_CHART_METRICS = METRICS[:-1]
+_GROUP_WIDTH = 0.8
+
+
+def draw_chart(summaries: Sequence[EvalSummary], form: str) -> bytes:
+    """The overall figures as a picture in the form `svg` or `png`. Raises InputError without
+    matplotlib.
+    """
+    figure = lazy_imports.matplotlib().figure.Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    width = _GROUP_WIDTH / len(summaries)
+    for position, summary in enumerate(summaries):
+        overall = summary.groups[0]
+        bar_positions = [
+            position_of_metric + width * (position - (len(summaries) - 1) / 2)
+            for position_of_metric in range(len(_CHART_METRICS))
+        ]
+        heights = [overall.means[metric] for metric in _CHART_METRICS]
+        spread = [overall.half_widths[metric] for metric in _CHART_METRICS]
+        axes.bar(
+            bar_positions,
+            heights,
+            width * 0.9,
+            yerr=spread,
+            label=summary.mode,
+            error_kw={"linewidth": 1, "capsize": 2},
+        )
+    axes.set_xticks(range(len(_CHART_METRICS)), _CHART_METRICS)
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("percent, with 95 % interval")
+    axes.set_title(f"{summaries[0].groups[0].n:,} queries", fontsize="medium")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=len(summaries), frameon=False)
+    return _render_figure(figure, form)
+
+
+def _render_figure(figure: Any, form: str) -> bytes:
+    out = BytesIO()
+    # Without a date, the same figures give the same file.
+    figure.savefig(out, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    return out.getvalue()

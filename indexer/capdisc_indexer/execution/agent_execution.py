@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer.execution import approvals, call_preview
+from capdisc_indexer.execution.argv_template import with_written_words
 from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.execution.call_types import CallLimits, ExecutionContext, Outcome
-from capdisc_indexer.execution.environment import check_usable
 from capdisc_indexer.execution.output_masking import unmasked_secrets
-from capdisc_indexer.execution.prepare import prepare_call, timeout_seconds
-from capdisc_indexer.execution.run import execute_call
-from capdisc_indexer.execution.written_words import with_written_words
+from capdisc_indexer.execution.prepare import execute_call, prepare_call, timeout_seconds
+from capdisc_indexer.execution.process import check_usable
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line

@@ -27,7 +27,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.arguments import fill_defaults
-from capdisc_indexer.validation.program_text.argument_schemas import is_closed
+from capdisc_indexer.validation.program_text.steering import is_closed
 
 # The files that a call names, by their bytes: beside the call itself, what a yes to it holds for.
 #

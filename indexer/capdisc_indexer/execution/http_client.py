@@ -9,10 +9,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.execution.call_types import CallLimits, Credential, HttpCall, Outcome
-from capdisc_indexer.fetch.connection import NetworkStack, connect_to_target
-from capdisc_indexer.fetch.response_text import read_data
+from capdisc_indexer.fetch.connection import (
+    Deadline,
+    NetworkStack,
+    TooLargeError,
+    Wire,
+    connect_to_target,
+    start_deadline,
+)
+from capdisc_indexer.fetch.download import read_data
 from capdisc_indexer.fetch.strict_url import OPEN_YOURSELF_HINT, Target, parse_url
-from capdisc_indexer.fetch.wire import Deadline, TooLargeError, Wire, start_deadline
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import replace
 

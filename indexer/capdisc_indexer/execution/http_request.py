@@ -11,7 +11,7 @@ from typing import Any
 from capdisc_indexer.execution.argv_template import argument_text
 from capdisc_indexer.execution.call_preview import check_variable
 from capdisc_indexer.execution.call_types import Credential, ExecutionContext, HttpCall
-from capdisc_indexer.execution.environment import check_secrets
+from capdisc_indexer.execution.process import check_secrets
 from capdisc_indexer.model.errors import InputError, UsageError
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer import __version__
-from capdisc_indexer.execution import mcp_sdk as gate
+from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
-from capdisc_indexer.execution.environment import build_environment, find_program
 from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.output_masking import mask_json, mask_stream
+from capdisc_indexer.execution.process import build_environment, find_program
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
@@ -34,7 +33,7 @@ def list_tools(
     Raises InputError without the SDK, and where the server cannot be started, fails, or takes
     longer than `seconds`.
     """
-    sdk = gate.load_sdk()
+    sdk = lazy_imports.mcp_sdk()
     values = _server_environment(server, environ)
     argv = (
         find_program(server.command, environ, str(cwd)),
@@ -121,7 +120,7 @@ def call_tool(call: ToolCall, environment: Mapping[str, str], limits: CallLimits
     server cannot be started. Whatever protocol version the server speaks, from the first one on,
     is spoken.
     """
-    sdk = gate.load_sdk()
+    sdk = lazy_imports.mcp_sdk()
     result: Outcome = sdk.anyio.run(_call_tool, sdk, call, environment, limits)
     return result
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from capdisc_indexer import __version__
-from capdisc_indexer.execution import mcp_sdk as gate
+from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 
@@ -88,7 +87,7 @@ _INSTRUCTIONS = "Finds the few capabilities (tools, skills, tables, documents) t
 
 def serve(counter: ToolService) -> None:
     """Serve until stdin ends. Raises InputError without the SDK."""
-    sdk = gate.load_sdk()
+    sdk = lazy_imports.mcp_sdk()
     calls = RequestTracker(sdk, counter)
     try:
         sdk.anyio.run(_serve, sdk, counter, calls)

@@ -10,26 +10,75 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.execution import http_request
+from capdisc_indexer.execution import http_client, http_request, process
 from capdisc_indexer.execution.argv_template import argument_text, build_argv, placeholders
 from capdisc_indexer.execution.call_preview import check_variable
 from capdisc_indexer.execution.call_types import (
     DEFAULT_SECONDS,
     MAX_MANIFEST_SECONDS,
     Call,
+    CallLimits,
     CommandCall,
     ExecutionContext,
+    HttpCall,
+    Outcome,
     ToolCall,
 )
-from capdisc_indexer.execution.environment import check_secrets, find_program
-from capdisc_indexer.links.linked_files import capability_folder
+from capdisc_indexer.execution.output_masking import mask_outcome
+from capdisc_indexer.execution.process import (
+    build_environment,
+    check_secrets,
+    find_program,
+    read_secrets,
+)
+from capdisc_indexer.fetch.connection import NetworkStack
+from capdisc_indexer.links.resolution import capability_folder
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.sources.formats.mcp_servers import variables_in
+from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.program_text.misuses import refuse_misuses
 from capdisc_indexer.validation.program_text.steering import is_steering
+
+# A call made, within its limits, and without the values of its secrets in what comes back.
+
+_SYSTEM_NETWORK = NetworkStack()
+
+
+def execute_call(
+    call: Call,
+    environ: Mapping[str, str],
+    limits: CallLimits,
+    network: NetworkStack = _SYSTEM_NETWORK,
+) -> Outcome:
+    """What the call gave. Raises InputError where it cannot be made (a secret that is not set, a
+    program that does not start), LinkRefusedError for a host that is not allowed.
+    """
+    hidden = read_secrets(environ, call.environment)
+    outcome = _dispatch_call(call, environ, hidden, limits, network)
+    return mask_outcome(outcome, hidden, limits.max_bytes)
+
+
+def _dispatch_call(
+    call: Call,
+    environ: Mapping[str, str],
+    hidden: Mapping[str, str],
+    limits: CallLimits,
+    network: NetworkStack,
+) -> Outcome:
+    if isinstance(call, HttpCall):
+        return http_client.send_request(call, hidden, limits, network)
+    if isinstance(call, CommandCall):
+        return process.run_process(call, build_environment(environ, call.environment), limits)
+    from capdisc_indexer.execution.mcp_client import call_tool
+
+    words = tuple(fill_variables(word, hidden) or word for word in call.argv)
+    return call_tool(
+        replace(call, argv=words), build_environment(environ, call.environment), limits
+    )
+
 
 # Arguments as they could be typed, for hints.
 

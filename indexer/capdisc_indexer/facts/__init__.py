@@ -4,12 +4,16 @@ index, never a guess.
 
 from capdisc_indexer.facts.fact_extraction import RULES, extract_facts
 from capdisc_indexer.facts.fact_files import (
+    AnswerSource,
+    ExtractedFact,
+    Fact,
+    FactAnswer,
+    Question,
     add_facts,
     list_facts,
     list_unresolved_questions,
     record_question,
 )
-from capdisc_indexer.facts.fact_types import AnswerSource, ExtractedFact, Fact, FactAnswer, Question
 from capdisc_indexer.facts.question_resolution import resolve_question
 
 __all__ = [

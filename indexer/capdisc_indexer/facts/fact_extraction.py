@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from capdisc_indexer.facts.fact_types import MAX_NAME, MAX_VALUE, ExtractedFact
+from capdisc_indexer.facts.fact_files import MAX_NAME, MAX_VALUE, ExtractedFact
 from capdisc_indexer.text.normalization import one_line, strip_controls
 
 RULES = ("X = Y", "change X to Y", "X: Y", "X is Y")

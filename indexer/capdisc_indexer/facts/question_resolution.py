@@ -7,14 +7,16 @@ from pathlib import Path
 
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.facts import fact_files
-from capdisc_indexer.facts.fact_types import MAX_QUESTION, AnswerSource, Fact, FactAnswer
+from capdisc_indexer.facts.fact_files import MAX_QUESTION, AnswerSource, Fact, FactAnswer
 from capdisc_indexer.facts.question_terms import (
+    MAX_SENTENCE_CHARACTERS,
+    Sentence,
     TermAnalyser,
     asked_attribute,
     fits_question_type,
+    split_sentences,
     subject_terms,
 )
-from capdisc_indexer.facts.sentences import MAX_SENTENCE_CHARACTERS, Sentence, split_sentences
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Query

@@ -8,8 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from capdisc_indexer.graph.declared_relations import find_declared_relations, make_relation
-from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+from capdisc_indexer.graph.traversal import (
+    CapabilityGraph,
+    Relation,
+    find_declared_relations,
+    make_relation,
+)
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Ranking

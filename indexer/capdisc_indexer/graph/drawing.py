@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 
-from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
 from capdisc_indexer.text.normalization import one_line
 
 # What stands on a line of a picture.

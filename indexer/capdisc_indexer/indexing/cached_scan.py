@@ -26,8 +26,8 @@ from capdisc_indexer.sources.scan.directory_cache import (
 )
 from capdisc_indexer.sources.scan.file_scan import NOWHERE, ScanResult, scan_roots
 from capdisc_indexer.store import durable_files
+from capdisc_indexer.store.durable_files import Mount, find_mount
 from capdisc_indexer.store.generation import SCHEMA_VERSION
-from capdisc_indexer.store.mounts import Mount, find_mount
 
 # The memory of folders as a file: a line with the digest of the rest, and one of JSON.
 #

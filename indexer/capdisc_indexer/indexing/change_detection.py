@@ -136,7 +136,7 @@ def _load_guidance(
 ) -> tuple[Mapping[str, Mapping[str, str]], Sequence[Finding]]:
     if not files:
         return {}, ()
-    from capdisc_indexer.validation.guidance_loader import (
+    from capdisc_indexer.validation.markup_rules import (
         load_guidance,  # with the rules for what a prompt may show
     )
 

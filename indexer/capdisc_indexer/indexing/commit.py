@@ -11,21 +11,21 @@ from typing import Any
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.build_request import BuildRequest, SelectedEncoder
-from capdisc_indexer.indexing.category_overview import (
+from capdisc_indexer.indexing.change_detection import Changes
+from capdisc_indexer.indexing.document_changes import SMALL_BATCH as FEW_TEXTS
+from capdisc_indexer.indexing.document_changes import (
+    SMALL_BUILD,
+    DocumentBuilder,
+    EmbeddingBatcher,
+    build_in_worker,
+    write_documents,
+)
+from capdisc_indexer.indexing.embeddings import EmbeddingResult, reusable_rows, write_vectors
+from capdisc_indexer.indexing.id_resolution import (
     count_kinds,
     full_catalogue_size,
     summarise_categories,
 )
-from capdisc_indexer.indexing.change_detection import Changes
-from capdisc_indexer.indexing.document_changes import (
-    SMALL_BUILD,
-    DocumentBuilder,
-    build_in_worker,
-    write_documents,
-)
-from capdisc_indexer.indexing.embedding_batcher import SMALL_BATCH as FEW_TEXTS
-from capdisc_indexer.indexing.embedding_batcher import EmbeddingBatcher
-from capdisc_indexer.indexing.embeddings import EmbeddingResult, reusable_rows, write_vectors
 from capdisc_indexer.indexing.previous_build import PreviousBuild, scan_record
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.records import from_record
@@ -40,7 +40,7 @@ from capdisc_indexer.store.file_states import (
     content_hashes_by_id,
     text_hashes_by_id,
 )
-from capdisc_indexer.store.text_writer import IndexedDocument
+from capdisc_indexer.store.text_queries import IndexedDocument
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.token_counts import TokenCounter
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoders.quantization import quantise, quantise_row
-from capdisc_indexer.indexing.embedding_batcher import SMALL_BATCH, EmbeddingBatcher
+from capdisc_indexer.encoders.token_bags import quantise, quantise_row
+from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.errors import DamagedIndexError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.store import integrity, matrix, publication, vector_table
+from capdisc_indexer.store import matrix, native_errors, publication, vector_table
 from capdisc_indexer.store.file_states import TextHashesById, text_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix
 
@@ -157,7 +157,7 @@ def find_row(batcher: EmbeddingBatcher, text_hash: str) -> int:
         return batcher.position[text_hash]
     except KeyError:
         raise DamagedIndexError(
-            "the index is damaged: a vector is missing", integrity.REBUILD_HINT
+            "the index is damaged: a vector is missing", native_errors.REBUILD_HINT
         ) from None
 
 
@@ -192,7 +192,8 @@ def reusable_rows(previous: PreviousBuild, encoder: Encoder | None) -> dict[str,
     ]
     if len(hashes) != previous.generation.counts["rows"]:
         raise DamagedIndexError(
-            "the index is damaged: it has other vectors than its files say", integrity.REBUILD_HINT
+            "the index is damaged: it has other vectors than its files say",
+            native_errors.REBUILD_HINT,
         )
     return {text_hash: row for row, text_hash in enumerate(hashes)}
 

@@ -156,10 +156,10 @@ class FileReader:
 def read_file(file: FoundFile) -> ParsedFile:
     """What is in the file now."""
     # Its rules take 40 ms to load, and a run that reads no file has no use for them.
+    from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
     from capdisc_indexer.validation.content_rules import check_content
-    from capdisc_indexer.validation.redaction import redact_findings
+    from capdisc_indexer.validation.masking import redact_findings
     from capdisc_indexer.validation.secret_keys import may_quote_a_key
-    from capdisc_indexer.validation.source_lines import SourceLines, readable_text
 
     data = read_input(file)
     if isinstance(data, Finding):

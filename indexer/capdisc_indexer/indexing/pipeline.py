@@ -10,8 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from capdisc_indexer import encoders
-from capdisc_indexer.indexing.build_report import summarise_build
-from capdisc_indexer.indexing.build_request import BuildRequest, SelectedEncoder, select_encoder
+from capdisc_indexer.indexing.build_request import (
+    BuildRequest,
+    SelectedEncoder,
+    select_encoder,
+    summarise_build,
+)
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
 from capdisc_indexer.indexing.change_detection import Changes, Progress, detect_changes
 from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool
@@ -27,7 +31,7 @@ from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, 
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, DamagedIndexError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
-from capdisc_indexer.store import durable_files, generation, integrity, locks, publication
+from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 from capdisc_indexer.store.file_states import FileState
 
 # Whether there is anything to publish.
@@ -179,7 +183,7 @@ def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> 
     made good unasked.
     """
     if previous.reason and not options.may_rebuild:
-        raise IndexStateError(previous.reason, integrity.REBUILD_HINT)
+        raise IndexStateError(previous.reason, native_errors.REBUILD_HINT)
     return previous
 
 

@@ -18,7 +18,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.types import Generation
-from capdisc_indexer.store import durable_files, file_states, generation, integrity
+from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
 
 # When each file was last looked at: as its generation has it, and beside the generations, where
@@ -156,7 +156,8 @@ def check_digests(index_dir: Path, manifest: Generation) -> None:
     """
     if wrong := generation.verify_digests(index_dir, manifest):
         raise DamagedIndexError(
-            f"the index is damaged: {wrong[0]} does not match its digest", integrity.REBUILD_HINT
+            f"the index is damaged: {wrong[0]} does not match its digest",
+            native_errors.REBUILD_HINT,
         )
 
 

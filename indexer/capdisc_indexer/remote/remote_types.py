@@ -5,12 +5,97 @@ it.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.store import generation
+
+# What lies where in the store, and what of it is believed: plain names, sizes within bounds,
+# digests that fit.
+#
+# A bucket may hold anything. Nothing of it is written anywhere here before its name was looked at,
+# and nothing is opened before it has the size and the digest that the manifest names; the manifest's
+# own digest stands in the pointer.
+
+GENERATIONS = "generations/"
+VECTORS, PENDING = "vectors", "pending"
+# Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside
+# it.
+TABLE_FACTS = "meta/table.json"
+NO_TABLE = b"{}"
+
+MAX_MANIFEST_BYTES = 16 << 20
+MAX_FILES = 20_000
+MAX_BYTES = 256 << 30
+_POINTER = re.compile(r"([1-9]\d{0,7}) ([0-9a-f]{64})\n")
+_NAME = re.compile(r"(?:LEASE|(?:text|matrix|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+REBUILD_HINT = "whoever builds it runs: capdisc index --rebuild"
+
+
+def parse_pointer(text: str) -> tuple[int, str]:
+    """Number and manifest digest of the published generation. Raises IndexStateError when the
+    pointer is damaged.
+    """
+    match = _POINTER.fullmatch(text)
+    if not match:
+        raise IndexStateError("the shared index's pointer is damaged", REBUILD_HINT)
+    return int(match[1]), match[2]
+
+
+def generation_path(number: int, digest: str) -> str:
+    """Where the objects of this generation lie."""
+    return f"{GENERATIONS}{number:08d}-{digest[:16]}"
+
+
+def manifest_files(manifest: bytes, digest: str) -> dict[str, tuple[int, str]]:
+    """Size and digest of every file that the manifest names. Raises IndexStateError for one that
+    is not what the pointer says, is of another version, or names what no index has.
+    """
+    if hashlib.sha256(manifest).hexdigest() != digest:
+        raise IndexStateError(
+            "the shared index is damaged: its manifest does not match its digest", REBUILD_HINT
+        )
+    entries = generation.parse_manifest(manifest)["files"]
+    files = {name: (entry["size"], entry["sha256"]) for name, entry in entries.items()}
+    if len(files) > MAX_FILES or sum(size for size, _ in files.values()) > MAX_BYTES:
+        raise IndexStateError("the shared index is larger than an index may be", REBUILD_HINT)
+    for name, (size, sha256) in files.items():
+        if not _is_plain_name(name) or size < 0 or not _DIGEST.fullmatch(sha256):
+            raise IndexStateError(
+                "the shared index is refused: its manifest names what no index has", REBUILD_HINT
+            )
+    return files
+
+
+def _is_plain_name(name: str) -> bool:
+    return (
+        bool(_NAME.fullmatch(name))
+        and not {".", ".."} & set(name.split("/"))
+        and not name.endswith(".lock")
+    )
+
+
+def manifest_to_publish(manifest: bytes, table_facts: bytes) -> bytes:
+    """The manifest of a local generation as it is published: with facts of the table in place of
+    its files. The table holds all rows, also those that lie beside the local one.
+    """
+    value: dict[str, Any] = json.loads(manifest)
+    value["counts"]["stored"] = value["counts"]["rows"]
+    plain_files = {
+        name: entry
+        for name, entry in value["files"].items()
+        if name.partition("/")[0] not in (VECTORS, PENDING)
+    }
+    entry = {"size": len(table_facts), "sha256": hashlib.sha256(table_facts).hexdigest()}
+    files: Mapping[str, Any] = {**plain_files, TABLE_FACTS: entry}
+    return json.dumps({**value, "files": files}, indent=1, sort_keys=True).encode()
+
 
 _SCHEME = re.compile(r"([a-z][a-z0-9]+):/+")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import DamagedIndexError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.remote import bucket_layout
+from capdisc_indexer.remote import remote_types
 from capdisc_indexer.remote.bucket import translate_store_errors
 from capdisc_indexer.remote.remote_types import SharedIndex
 from capdisc_indexer.store import file_states, vector_table
@@ -60,8 +60,8 @@ def _load_local_vectors(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
     it.
     """
     np = lazy_imports.numpy()
-    hashes, pending = vector_table.read_pending(folder / bucket_layout.PENDING)
-    batches = list(vector_table.read_batches(folder / bucket_layout.VECTORS))
+    hashes, pending = vector_table.read_pending(folder / remote_types.PENDING)
+    batches = list(vector_table.read_batches(folder / remote_types.VECTORS))
     dim = batches[0][1].shape[1] if batches else len(pending) // max(len(hashes), 1)
     batches.append((hashes, np.frombuffer(pending, np.float32).reshape(len(hashes), dim)))
     row_of_hash = {
@@ -74,7 +74,7 @@ def write(shared: SharedIndex, generation: str, rows: VectorRows) -> None:
     """Write the table of the generation whose objects lie below `generation`. Raises
     StoreError.
     """
-    with translate_store_errors(shared, bucket_layout.VECTORS):
+    with translate_store_errors(shared, remote_types.VECTORS):
         vector_table.create_table(
             _connect(shared, generation), rows.vectors.shape[1], lambda: [rows]
         )
@@ -85,7 +85,7 @@ def read(shared: SharedIndex, generation: str, facts: bytes) -> VectorRows:
     of.
     """
     with translate_native_errors(
-        "the shared index's table of vectors cannot be read", bucket_layout.REBUILD_HINT
+        "the shared index's table of vectors cannot be read", remote_types.REBUILD_HINT
     ):
         table = _connect(shared, generation).open_table(vector_table.TABLE_NAME).to_arrow()
         flat = table.column("vector").combine_chunks().flatten().to_numpy(zero_copy_only=False)
@@ -97,14 +97,14 @@ def read(shared: SharedIndex, generation: str, facts: bytes) -> VectorRows:
     if rows.facts() != facts:
         raise DamagedIndexError(
             "the shared index's table of vectors does not match its digest",
-            bucket_layout.REBUILD_HINT,
+            remote_types.REBUILD_HINT,
         )
     return rows
 
 
 def count(shared: SharedIndex, generation: str) -> int:
     """How many rows the table has in the store."""
-    with translate_store_errors(shared, bucket_layout.VECTORS):
+    with translate_store_errors(shared, remote_types.VECTORS):
         return int(_connect(shared, generation).open_table(vector_table.TABLE_NAME).count_rows())
 
 
@@ -112,7 +112,7 @@ def restore_rows(rows: VectorRows, folder: Path) -> None:
     """Write the rows into a local generation's folder, where a build looks for vectors that it
     need not encode.
     """
-    vector_table.write_table(folder / bucket_layout.VECTORS, rows.vectors.shape[1], lambda: [rows])
+    vector_table.write_table(folder / remote_types.VECTORS, rows.vectors.shape[1], lambda: [rows])
 
 
 def _connect(shared: SharedIndex, generation: str) -> Any:
@@ -122,5 +122,5 @@ def _connect(shared: SharedIndex, generation: str) -> Any:
         "allow_http": str(access.allow_http).lower(),
         "connect_timeout": "5s",
     }
-    url = f"{shared.url}/{generation}/{bucket_layout.VECTORS}"
+    url = f"{shared.url}/{generation}/{remote_types.VECTORS}"
     return lazy_imports.lancedb().connect(url, storage_options=options)

@@ -13,11 +13,11 @@ from pathlib import Path
 from capdisc_indexer.model.errors import BusyError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
-from capdisc_indexer.remote import bucket_layout, remote_vectors
+from capdisc_indexer.remote import remote_types, remote_vectors
 from capdisc_indexer.remote.bucket import POINTER, Bucket, PointerVersion
-from capdisc_indexer.remote.generation_download import download_generation, run_parallel
+from capdisc_indexer.remote.copy_refresh import download_generation, run_parallel
 from capdisc_indexer.remote.remote_types import MissingObjectError, SharedIndex, StoreError
-from capdisc_indexer.store import durable_files, generation, integrity, locks, publication
+from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 
 # Old generations in the store, removed once nobody can need them.
 
@@ -39,7 +39,7 @@ def remove_old_generations(bucket: Bucket, number: int) -> None:
     )
     folders = [
         name
-        for name in bucket.list_folder(bucket_layout.GENERATIONS)[0]
+        for name in bucket.list_folder(remote_types.GENERATIONS)[0]
         if _GENERATION_FOLDER.fullmatch(name)
     ]
     retained = set(
@@ -89,9 +89,9 @@ def publish_generation(
     """
     folder = generation.generation_folder(shared.work, local.number)
     rows = remote_vectors.load_local_rows(folder) if local.counts["dim"] else None
-    facts = rows.facts() if rows else bucket_layout.NO_TABLE
-    manifest = bucket_layout.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
-    target = bucket_layout.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
+    facts = rows.facts() if rows else remote_types.NO_TABLE
+    manifest = remote_types.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
+    target = remote_types.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
     try:
         _upload_files(bucket, folder, target, manifest, facts, progress)
         if rows is not None:
@@ -111,9 +111,9 @@ def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
     """Whether the store would let two writers both win: a write whose condition does not hold goes
     through there.
     """
-    number, digest = bucket_layout.parse_pointer(text)
-    name = f"{bucket_layout.generation_path(number, digest)}/MANIFEST"
-    return not bucket.honours_conditions(name, bucket.read(name, bucket_layout.MAX_MANIFEST_BYTES))
+    number, digest = remote_types.parse_pointer(text)
+    name = f"{remote_types.generation_path(number, digest)}/MANIFEST"
+    return not bucket.honours_conditions(name, bucket.read(name, remote_types.MAX_MANIFEST_BYTES))
 
 
 def _upload_files(
@@ -125,7 +125,7 @@ def _upload_files(
     progress("Uploading", 0, len(names))
     run_parallel(
         lambda name: bucket.put(
-            f"{target}/{name}", facts if name == bucket_layout.TABLE_FACTS else folder / name
+            f"{target}/{name}", facts if name == remote_types.TABLE_FACTS else folder / name
         ),
         names,
     )
@@ -178,7 +178,7 @@ def _prepare_work_folder(
         return ()
     reason = "" if options.rebuild else _copy_published(shared, bucket, pointer)
     if reason and not options.may_rebuild:
-        raise IndexStateError(reason, integrity.REBUILD_HINT)
+        raise IndexStateError(reason, native_errors.REBUILD_HINT)
     if reason or options.rebuild:
         _reserve_number(shared.work, pointer.text)
     return (f"{reason}: building it anew",) if reason else ()
@@ -201,12 +201,12 @@ def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion
 
 
 def _restore_vectors(shared: SharedIndex, text: str) -> None:
-    number, digest = bucket_layout.parse_pointer(text)
+    number, digest = remote_types.parse_pointer(text)
     folder = generation.generation_folder(shared.work, number)
-    facts = (folder / bucket_layout.TABLE_FACTS).read_bytes()
-    if facts != bucket_layout.NO_TABLE:
+    facts = (folder / remote_types.TABLE_FACTS).read_bytes()
+    if facts != remote_types.NO_TABLE:
         remote_vectors.restore_rows(
-            remote_vectors.read(shared, bucket_layout.generation_path(number, digest), facts),
+            remote_vectors.read(shared, remote_types.generation_path(number, digest), facts),
             folder,
         )
 
@@ -214,7 +214,7 @@ def _restore_vectors(shared: SharedIndex, text: str) -> None:
 def _reserve_number(index_dir: Path, text: str) -> None:
     """Let the next build take a number after the published one: an empty folder stands for it."""
     with suppress(CapdiscError):
-        number, _ = bucket_layout.parse_pointer(text)
+        number, _ = remote_types.parse_pointer(text)
         generation.generation_folder(index_dir, number).mkdir(
             parents=True, exist_ok=True, mode=0o700
         )

@@ -7,6 +7,6 @@ out is named in `dropped`.
 """
 
 from capdisc_indexer.rendering.assembly import assemble
-from capdisc_indexer.rendering.render_inputs import Guidance, RenderInputs
+from capdisc_indexer.rendering.templates import Guidance, RenderInputs
 
 __all__ = ["Guidance", "RenderInputs", "assemble"]

@@ -17,12 +17,16 @@ from capdisc_indexer.model.types import (
     Ranking,
     Tier,
 )
-from capdisc_indexer.rendering.details import build_details
+from capdisc_indexer.rendering.details import (
+    build_details,
+    build_overview,
+    min_overview_tokens,
+    stable_overviews,
+)
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, SHORTENED_MARK, RenderFormat
 from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_full_text
-from capdisc_indexer.rendering.overview import build_overview, min_overview_tokens, stable_overviews
-from capdisc_indexer.rendering.render_inputs import RenderInputs, RenderJob
 from capdisc_indexer.rendering.summaries import build_summaries
+from capdisc_indexer.rendering.templates import RenderInputs, RenderJob
 from capdisc_indexer.rendering.truncation import enclose_text
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.text.token_counts import TokenCounter

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.model.prerequisites import any_of_systems
+from capdisc_indexer.model.records import any_of_systems
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from capdisc_indexer.model.types import Block, Descriptor, DroppedBlock, Tier
-from capdisc_indexer.rendering.render_inputs import Descriptors, RenderJob
-from capdisc_indexer.rendering.summary_lines import (
+from capdisc_indexer.rendering.templates import Descriptors, RenderJob
+from capdisc_indexer.rendering.token_accounting import (
     name_line,
     shorter_descriptions,
     shorter_lines,

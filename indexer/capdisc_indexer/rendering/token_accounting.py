@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any
 
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.prerequisites import any_of_systems
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.records import any_of_systems
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text, guidance_id, guidance_text
-from capdisc_indexer.rendering.discovery_hints import OVERVIEW_HINTS, with_hint
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import (
     CLIPPED_MARK,
@@ -18,9 +17,80 @@ from capdisc_indexer.rendering.formats.format import (
     SHORTENED_MARK,
     RenderFormat,
 )
-from capdisc_indexer.rendering.summary_lines import missing_note, shorter_lines, summary_line
+from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
+
+# A capability on one line: in full, then shorter and shorter.
+
+DESCRIPTION_CHARACTERS = 240
+SHOWN_PARAMETERS = 3
+# What a description keeps where the line is too long; after that, the id stands alone.
+SHORTER_LENGTHS = (120, 50)
+_ID_CHARACTERS = 100
+
+
+def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:
+    """The capability in one sentence or two: id, description, first parameters, what it requires;
+    `note` comes last.
+
+    No field can break the line, and none is longer than its share.
+    """
+    d = descriptor
+    parts = [f"{_short_id(d)}: {_end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
+    if d.parameters and d.kind != "table":  # whose description names its columns
+        names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
+        parts.append(
+            f"Params: {', '.join(names)}{', …' if len(d.parameters) > SHOWN_PARAMETERS else ''}."
+        )
+    if d.requires:
+        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
+    if hint and d.usage_hint:
+        parts.append(f"Hint: {_end_sentence(one_line(d.usage_hint, SHORTER_LENGTHS[0]))}")
+    return _append_notes(" ".join(parts), d, note)
+
+
+def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
+    """The same with less and less of its description, at last the id alone. What warns stays as
+    long as it can.
+    """
+    d = descriptor
+    lines = [
+        f"{_short_id(d)}: {_end_sentence(one_line(d.description, limit))}"
+        for limit in SHORTER_LENGTHS
+    ]
+    return [*(_append_notes(line, d, note) for line in lines), _short_id(d)]
+
+
+def shorter_descriptions(descriptor: Descriptor) -> Sequence[Descriptor]:
+    """The capability with shorter descriptions, for a form that has no line."""
+    return [
+        replace(descriptor, description=one_line(descriptor.description, limit))
+        for limit in SHORTER_LENGTHS
+    ]
+
+
+def name_line(descriptor: Descriptor) -> str:
+    """The id alone."""
+    return _short_id(descriptor)
+
+
+def missing_note(names: Sequence[str]) -> str:
+    """What is said of a capability that lacks secrets or programs here."""
+    return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
+
+
+def _short_id(descriptor: Descriptor) -> str:
+    return one_line(descriptor.id, _ID_CHARACTERS)
+
+
+def _append_notes(line: str, d: Descriptor, note: str) -> str:
+    return " ".join(part for part in (line, "Ask before use." if d.confirm else "", note) if part)
+
+
+def _end_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
+
 
 # The formats whose pieces are counted ahead; the others escape their content and are counted when
 # printed.

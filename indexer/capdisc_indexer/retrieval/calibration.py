@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
-from capdisc_indexer.retrieval.candidates import Candidates
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
+from capdisc_indexer.retrieval.query_scoring import Candidates
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
+from capdisc_indexer.text.embedding_text import truncate_stem
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, without_stop_words
-from capdisc_indexer.text.truncation_stemmer import truncate_stem
 
 # A long wish taken apart: each clause may name a capability of its own.
 

@@ -14,13 +14,13 @@ from typing import Any
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import fields, is_value, replace, shallow_dict
 from capdisc_indexer.sessions import transitions
-from capdisc_indexer.sessions.modes import MODES
 from capdisc_indexer.sessions.session_types import (
     MAX_ENTITIES,
     MAX_IDS,
     MAX_NOTE,
     MAX_NOTES,
     MAX_TEXT,
+    MODES,
     Discovery,
     Entity,
     Session,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from capdisc_indexer.sources.registry import ALL_FORMATS
-from capdisc_indexer.sources.source_format import SourceFormat as SourceFormat
+from capdisc_indexer.sources.registry import SourceFormat as SourceFormat
 
 SOURCES: Mapping[str, SourceFormat] = MappingProxyType(
     {source.format: source for source in ALL_FORMATS}

@@ -21,9 +21,9 @@ from typing import Any
 
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.types import Generation
-from capdisc_indexer.store import integrity
+from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.builders import check_builder
-from capdisc_indexer.store.integrity import REBUILD_HINT
+from capdisc_indexer.store.native_errors import REBUILD_HINT
 
 SCHEMA_VERSION = 8
 _MANIFEST_KEYS = set(
@@ -47,7 +47,7 @@ def load_current(index_dir: Path, builder_id: str | None = None) -> Generation |
     manifest = load_unchecked(index_dir)
     if manifest is not None:
         check_builder(index_dir, manifest.builder_id, builder_id)
-        integrity.check_files(generation_folder(index_dir, manifest.number), manifest.files)
+        native_errors.check_files(generation_folder(index_dir, manifest.number), manifest.files)
     return manifest
 
 
@@ -144,6 +144,6 @@ def _version_error(version: int) -> IndexStateError:
 
 def verify_digests(index_dir: Path, generation: Generation) -> list[str]:
     """The files of the generation whose content does not match its digest (reads everything)."""
-    return integrity.find_changed_files(
+    return native_errors.find_changed_files(
         generation_folder(index_dir, generation.number), generation.files
     )

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from capdisc_indexer.model.errors import BusyError, IndexStateError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.store.mounts import find_mount
-from capdisc_indexer.store.permissions import check_ownership, make_private_folder
+from capdisc_indexer.store.durable_files import check_ownership, find_mount, make_private_folder
 
 # Who holds the write lock: told to people, and to machines that share a disk but not its locks.
 

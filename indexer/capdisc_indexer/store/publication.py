@@ -15,7 +15,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.types import Generation
-from capdisc_indexer.store import durable_files, integrity, locks, permissions
+from capdisc_indexer.store import durable_files, locks, native_errors
 from capdisc_indexer.store.generation import SCHEMA_VERSION, generation_folder
 
 # What killed writers and newer generations leave behind, removed. The caller holds the write lock.
@@ -68,7 +68,7 @@ def staging_folder(index_dir: Path) -> Iterator[Path]:
     write lock.
     """
     gens = index_dir / "gens"
-    permissions.make_private_folder(gens)
+    durable_files.make_private_folder(gens)
     temporary = gens / f".tmp-{os.getpid()}"
     temporary.mkdir(mode=0o700)
     try:
@@ -176,4 +176,4 @@ def _find_linked_entry(
 
 
 def _make_entry(path: Path) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "sha256": integrity.file_digest(path)}
+    return {"size": path.stat().st_size, "sha256": native_errors.file_digest(path)}

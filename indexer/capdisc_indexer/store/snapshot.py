@@ -18,7 +18,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Generation, Query
-from capdisc_indexer.store import generation, integrity, locks
+from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.columns import Columns, read_columns
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
@@ -80,7 +80,7 @@ class Index:
                 message = (
                     f"the index is damaged: {self.folder / wrong[0]} does not match its digest"
                 )
-                raise DamagedIndexError(message, integrity.REBUILD_HINT) from error
+                raise DamagedIndexError(message, native_errors.REBUILD_HINT) from error
         finally:
             self.close()
 
@@ -101,7 +101,7 @@ class Index:
             self._columns = read_columns(self.meta("columns"))
             if len(self._columns.ids) != len(self.documents):
                 raise IndexStateError(
-                    "the index is damaged: its stores do not agree", integrity.REBUILD_HINT
+                    "the index is damaged: its stores do not agree", native_errors.REBUILD_HINT
                 )
         return self._columns
 
@@ -195,7 +195,7 @@ class Index:
         rows = len(self.matrix) if self.matrix else 0
         if len(self.documents) != counts["capabilities"] or rows != counts["rows"]:
             raise IndexStateError(
-                "the index is damaged: its stores do not agree", integrity.REBUILD_HINT
+                "the index is damaged: its stores do not agree", native_errors.REBUILD_HINT
             )
 
 

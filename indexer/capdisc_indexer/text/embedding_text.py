@@ -2,9 +2,72 @@
 
 from __future__ import annotations
 
+import re
+
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import lexical_text, one_line, space_identifiers
-from capdisc_indexer.text.truncation_stemmer import is_english, truncate_stem
+
+# Words of other languages than English, folded to their first letters, in place of a stemmer for
+# each language.
+#
+# Measured on package descriptions (the first sentence of the long one as a query for the short one,
+# words alone, mean reciprocal rank) against the English stemmer and the language's own: Russian
+# 48.9, 53.9, folded 53.9; German 50.2, 52.0, 52.4; French 58.0, 58.9, 59.3; Spanish 55.2, 57.4,
+# 56.9; Italian 62.4, 62.5, 63.5; and where there is no stemmer: Polish 47.5 → 53.9, Czech 55.0 →
+# 60.6, Ukrainian 47.4 → 52.4.
+
+STEM_LETTERS = 6
+_LONG = re.compile(rf"\w{{{STEM_LETTERS + 1},}}")
+# Characters that tell a language.
+_SAMPLE_CHARACTERS = 600
+_WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORD = re.compile("[a-z]+")
+_ENGLISH_WORDS = frozenset(
+    "a an and are as at be by can for from in is it its of on or that the this to use when with you your".split()
+)
+# Small words of a dozen languages that are none in English; letters beyond ASCII speak for the
+# others by themselves.
+_OTHER_LANGUAGE_WORDS = frozenset(
+    """
+    der das den dem des ein eine einen einer und oder für mit von vom zu zum zur auf aus nach bei ist im werden wird
+    le la les du une et ou pour avec dans sur est au aux qui vos votre el los las una para con del al por su sus
+    il lo gli di che dei della nel os da dos um uma em ao het een voor naar bij uit van
+    na dla lub oraz jest od po ze se nebo je och att med till og til af sekä bir ile az egy vagy sau cu pe pentru
+    """.split()
+)
+
+
+def truncate_stem(text: str) -> str:
+    """The long words of the text, each cut to its first letters and marked with a digit: no stem
+    of a known word is written so, and "internet" does not find what is internal.
+
+    >>> truncate_stem("Rechnungen an Kunden versenden")
+    'Rechnu6 versen6'
+    """
+    return " ".join(f"{word[:STEM_LETTERS]}{STEM_LETTERS}" for word in _LONG.findall(text))
+
+
+def is_english(text: str) -> bool:
+    """Whether the text reads as English, or as nothing in particular: its small words and letters
+    say so.
+    """
+    text = text[:_SAMPLE_CHARACTERS]
+    # In plain letters, as most texts are, the same in half the time.
+    words = (
+        _ASCII_WORD.findall(text.lower())
+        if text.isascii()
+        else list(map(str.lower, _WORD.findall(text)))
+    )
+    english = sum(map(_ENGLISH_WORDS.__contains__, words))
+    foreign = sum(
+        map(_OTHER_LANGUAGE_WORDS.__contains__ if text.isascii() else _is_other_language, words)
+    )
+    return foreign <= english or foreign < max(2, 0.08 * len(words))
+
+
+def _is_other_language(word: str) -> bool:
+    return word in _OTHER_LANGUAGE_WORDS or not word.isascii()
+
 
 # The first part of a SKILL.md body says what it is about; 1,200 to 2,000 characters were worth
 # 11.6 points.

@@ -5,6 +5,16 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
+# The lines that frame a capability in a printed context, for its printer and for whoever looks
+# for imitations.
+
+# How each line of a frame begins, to see first whether it is worth looking for whole ones.
+FRAME_SIGNS = (">>> ", "<<< ", "--- D")
+FRAME_LINE = re.compile(
+    r"^(?:>>> \S+ \[[0-9a-f]{6,}\]|<<< end \[|--- Detailed Capability Reference ---)", re.MULTILINE
+)
+
+
 # The first words of a long text, which stand for it in lists.
 
 # As long as a description may be before it counts as a text of its own.

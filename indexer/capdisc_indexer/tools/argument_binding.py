@@ -11,7 +11,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import Tool
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults, find_problems, too_deep
-from capdisc_indexer.validation.arguments.unknown_names import compact_name, nearest_names
+from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
 # Names that other registries have and that are no discovery tool here, each with where its work is
 # done.

@@ -13,14 +13,16 @@ from capdisc_indexer.tools.capability_search import (
     search_capabilities,
 )
 from capdisc_indexer.tools.document_sections import excerpt
-from capdisc_indexer.tools.input_schemas import (
+from capdisc_indexer.tools.tool_types import (
     MAX_NAME,
+    ToolAnswer,
+    ToolContext,
     choice_schema,
     input_schema,
     limit_schema,
     query_schema,
+    tool_factory,
 )
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
 
 # What other registries call a search for, in our kinds.
 SCOPES: Mapping[str, tuple[str, ...]] = {

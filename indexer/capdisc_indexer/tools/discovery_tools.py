@@ -7,15 +7,16 @@ from typing import Any
 
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import hit_row, search_capabilities
-from capdisc_indexer.tools.input_schemas import (
+from capdisc_indexer.tools.capability_search import hit_row, search_capabilities, short_description
+from capdisc_indexer.tools.tool_types import (
+    Tool,
+    ToolAnswer,
+    ToolContext,
     input_schema,
     limit_schema,
     name_schema,
     query_schema,
 )
-from capdisc_indexer.tools.loader_metadata import short_description
-from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext
 
 ANY_KIND = "any"
 DEFAULT_LIMIT = 5

@@ -11,9 +11,9 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.markdown import prose_lines
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import headers_of_kinds
-from capdisc_indexer.tools.loader_metadata import (
+from capdisc_indexer.tools.capability_search import (
     capability_metadata,
+    headers_of_kinds,
     int_value,
     text_list,
     text_value,

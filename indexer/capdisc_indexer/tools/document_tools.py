@@ -10,8 +10,11 @@ from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_search import (
     CapabilityHeader,
+    capability_metadata,
     headers_of_kinds,
     search_capabilities,
+    short_description,
+    text_value,
 )
 from capdisc_indexer.tools.document_sections import (
     StoredSection,
@@ -22,15 +25,16 @@ from capdisc_indexer.tools.document_sections import (
     outline,
     section_with_children,
 )
-from capdisc_indexer.tools.input_schemas import (
+from capdisc_indexer.tools.name_lookup import find_capability
+from capdisc_indexer.tools.tool_types import (
+    ToolAnswer,
+    ToolContext,
     input_schema,
     limit_schema,
     name_schema,
     query_schema,
+    tool_factory,
 )
-from capdisc_indexer.tools.loader_metadata import capability_metadata, short_description, text_value
-from capdisc_indexer.tools.name_lookup import find_capability
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
 
 TEXT_KINDS = ("document", "section")
 

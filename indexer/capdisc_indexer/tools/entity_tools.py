@@ -15,18 +15,20 @@ from capdisc_indexer.tools.capability_search import (
     headers_of_kinds,
     hit_row,
     search_capabilities,
+    short_description,
 )
 from capdisc_indexer.tools.document_sections import excerpt
-from capdisc_indexer.tools.input_schemas import (
+from capdisc_indexer.tools.name_lookup import find_by_name
+from capdisc_indexer.tools.tool_types import (
+    ToolAnswer,
+    ToolContext,
     input_schema,
     limit_schema,
     name_schema,
     query_schema,
+    tool_factory,
 )
-from capdisc_indexer.tools.loader_metadata import short_description
-from capdisc_indexer.tools.name_lookup import find_by_name
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
-from capdisc_indexer.validation.arguments.unknown_names import compact_name, nearest_names
+from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
 _MATCH_RANKS = ("exact", "parameter", "prefix")
 

@@ -10,13 +10,18 @@ from typing import Any
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_search import capability_metadata, record_list, text_value
 from capdisc_indexer.tools.definitions.builders import capability_schema
 from capdisc_indexer.tools.definitions.parameter_schema import restore_names
-from capdisc_indexer.tools.input_schemas import input_schema, name_schema
-from capdisc_indexer.tools.loader_metadata import capability_metadata, record_list, text_value
 from capdisc_indexer.tools.name_lookup import container_name
 from capdisc_indexer.tools.search_tool import exact_matches
-from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext
+from capdisc_indexer.tools.tool_types import (
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+    name_schema,
+)
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 

@@ -7,13 +7,19 @@ from typing import Any
 
 from capdisc_indexer import facts
 from capdisc_indexer.facts.fact_extraction import MAX_CHARACTERS
-from capdisc_indexer.facts.fact_types import MAX_NAME, MAX_VALUE, ExtractedFact, Fact
+from capdisc_indexer.facts.fact_files import MAX_NAME, MAX_VALUE, ExtractedFact, Fact
 from capdisc_indexer.facts.question_terms import spelling_key
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.input_schemas import input_schema, limit_schema, query_schema
-from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext
+from capdisc_indexer.tools.tool_types import (
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+    limit_schema,
+    query_schema,
+)
 
 # Of the lines that state nothing, so many are shown; the rest is counted.
 MAX_SKIPPED_SHOWN = 50

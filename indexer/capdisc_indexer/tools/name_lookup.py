@@ -10,10 +10,14 @@ from typing import Any
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line, space_identifiers
-from capdisc_indexer.tools.capability_search import CapabilityHeader, headers_of_kinds
-from capdisc_indexer.tools.loader_metadata import capability_metadata, text_value
+from capdisc_indexer.tools.capability_search import (
+    CapabilityHeader,
+    capability_metadata,
+    headers_of_kinds,
+    text_value,
+)
 from capdisc_indexer.tools.tool_types import ToolContext
-from capdisc_indexer.validation.arguments.unknown_names import compact_name, nearest_names
+from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
 # A name that is spelt in yet another way shares its words with the real one.
 _MAX_NEIGHBOURS = 50

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.tools.capability_search import WIDE_LIMIT, search_capabilities, select_hits
-from capdisc_indexer.tools.input_schemas import (
-    input_schema,
-    limit_schema,
-    name_schema,
-    query_schema,
+from capdisc_indexer.tools.capability_search import (
+    WIDE_LIMIT,
+    capability_metadata,
+    search_capabilities,
+    select_hits,
+    short_description,
+    text_value,
 )
-from capdisc_indexer.tools.loader_metadata import capability_metadata, short_description, text_value
 from capdisc_indexer.tools.name_lookup import container_name, is_part_of
 from capdisc_indexer.tools.table_store import (
     StoredTable,
@@ -25,7 +25,15 @@ from capdisc_indexer.tools.table_store import (
     sample_columns,
     table_row,
 )
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
+from capdisc_indexer.tools.tool_types import (
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+    limit_schema,
+    name_schema,
+    query_schema,
+    tool_factory,
+)
 
 DATA_KINDS = ("database", "table")
 SAMPLES_PER_COLUMN = 3

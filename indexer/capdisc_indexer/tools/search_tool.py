@@ -10,16 +10,22 @@ from typing import Any
 
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
-from capdisc_indexer.tools.capability_documentation import (
+from capdisc_indexer.tools.api_tools import (
     document_capability,
     document_tool,
     summary,
 )
 from capdisc_indexer.tools.capability_search import SearchResult, search_capabilities
-from capdisc_indexer.tools.input_schemas import MAX_QUERY, input_schema, limit_schema
 from capdisc_indexer.tools.name_lookup import find_by_name
-from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext
-from capdisc_indexer.validation.arguments.unknown_names import compact_name
+from capdisc_indexer.tools.tool_types import (
+    MAX_QUERY,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+    limit_schema,
+)
+from capdisc_indexer.validation.arguments.schema_walk import compact_name
 
 # Names have no more words than that; what has more is not looked up as a name.
 _MAX_NAME_WORDS = 8

@@ -6,21 +6,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from capdisc_indexer.links.linked_files import capability_folder, read_linked_text, resolve_file
-from capdisc_indexer.links.resolution import MAX_LINKS, list_links, read_link
+from capdisc_indexer.links.resolution import (
+    MAX_LINKS,
+    capability_folder,
+    list_links,
+    read_link,
+    read_linked_text,
+    resolve_file,
+)
 from capdisc_indexer.model.errors import CapdiscError, LinkRefusedError
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import headers_of_kinds, search_capabilities
-from capdisc_indexer.tools.input_schemas import (
+from capdisc_indexer.tools.capability_search import (
+    headers_of_kinds,
+    search_capabilities,
+    short_description,
+    text_list,
+)
+from capdisc_indexer.tools.name_lookup import find_capability
+from capdisc_indexer.tools.tool_types import (
+    ToolAnswer,
+    ToolContext,
     input_schema,
     limit_schema,
     name_schema,
     query_schema,
+    tool_factory,
 )
-from capdisc_indexer.tools.loader_metadata import short_description, text_list
-from capdisc_indexer.tools.name_lookup import find_capability
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
 from capdisc_indexer.validation.secret_keys import mask_keys
 
 # Lines of a skill's file: what is kept of it begins after the front matter.

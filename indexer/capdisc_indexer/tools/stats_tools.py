@@ -11,9 +11,15 @@ from capdisc_indexer.graph.traversal import required_names
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
 from capdisc_indexer.tools.capability_search import CapabilityHeader
-from capdisc_indexer.tools.input_schemas import MAX_NAME, input_schema, limit_schema
 from capdisc_indexer.tools.table_store import iter_tables
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
+from capdisc_indexer.tools.tool_types import (
+    MAX_NAME,
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+    limit_schema,
+    tool_factory,
+)
 
 
 def _get_available_keywords(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:

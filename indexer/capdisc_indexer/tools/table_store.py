@@ -9,11 +9,10 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.capability_search import headers_of_kinds
-from capdisc_indexer.tools.input_schemas import name_schema
-from capdisc_indexer.tools.loader_metadata import (
+from capdisc_indexer.tools.capability_search import (
     capability_metadata,
     cell_value,
+    headers_of_kinds,
     int_value,
     mapping_value,
     record_list,
@@ -26,8 +25,8 @@ from capdisc_indexer.tools.name_lookup import (
     is_part_of,
     local_name,
 )
-from capdisc_indexer.tools.tool_types import ToolContext
-from capdisc_indexer.validation.arguments.unknown_names import suggestion
+from capdisc_indexer.tools.tool_types import ToolContext, name_schema
+from capdisc_indexer.validation.arguments.schema_walk import suggestion
 
 MAX_COLUMNS = 1_000
 

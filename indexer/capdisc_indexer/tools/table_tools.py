@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from capdisc_indexer.model.records import UNCATEGORISED
-from capdisc_indexer.tools.capability_search import search_capabilities
-from capdisc_indexer.tools.input_schemas import input_schema, limit_schema, name_schema
-from capdisc_indexer.tools.loader_metadata import capability_metadata, short_description, text_value
+from capdisc_indexer.tools.capability_search import (
+    capability_metadata,
+    search_capabilities,
+    short_description,
+    text_value,
+)
 from capdisc_indexer.tools.schema_tools import DATA_KINDS, foreign_keys, table_schema
 from capdisc_indexer.tools.table_store import (
     TABLE_ARGUMENTS,
@@ -20,7 +23,14 @@ from capdisc_indexer.tools.table_store import (
     sampled_row,
     table_from_descriptor,
 )
-from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext, tool_factory
+from capdisc_indexer.tools.tool_types import (
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+    limit_schema,
+    name_schema,
+    tool_factory,
+)
 
 # Rows of tables and values in them, as far as they were sampled.
 

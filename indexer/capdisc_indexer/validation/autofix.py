@@ -16,11 +16,11 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict, frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding, Severity
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
 from capdisc_indexer.validation.finding_selection import RuleChoice, select_findings
 from capdisc_indexer.validation.fixes import FIXES, Fix, FixPlaces
-from capdisc_indexer.validation.fixes.characters import visible_part
+from capdisc_indexer.validation.fixes.field_region import visible_part
 from capdisc_indexer.validation.program_text.rewriting import comparable_run
-from capdisc_indexer.validation.source_lines import SourceLines, readable_text
 from capdisc_indexer.validation.validate import loaded_from, order_findings
 
 # Put a new text in the place of a file that was read: in one step, and only if it still is that

@@ -11,7 +11,7 @@ from typing import Any
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.parsed_capability import ParsedCapability
+from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, Node, is_null, place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile

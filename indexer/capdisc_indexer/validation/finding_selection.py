@@ -13,7 +13,7 @@ from itertools import groupby
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding
-from capdisc_indexer.validation.source_lines import SourceLines
+from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.suppression_comments import (
     is_guarded,
     silences_finding,

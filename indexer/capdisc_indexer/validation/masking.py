@@ -7,14 +7,88 @@ Masks are as long as what they hide: no place, offset or count of characters mov
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from capdisc_indexer.model.frozen import fields, is_value, replace
-from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.sources.parsed_capability import ParsedCapability
+from capdisc_indexer.model.types import Descriptor, Finding
+from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
 from capdisc_indexer.sources.scan.scanned_files import content_hash
-from capdisc_indexer.validation.secret_keys import key_spans, mask_keys
+from capdisc_indexer.validation.capability_strings import SourceLines
+from capdisc_indexer.validation.secret_keys import (
+    key_prefixes,
+    key_spans,
+    mask_keys,
+    mask_known_keys,
+    may_quote_a_key,
+)
+
+# Findings without the keys that they quote: what is printed goes into logs.
+
+
+def redact_findings(findings: Iterable[Finding], source: SourceLines) -> Iterator[Finding]:
+    """The findings with `[secret]` for keys in messages and hints, those that a message cuts short
+    among them. A path stays whole, since programs open it.
+    """
+    redact = _make_redactor(source)
+    return (
+        replace(
+            finding,
+            message=redact(finding.message, finding.path),
+            hint=redact(finding.hint, finding.path),
+        )
+        for finding in findings
+    )
+
+
+def _make_redactor(source: SourceLines) -> Callable[[str, str], str]:
+    """What takes the keys out of a text about a file, which is only read where there may be
+    any.
+    """
+    beginnings_of = cache(lambda path: key_prefixes(source.text(path)))
+    return lambda text, path: (
+        mask_known_keys(text, beginnings_of(path)) if may_quote_a_key(text) else text
+    )
+
+
+# Samples of tables without the values that look like secret keys: an index is no place for
+# them.
+
+
+def redact_samples(descriptor: Descriptor) -> Descriptor:
+    """The same without such values; what they were taken from is no longer complete."""
+    extra = descriptor.extra
+    if not any(_is_key(value) for value in _sampled_values(extra)):
+        return descriptor
+    rows = [[None if _is_key(value) else value for value in row] for row in extra.get("rows", ())]
+    samples = {
+        name: _redact_values(column_values)
+        for name, column_values in extra.get("samples", {}).items()
+    }
+    return replace(descriptor, extra={**extra, "samples": samples, "rows": rows, "complete": False})
+
+
+def _sampled_values(extra: Mapping[str, Any]) -> list[Any]:
+    if "samples" not in extra:
+        return []
+    return [
+        value for column_values in extra["samples"].values() for value in column_values["values"]
+    ] + [value for row in extra.get("rows", ()) for value in row]
+
+
+def _redact_values(column_values: Mapping[str, Any]) -> dict[str, Any]:
+    values = [value for value in column_values["values"] if not _is_key(value)]
+    return {
+        **column_values,
+        "values": values,
+        "complete": column_values["complete"] and len(values) == len(column_values["values"]),
+    }
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str) and next(key_spans(value), None) is not None
+
 
 # What a mask begins with.
 MASK = "[secret]"

@@ -187,8 +187,6 @@ def _of_yaml(text: str, first: int) -> Iterator[SuppressionComment]:
         for comment in _in(text.split("\n"), first, _YAML)
     }
     if comments_at:
-        pass
-
         free = outside_values(text, comments_at.keys())
         yield from (comment for place, comment in comments_at.items() if place in free)
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from capdisc_indexer.config.declared_sources import fixed_part
+from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, LoadedFile, Severity
@@ -18,6 +18,7 @@ from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
 from capdisc_indexer.validation.catalogue_rules import CatalogueMember, check_catalogue, members_of
 from capdisc_indexer.validation.content_rules import check_content
 from capdisc_indexer.validation.file_rules import check_form
@@ -27,9 +28,8 @@ from capdisc_indexer.validation.finding_selection import (
     SelectedFindings,
     select_findings,
 )
-from capdisc_indexer.validation.guidance_loader import load_guidance
-from capdisc_indexer.validation.profiles import apply_profile
-from capdisc_indexer.validation.source_lines import SourceLines, readable_text
+from capdisc_indexer.validation.markup_rules import load_guidance
+from capdisc_indexer.validation.rule_explanations import apply_profile
 from capdisc_indexer.validation.suppression_comments import MARK, refused_suppressions
 
 # The order in which findings are told: the same however the files were dealt out to several runs.

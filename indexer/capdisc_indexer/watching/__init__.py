@@ -6,6 +6,6 @@ What changed is found by a scan, as `capdisc index` does it, and published as a 
 """
 
 from capdisc_indexer.watching.watch_loop import watch
-from capdisc_indexer.watching.watch_types import WatchOptions, WatchUpdate
+from capdisc_indexer.watching.watched_roots import WatchOptions, WatchUpdate
 
 __all__ = ["WatchOptions", "WatchUpdate", "watch"]

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.sources import source_for
 from capdisc_indexer.sources.scan.folder_files import SNIFFED_SUFFIXES, is_companion
-from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
-from capdisc_indexer.sources.scan.guidance_files import is_guidance
-from capdisc_indexer.watching.watch_types import WatchOptions
-from capdisc_indexer.watching.watched_roots import WatchPlace, WatchPlaces
+from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_guidance, is_inside
+from capdisc_indexer.watching.watched_roots import WatchOptions, WatchPlace, WatchPlaces
 
 if TYPE_CHECKING:
     import logging

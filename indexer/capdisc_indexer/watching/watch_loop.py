@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from capdisc_indexer.config.declared_sources import fixed_part
+from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, scan_with_cache
 from capdisc_indexer.indexing.file_reader import TRANSIENT, UNFINISHED
 from capdisc_indexer.indexing.pipeline import build_index
@@ -25,8 +25,13 @@ from capdisc_indexer.sources.scan.file_scan import ScanResult
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat
 from capdisc_indexer.store import generation
 from capdisc_indexer.watching.fs_events import ChangeSignal, WatchBackend
-from capdisc_indexer.watching.watch_types import WatchOptions, WatchUpdate
-from capdisc_indexer.watching.watched_roots import WatchPlaces, describe_changes, locate_roots
+from capdisc_indexer.watching.watched_roots import (
+    WatchOptions,
+    WatchPlaces,
+    WatchUpdate,
+    describe_changes,
+    locate_roots,
+)
 
 # See at a glance that nothing changed: 55 ms for 2,000 capabilities; a build that finds nothing
 # takes 130.

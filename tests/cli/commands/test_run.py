@@ -566,7 +566,7 @@ def test_the_core_runs_a_capability_without_the_terminal(tool, hermetic) -> None
     code = (
         "import os, sys; from pathlib import Path\n"
         "from capdisc_indexer.store.snapshot import Index\n"
-        "from capdisc_indexer.execution.run import execute_call\n"
+        "from capdisc_indexer.execution.prepare import execute_call\n"
         "from capdisc_indexer.execution.prepare import prepare_call\n"
         "from capdisc_indexer.execution.call_types import CallLimits, ExecutionContext\n"
         "with Index(Path('index')) as index: tool = index.descriptor('echo')\n"

@@ -16,7 +16,7 @@ from capdisc_indexer.execution.output_masking import (
     mask_stream,
     unmasked_secrets,
 )
-from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.execution.prepare import execute_call
 
 SECRET = "hush-0123456789-value"
 

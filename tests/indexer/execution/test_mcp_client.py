@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
-from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.execution.prepare import execute_call
 from capdisc_indexer.model.errors import InputError
 
 pytestmark = pytest.mark.mcp

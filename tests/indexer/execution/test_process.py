@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
+from capdisc_indexer.execution.prepare import execute_call
 from capdisc_indexer.execution.process import run_process
-from capdisc_indexer.execution.run import execute_call
 from capdisc_indexer.model.errors import InputError
 
 LONG = 60

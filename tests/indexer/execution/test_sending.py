@@ -8,7 +8,7 @@ import pytest
 from hosts import PUBLIC, answer, redirect, world
 
 from capdisc_indexer.execution.call_types import CallLimits, Credential, HttpCall
-from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.execution.prepare import execute_call
 from capdisc_indexer.model.errors import LinkRefusedError
 
 JSON = "Content-Type: application/json"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall
-from capdisc_indexer.execution.environment import build_environment, check_usable
 from capdisc_indexer.execution.output_masking import mask_secrets
-from capdisc_indexer.execution.run import execute_call
+from capdisc_indexer.execution.prepare import execute_call
+from capdisc_indexer.execution.process import build_environment, check_usable
 from capdisc_indexer.model.errors import InputError
 
 SECRET = 'p"ä/ss wört'

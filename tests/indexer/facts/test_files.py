@@ -8,7 +8,7 @@ import pytest
 
 from capdisc_indexer import facts
 from capdisc_indexer.facts import fact_files
-from capdisc_indexer.facts.fact_types import MAX_VALUE, Fact
+from capdisc_indexer.facts.fact_files import MAX_VALUE, Fact
 from capdisc_indexer.model.errors import InputError, UsageError
 
 

@@ -3,8 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.facts.question_terms import spelling_key, subject_words
-from capdisc_indexer.facts.sentences import MAX_SENTENCE_CHARACTERS, split_sentences
+from capdisc_indexer.facts.question_terms import (
+    MAX_SENTENCE_CHARACTERS,
+    spelling_key,
+    split_sentences,
+    subject_words,
+)
 
 
 def texts(text):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_indexer.graph.drawing import DRAWINGS, place_nodes
-from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
 
 HOSTILE = [
     'tool:"]; evil [label="x',

@@ -1,7 +1,7 @@
 """Edges between capabilities."""
 
 from capdisc_indexer.graph import capability_graph as networks
-from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation
+from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
 from capdisc_indexer.store.snapshot import Index
 
 

@@ -2,7 +2,7 @@
 
 from capdisc_indexer.model.types import Descriptor, Parameter, SourceRef
 from capdisc_indexer.rendering.capability_text import detail_text
-from capdisc_indexer.rendering.summary_lines import missing_note, shorter_lines, summary_line
+from capdisc_indexer.rendering.token_accounting import missing_note, shorter_lines, summary_line
 
 
 def capability(**fields) -> Descriptor:

@@ -3,8 +3,7 @@
 import pytest
 
 from capdisc_indexer.sessions import fit_memory_lines, memory_lines, transitions
-from capdisc_indexer.sessions.modes import is_redo, next_mode
-from capdisc_indexer.sessions.session_types import MAX_ENTITIES, Entity, Session
+from capdisc_indexer.sessions.session_types import MAX_ENTITIES, Entity, Session, is_redo, next_mode
 
 EMPTY = Session(name="a", created="", updated="")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.store.mounts import find_mount
+from capdisc_indexer.store.durable_files import find_mount
 
 TABLE = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw

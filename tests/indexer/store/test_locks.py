@@ -11,7 +11,7 @@ import pytest
 
 from capdisc_indexer.model.errors import BusyError, IndexStateError
 from capdisc_indexer.store import locks
-from capdisc_indexer.store.mounts import Mount
+from capdisc_indexer.store.durable_files import Mount
 
 HOLD = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
 HOLD += "with locks.write_lock(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"

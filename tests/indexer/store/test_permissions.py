@@ -8,7 +8,7 @@ import pytest
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.types import BuildOptions
-from capdisc_indexer.store import permissions
+from capdisc_indexer.store import durable_files
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_an_index_that_others_may_write_to_is_not_written_to(
 def test_an_index_of_another_user_is_not_written_to(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(IndexStateError, match="belongs to another user"):
-        permissions.check_ownership(tmp_path)
+        durable_files.check_ownership(tmp_path)
 
 
 def test_searching_such_an_index_gives_a_notice(capdisc, hermetic, write_skill) -> None:
@@ -64,6 +64,6 @@ def test_searching_such_an_index_gives_a_notice(capdisc, hermetic, write_skill) 
 def test_what_root_made_for_everyone_is_trusted(tmp_path, monkeypatch) -> None:
     mine = tmp_path.stat().st_uid
     monkeypatch.setattr(os, "geteuid", lambda: mine)
-    assert permissions.distrust_reason(tmp_path) == ""
+    assert durable_files.distrust_reason(tmp_path) == ""
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert bool(permissions.distrust_reason(tmp_path)) is (mine != 0)
+    assert bool(durable_files.distrust_reason(tmp_path)) is (mine != 0)

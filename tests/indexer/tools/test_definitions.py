@@ -14,7 +14,7 @@ from capdisc_indexer.tools.definitions import (
     encode_definitions,
     parameter_renames,
 )
-from capdisc_indexer.tools.definitions.definition_types import Definition
+from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.gemini import gemini_schema
 from capdisc_indexer.tools.definitions.parameter_schema import object_schema, restore_names
 from capdisc_indexer.validation.arguments import find_problems

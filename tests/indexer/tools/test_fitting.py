@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capdisc.commands.tool_calls import truncate_answer
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.tools.answer_limit import truncate_answer
 
 
 def length(answer: dict) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from capdisc_indexer.sources.formats import manifest_fields, skill
-from capdisc_indexer.sources.formats.declared_edges import EDGE_KINDS as EDGES
+from capdisc_indexer.sources.formats import naming_rules, skill
 from capdisc_indexer.sources.formats.manifest import CAPABILITY_KINDS, LONG_DESCRIPTION, RISKS
+from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
 from capdisc_indexer.sources.readers.field_reader import MAX_ITEMS
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
@@ -53,7 +53,7 @@ def test_a_schema_is_one(found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("fields", "known"),
     [
-        (manifest_fields.MANIFEST_FIELDS, ONE["properties"]),
+        (naming_rules.MANIFEST_FIELDS, ONE["properties"]),
         (skill.SKILL_FIELDS, SKILL["properties"]),
     ],
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
 from capdisc_indexer.rendering.layout import format_layout
-from capdisc_indexer.text.frame_lines import FRAME_LINE, FRAME_SIGNS
+from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS
 
 FORMAT = RenderFormat(
     name="text",

@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import Finding, LoadedFile, Severity, SourceRef
+from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, SourceRef
 from capdisc_indexer.sources.formats.companion_files import Companions, read_companions
-from capdisc_indexer.sources.formats.long_texts import LONG_FIELDS, long_texts
+from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.manifest import build_descriptor
-from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
-from capdisc_indexer.sources.parsed_capability import ParsedCapability
+from capdisc_indexer.sources.formats.naming_rules import MANIFEST_FIELDS
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.frontmatter import CERTAIN_SLIPS, read_leniently
 from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
-from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node
+from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node, TextNode
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
+
+# The long texts of a manifest, as its readers get them, each with the place where it is
+# written.
+
+# Paths are plain text here: they may hold bytes that are no text.
+# ruff: noqa: PTH118, PTH120
+
+
+LONG_FIELDS = ("content", "guidance", "instructions")
+
+
+def long_texts(
+    fields: Fields, capability: Descriptor, file: FoundFile, companions: Companions
+) -> tuple[LongText, ...]:
+    """Content, guidance and instructions, whether they are given in place, named, or lie beside
+    the manifest.
+    """
+    texts = []
+    for field in LONG_FIELDS:
+        value = str(getattr(capability, field))
+        node = fields.value(field)
+        if isinstance(node, TextNode):
+            texts.append(_locate_text(value, node, file))
+        elif value:
+            texts.append(
+                LongText(value=value, path=companions.body_path, line=companions.body_line)
+            )
+    return tuple(text for text in texts if text.value)
+
+
+def _locate_text(value: str, node: TextNode, file: FoundFile) -> LongText:
+    written = node.value.strip()
+    if value and not written.startswith(value[:200].strip()):  # the name of a file, then
+        return LongText(value=value, path=os.path.join(os.path.dirname(file.path), written))
+    is_block = not node.is_plain and "\n" in node.value
+    return LongText(
+        value=value or written, path=file.path, line=node.line + is_block, in_place=not is_block
+    )
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:

@@ -8,16 +8,19 @@ its text as `content`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
 from types import MappingProxyType
+from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats import manifest_fields
+from capdisc_indexer.sources.formats import naming_rules
 from capdisc_indexer.sources.formats.companion_files import Companions
-from capdisc_indexer.sources.formats.manifest import build_descriptor
+from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY, build_descriptor
 from capdisc_indexer.sources.formats.naming_rules import clean_name, is_plain_name
-from capdisc_indexer.sources.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines
 from capdisc_indexer.sources.readers.text_decoding import mark_finding, wide_finding
@@ -26,12 +29,60 @@ from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 from capdisc_indexer.text.normalization import one_line
 
+# Which entries of a list a declaration takes, and what it files them under.
+
+
+def is_wanted(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether the patterns of `include` (none: every name) and `exclude` let the name through.
+
+    >>> is_wanted("sql_run", {"include": ["sql_*"]}), is_wanted("sql_drop", {"exclude": "*_drop"})
+    (True, False)
+    """
+    include, exclude = _texts(options.get("include")), _texts(options.get("exclude"))
+    is_in = not include or any(fnmatchcase(name, pattern) for pattern in include)
+    return is_in and not any(fnmatchcase(name, pattern) for pattern in exclude)
+
+
+def categorize_names(
+    names: Sequence[str], options: Mapping[str, Any], server: str
+) -> dict[str, str]:
+    """What each name is filed under: the longest prefix of `categories` that it begins with, else
+    its server; without a server the part before its first underscore, where another name begins
+    with it too.
+    """
+    prefixes = sorted(_texts(options.get("categories")), key=len, reverse=True)
+    shared = Counter(name.partition("_")[0] for name in names if "_" in name)
+
+    def category(name: str) -> str:
+        declared = next(
+            (
+                prefix
+                for prefix in prefixes
+                if name == prefix or name.startswith(f"{prefix.rstrip('_')}_")
+            ),
+            "",
+        )
+        first_word = name.partition("_")[0] if "_" in name else ""
+        return (
+            declared.rstrip("_")
+            or server
+            or (first_word if shared[first_word] > 1 else DEFAULT_CATEGORY)
+        )
+
+    return {name: category(name) for name in names}
+
+
+def _texts(value: Any) -> list[str]:
+    listed = value if isinstance(value, list) else [value]
+    return [entry for entry in listed if isinstance(entry, str) and entry]
+
+
 # What a line of a catalogue writes otherwise than a CAPABILITY.yaml, brought into the manifest's
 # shape.
 
 # `content` is the text itself here, never the name of a file: a generated text may look like one.
 CATALOGUE_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {**manifest_fields.MANIFEST_FIELDS, "text": ("content",)}
+    {**naming_rules.MANIFEST_FIELDS, "text": ("content",)}
 )
 
 # Ids are printed one a line and typed after `capdisc show`: no blanks at the ends, nothing hidden,

@@ -14,8 +14,8 @@ from capdisc_indexer.sources.formats.catalogue import (
     cap_findings,
 )
 from capdisc_indexer.sources.formats.companion_files import Companions
+from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.manifest import build_descriptor
-from capdisc_indexer.sources.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, Json, MapNode, TextNode, from_json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref

@@ -4,9 +4,77 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.sources.readers.field_reader import Fields
+
+# The fields of a CAPABILITY.yaml and the keys they are known by; case, `_` and `-` in a key do
+# not matter.
+
+MAX_UNKNOWN = 20
+
+MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "name": ("name",),
+        "kind": ("kind",),
+        "description": ("description",),
+        "id": ("id",),
+        "title": ("displayName", "title"),
+        "category": ("category",),
+        "tags": ("tags",),
+        "keywords": ("keywords",),
+        "phrases": ("phrases",),
+        "examples": ("examples",),
+        "queries": ("hypotheticalQueries",),
+        "requires": ("requires", "requiredTools"),
+        "secrets": ("requiredSecrets", "secrets"),
+        "bins": ("requiredBins", "bins"),
+        "composed_with": ("composedWith",),
+        "related": ("related", "relatedTo"),
+        "edges": ("edges",),
+        "risk": ("riskLevel", "risk"),
+        "has_side_effects": ("hasSideEffects",),
+        "confirm": ("requiresConfirmation",),
+        "available": ("available",),
+        "hidden": ("hidden",),
+        "schema": ("inputSchema", "schema", "parameters"),
+        "output_schema": ("outputSchema",),
+        "content": ("skillContent",),
+        "usage_hint": ("usageHint",),
+        "guidance": ("guidance",),
+        "instructions": ("instructions",),
+        "extract": ("extraction",),
+        "run": ("run",),
+        "metadata": ("metadata",),
+        "version": ("version",),
+        "author": ("author",),
+        "license": ("license",),
+        "homepage": ("homepage",),
+    }
+)
+EXTRA_FIELDS = ("version", "author", "license", "homepage")
+
+
+def warn_of_unknown(fields: Fields) -> None:
+    """Notes each key that means nothing here, with the nearest one that does."""
+    known_keys = [key for keys in MANIFEST_FIELDS.values() for key in keys]
+    for key, entry in list(fields.others.items())[:MAX_UNKNOWN]:
+        fields.warn_at(
+            entry,
+            "unknown-key",
+            f"unknown key {key[:64]!r}; not read",
+            _suggestion(key, known_keys),
+        )
+
+
+def _suggestion(key: str, known_keys: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key[:64], known_keys, n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near else "put other facts below metadata"
+
 
 LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
 MAX_NAME = 64  # characters; the Agent Skills format allows no more

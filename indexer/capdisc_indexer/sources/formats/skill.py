@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from types import MappingProxyType
 
-from capdisc_indexer.model import prerequisites
+from capdisc_indexer.model import records
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import (
     clean_name,
@@ -21,7 +22,6 @@ from capdisc_indexer.sources.formats.naming_rules import (
     mended_name,
     name_problem,
 )
-from capdisc_indexer.sources.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import AMBIGUOUS_SCALAR, Fields, split_outside
 from capdisc_indexer.sources.readers.frontmatter import (
     ALL_SLIPS,
@@ -134,10 +134,8 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
             *(fields.texts(name, "\n") for name in ("phrases", "examples", "triggers", "queries"))
         ),
         secrets=_secrets(client, requires),
-        bins=_merge_tags(
-            requires.texts("bins"), prerequisites.any_of_name(requires.texts("any_bins"))
-        ),
-        systems=prerequisites.parse_systems(client.texts("systems")),
+        bins=_merge_tags(requires.texts("bins"), records.any_of_name(requires.texts("any_bins"))),
+        systems=records.parse_systems(client.texts("systems")),
         risk=_risk(fields),
         hidden=fields.flag("hidden") or metadata.flag("internal"),
         usage_hint=fields.text("usage_hint"),

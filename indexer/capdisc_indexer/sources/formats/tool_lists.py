@@ -11,14 +11,13 @@ from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.catalogue import schema_of
+from capdisc_indexer.sources.formats.catalogue import categorize_names, is_wanted, schema_of
 from capdisc_indexer.sources.formats.derived_capability import (
     file_finding,
     folder_of,
     name_of,
     plain_part,
 )
-from capdisc_indexer.sources.formats.entry_selection import categorize_names, is_wanted
 from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft, merge_drafts
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.json_reader import (

@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from capdisc_indexer.config.declared_sources import fixed_part
+from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
 from capdisc_indexer.sources import DECLARED, SOURCES, SourceFormat, declared_source, of_declaration
-from capdisc_indexer.sources.formats.tables.sampling import MAX_SAMPLES
+from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES
 from capdisc_indexer.sources.scan.folder_files import found_file, stat_of
 from capdisc_indexer.sources.scan.folder_tree import (
     MAX_DEPTH,

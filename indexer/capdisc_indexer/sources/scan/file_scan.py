@@ -28,11 +28,11 @@ from capdisc_indexer.sources.scan.folder_tree import (
     SKIPPED_FOLDERS,
     ScanFolder,
     ScanRoot,
+    guidance_files,
     is_inside,
     resolve_link,
     stray_finding,
 )
-from capdisc_indexer.sources.scan.guidance_files import guidance_files
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,

@@ -8,10 +8,9 @@ from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.tools.definitions import parameter_schema
-from capdisc_indexer.tools.definitions.definition_types import Definition
-from capdisc_indexer.tools.definitions.function_names import NameRule, assign_names
+from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.gemini import gemini_schema
-from capdisc_indexer.tools.definitions.parameter_schema import object_schema
+from capdisc_indexer.tools.definitions.parameter_schema import NameRule, assign_names, object_schema
 
 
 @frozen(kw_only=True)

@@ -5,11 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.definitions.definition_types import Definition
 from capdisc_indexer.tools.discovery_tools import ANY_KIND
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
+
+# One callable thing, whatever stands behind it.
+
+
+@frozen(kw_only=True)
+class Definition:
+    """What a model is told of a function. `id` is a capability's, or `capdisc:name` of a discovery
+    tool, whose name no capability may take; `schema` is as its author wrote it; `annotations` are
+    MCP's hints.
+    """
+
+    id: str
+    name: str
+    description: str
+    schema: Mapping[str, Any] | None
+    kind: str
+    title: str = ""
+    is_available: bool = True
+    is_ours: bool = False
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
 
 # Of these, one without a schema is a function without parameters.
 CALLABLE_KINDS = ("tool", "function", "operation", "command")

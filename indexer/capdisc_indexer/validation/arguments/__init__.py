@@ -18,8 +18,8 @@ from capdisc_indexer.validation.arguments.schema_walk import (
     SchemaTooComplexError,
     SchemaWalk,
     as_mapping,
+    unknown_names,
 )
-from capdisc_indexer.validation.arguments.unknown_names import unknown_names
 
 # What one call may bring: its JSON text, and how deep it is nested.
 MAX_BYTES = 1024 * 1024

@@ -14,8 +14,8 @@ from capdisc_indexer.validation.arguments.schema_walk import (
     as_mapping,
     member_place,
     place_text,
+    suggestion,
 )
-from capdisc_indexer.validation.arguments.unknown_names import suggestion
 
 # Keywords that put schemas together.
 

@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from capdisc_indexer.validation.fixes.characters import (
+from capdisc_indexer.validation.fixes.field_region import (
     at_the_top,
     line_ends,
     without_invisible,

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.validation.program_text.assignments import starts_programs
 from capdisc_indexer.validation.program_text.interpreter_words import (
     DASHES,
     Interpreter,
@@ -20,8 +19,13 @@ from capdisc_indexer.validation.program_text.interpreters import (
     interpreter_of,
     program_name,
 )
-from capdisc_indexer.validation.program_text.placeholders import Word, literal_words
-from capdisc_indexer.validation.program_text.reading_state import Misuse, State
+from capdisc_indexer.validation.program_text.placeholders import (
+    Misuse,
+    State,
+    Word,
+    literal_words,
+    starts_programs,
+)
 from capdisc_indexer.validation.program_text.shell_text import simple_commands
 from capdisc_indexer.validation.program_text.steering import is_steering
 

@@ -9,8 +9,7 @@ from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.program_text.command_reading import Reading
-from capdisc_indexer.validation.program_text.placeholders import command_words, names_in
-from capdisc_indexer.validation.program_text.reading_state import Misuse
+from capdisc_indexer.validation.program_text.placeholders import Misuse, command_words, names_in
 
 _MAX_NAMES = 3
 

@@ -6,12 +6,72 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.validation.program_text.argument_schemas import (
+from capdisc_indexer.model.frozen import fields, frozen
+from capdisc_indexer.validation.program_text.interpreter_words import Interpreter, Role
+from capdisc_indexer.validation.program_text.steering import (
     is_always_given,
     is_closed,
     may_lead_with_dash,
 )
+
+# Settings of ssh and git, `name=value`, whose value is a command.
+
+# ProxyCommand and its kind of ssh_config(5); of git-config(1) aliases, editors, pagers, helpers,
+# filters, drivers, and what rewrites addresses, since `ext::` is an address that starts a program.
+_STARTING = re.compile(
+    r"command|\bcmd\b|\.cmd$|pager|editor|helper|hookspath|fsmonitor|program|alias|external|textconv"
+    r"|filter|driver|process|askpass|insteadof|proxy|include|match|provider|xauth|path$|trailer",
+    re.IGNORECASE,
+)
+
+
+def starts_programs(head: str) -> bool:
+    """Whether a setting whose literal part this is can start a program by its value.
+
+    >>> starts_programs("ProxyCommand="), starts_programs("user.name="), starts_programs("")
+    (True, False, True)
+    """
+    name, equals, _ = head.partition("=")
+    return not equals or _STARTING.search(name) is not None
+
+
+# How far a command is read, and what is found on the way.
+
+
+@frozen(kw_only=True)
+class Misuse:
+    """An argument where a program runs or obeys what stands there. `kind` is text (program text),
+    stdin (a program read from stdin), program (which program is started), option (which options it
+    has), variable (a variable that steers what is loaded) or unreadable (too long to be read).
+    """
+
+    kind: str
+    program: str
+    at: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    hint: str = ""
+    when_left_out: bool = False
+
+
+@frozen
+class State:
+    """How far the words of one program are read."""
+
+    spec: Interpreter
+    name: str
+    is_embedded: bool = False
+    operands: int = 0
+    is_turned: bool = False
+    is_given: bool = False
+    is_over: bool = False
+    is_rest: bool = False
+    pending: Role | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells two states apart; an interpreter is one value of the table."""
+        return id(self.spec), *(getattr(self, name) for name in fields(self) if name != "spec")
+
 
 # Other braces (of awk, jq, JSON) are text as they are.
 PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w-]*)\}\}|\{([A-Za-z_][\w-]*)(\.\.\.)?\}", re.ASCII)

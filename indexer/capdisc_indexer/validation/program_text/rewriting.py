@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.validation.program_text.argument_schemas import is_always_given
 from capdisc_indexer.validation.program_text.interpreters import program_name
 from capdisc_indexer.validation.program_text.misuses import find_misuses
 from capdisc_indexer.validation.program_text.placeholders import PLACEHOLDER, names_in
+from capdisc_indexer.validation.program_text.steering import is_always_given
 
 # Shells in which "$1" is the first argument, and stays one word.
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"})

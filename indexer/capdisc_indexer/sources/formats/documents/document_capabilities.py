@@ -10,6 +10,8 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.derived_capability import (
     MAX_ID,
+    LongText,
+    ParsedCapability,
     changed_at,
     file_finding,
     made_part,
@@ -17,7 +19,6 @@ from capdisc_indexer.sources.formats.derived_capability import (
 )
 from capdisc_indexer.sources.formats.documents.document_blocks import DocumentBlock
 from capdisc_indexer.sources.formats.long_text_file import clip_content
-from capdisc_indexer.sources.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,

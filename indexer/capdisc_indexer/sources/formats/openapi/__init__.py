@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.catalogue import is_wanted
 from capdisc_indexer.sources.formats.derived_capability import file_finding
-from capdisc_indexer.sources.formats.entry_selection import is_wanted
 from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft, merge_drafts
-from capdisc_indexer.sources.formats.openapi.api import api_name, api_of
-from capdisc_indexer.sources.formats.openapi.api_document import ApiDocument, read_document
+from capdisc_indexer.sources.formats.openapi.api import ApiDocument, api_name, api_of, read_document
 from capdisc_indexer.sources.formats.openapi.operation import operation_of
 from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json

@@ -1,21 +1,127 @@
 """The API itself: what its document says of it as a whole."""
 
-# Paths are plain text here: they may hold bytes that are no text.
-
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
+from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources import source_for
-from capdisc_indexer.sources.formats.derived_capability import folder_of, plain_part
+from capdisc_indexer.sources.formats.derived_capability import file_finding, folder_of, plain_part
 from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft
-from capdisc_indexer.sources.formats.openapi.api_document import ApiDocument
-from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.sources.readers.json_reader import (
+    LineIndex,
+    clean_export,
+    key_place,
+    read_json,
+)
+from capdisc_indexer.sources.readers.yaml_nodes import Json, Node, place_of, to_json
+from capdisc_indexer.sources.readers.yaml_reader import YamlLimits, read_yaml
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, split_lead
+
+# One OpenAPI document: its value, where its references lead, and on which lines its operations
+# stand.
+
+# Schemas that were written out by a program are deep; documents of large APIs have 300,000 values.
+MAX_DEPTH = 64
+_LIMITS = YamlLimits(events=500_000, depth=MAX_DEPTH)
+_HOPS = 16
+
+
+@frozen(kw_only=True)
+class ApiDocument:
+    """A document of version 2 (Swagger) or 3. `lost` gathers the references that lead to nothing
+    in it.
+    """
+
+    value: Mapping[str, Any]
+    version: int
+    line_of: Callable[[str, str], int]
+    lost: set[str] = field(default_factory=set)
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        """The mapping at a key of the document, empty where there is none."""
+        table = self.value.get(key)
+        return table if isinstance(table, dict) else {}
+
+    def at(self, reference: str) -> Any:
+        """What a reference inside the document names; None, and noted, where that is nothing, or
+        lies outside.
+
+        Files and hosts are never asked.
+        """
+        node: Any = self.value
+        steps = reference[1:].split("/")[1:] if reference.startswith("#/") else None
+        for step in steps or ():
+            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            if isinstance(node, list) and key.isascii() and key.isdigit() and len(key) < 8:
+                node = node[int(key)] if int(key) < len(node) else None
+            else:
+                node = node.get(key) if isinstance(node, dict) else None
+        if node is None or steps is None:
+            self.lost.add(reference)
+            return None
+        return node
+
+    def resolve(self, node: Any) -> dict[str, Any] | None:
+        """The mapping that a node is or refers to, over a few references; None for anything
+        else.
+        """
+        for _ in range(_HOPS):
+            if not isinstance(node, dict) or not isinstance(reference := node.get("$ref"), str):
+                break
+            node = self.at(reference)
+        return node if isinstance(node, dict) and "$ref" not in node else None
+
+
+def read_document(text: str, file: FoundFile) -> ApiDocument | Finding:
+    """The document, or the reason why the text is none."""
+    if text.lstrip().startswith("{"):
+        value = read_json(clean_export(text), file.path, MAX_DEPTH)
+        return value if isinstance(value, Finding) else _document(value, _json_lines(text), file)
+    result = read_yaml(text, file.path, limits=_LIMITS)
+    if result.finding:
+        return result.finding
+    node = result.documents[0] if result.documents else None
+    return _document(to_json(node, exact=True) if node else None, _yaml_lines(node), file)
+
+
+def _document(
+    value: Json, line_of: Callable[[str, str], int], file: FoundFile
+) -> ApiDocument | Finding:
+    fields = value if isinstance(value, dict) else {}
+    version = str(fields.get("openapi", fields.get("swagger", "")))
+    if not version.startswith(("3.", "2.")) and version != "3":
+        message = f"the version {version[:20]!r} is not read" if version else "no OpenAPI document"
+        hint = "write OpenAPI 3.0 or 3.1, or Swagger 2.0"
+        return file_finding(file, Severity.ERROR, "openapi-version", message, hint)
+    return ApiDocument(value=fields, version=int(version[0]), line_of=line_of)
+
+
+def _json_lines(text: str) -> Callable[[str, str], int]:
+    """Lines of operations that are asked for in the order of the text."""
+    places: dict[str, int] = {}
+    lines, cursor = LineIndex(text), [0]
+
+    def line_of(path: str, method: str) -> int:
+        if path not in places:
+            places[path] = cursor[0] = key_place(text, path, cursor[0])
+        return lines.of(key_place(text, method, places[path]))
+
+    return line_of
+
+
+def _yaml_lines(node: Node | None) -> Callable[[str, str], int]:
+    return lambda path, method: place_of(node, ("paths", path, method))[0] if node else 1
+
+
+# Paths are plain text here: they may hold bytes that are no text.
+
 
 _ENDINGS = re.compile(r"(\.(openapi|swagger))?\.(json|ya?ml)$", re.IGNORECASE)
 

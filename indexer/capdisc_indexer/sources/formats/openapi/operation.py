@@ -8,8 +8,7 @@ from typing import Any
 
 from capdisc_indexer.sources.formats.derived_capability import plain_part
 from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft
-from capdisc_indexer.sources.formats.openapi.api import server_url
-from capdisc_indexer.sources.formats.openapi.api_document import ApiDocument
+from capdisc_indexer.sources.formats.openapi.api import ApiDocument, server_url
 from capdisc_indexer.sources.formats.openapi.operation_inputs import OperationInputs, inputs_of
 from capdisc_indexer.sources.formats.openapi.referenced_schemas import SchemaWriter
 from capdisc_indexer.sources.readers.yaml_nodes import Json

@@ -9,7 +9,7 @@ from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.formats.input_parameters import type_text
-from capdisc_indexer.sources.formats.openapi.api_document import ApiDocument
+from capdisc_indexer.sources.formats.openapi.api import ApiDocument
 from capdisc_indexer.sources.formats.openapi.referenced_schemas import SchemaWriter
 from capdisc_indexer.text.normalization import one_line
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from capdisc_indexer.sources.formats.openapi.api_document import ApiDocument
+from capdisc_indexer.sources.formats.openapi.api import ApiDocument
 from capdisc_indexer.sources.readers.yaml_nodes import TextNode, to_json
 from capdisc_indexer.text.normalization import one_line
 

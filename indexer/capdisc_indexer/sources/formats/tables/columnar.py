@@ -16,7 +16,7 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources.formats.derived_capability import folder_of, sample_count
-from capdisc_indexer.sources.formats.tables.sampling import MAX_SAMPLES, build_samples
+from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES, build_samples
 from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.sources.formats.tables.table_types import (
     Column,

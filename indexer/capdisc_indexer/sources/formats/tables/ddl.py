@@ -14,15 +14,15 @@ from capdisc_indexer.model.types import Finding, LoadedFile
 from capdisc_indexer.sources.formats.derived_capability import name_of
 from capdisc_indexer.sources.formats.tables.ddl_columns import (
     TableDraft,
-    closing_bracket,
-    names_in,
-    read_qualified_name,
-)
-from capdisc_indexer.sources.formats.tables.ddl_items import read_item, read_key, split_items
-from capdisc_indexer.sources.formats.tables.ddl_result import (
     build_table,
+    closing_bracket,
     kind_of,
+    names_in,
     option_comment,
+    read_item,
+    read_key,
+    read_qualified_name,
+    split_items,
     view_columns,
 )
 from capdisc_indexer.sources.formats.tables.sql_tokens import (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from capdisc_indexer.sources.formats.tables.sql_tokens import SqlToken
-from capdisc_indexer.sources.formats.tables.table_types import Column
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.sources.formats.tables.sql_tokens import MYSQL, SqlToken, dialect_of
+from capdisc_indexer.sources.formats.tables.table_types import Column, Table
 
 MAX_COLUMNS = 500
 # Words that end the type of a column, or its default.
@@ -135,3 +136,143 @@ def _is_end(item: Sequence[SqlToken], place: int) -> bool:
 def _source_text(part: Sequence[SqlToken], sql: str) -> str | None:
     """The words as the author wrote them, on one line."""
     return " ".join(sql[part[0].start : part[-1].end].split())[:200] if part else None
+
+
+# The parts of one CREATE TABLE, between its commas: columns and keys.
+
+_OF_TABLE = frozenset("constraint primary unique foreign check exclude like period".split())
+_INDEXES = frozenset("key index fulltext spatial".split())
+
+
+def split_items(tokens: Sequence[SqlToken], sql: str) -> Iterator[tuple[list[SqlToken], str]]:
+    """The parts between commas, each with what comments say of it: those above it, or behind it on
+    its line.
+    """
+    current: list[SqlToken] = []
+    comments: list[str] = []
+    depth = 0
+    pending: tuple[list[SqlToken], list[str]] | None = None
+    for token in tokens:
+        if token.kind == "comment":
+            last_token = pending[0][-1] if pending else current[-1] if current else None
+            is_behind = last_token is not None and "\n" not in sql[last_token.end : token.start]
+            (pending[1] if pending and is_behind else comments).append(token.comment_text)
+            continue
+        if pending:
+            yield pending[0], " ".join(pending[1])
+            pending = None
+        depth += {"(": 1, ")": -1}.get(token.word, 0)
+        if token.word == "," and depth == 0:
+            pending, current, comments = (current, comments), [], []
+        else:
+            current.append(token)
+    for item_tokens, words in filter(None, (pending, (current, comments))):
+        yield item_tokens, " ".join(words)
+
+
+def read_item(
+    draft: TableDraft, item: Sequence[SqlToken], comment: str, sql: str, is_mysql: bool
+) -> None:
+    """Adds what one part of the brackets declares."""
+    if not item:
+        return
+    first = item[0].word if item[0].kind == "word" else ""
+    if first in _OF_TABLE or (is_mysql and first in _INDEXES):
+        read_key(draft, item)
+    elif item[0].name:
+        read_column(draft, item, comment, sql)
+
+
+def read_key(draft: TableDraft, item: Sequence[SqlToken]) -> None:
+    """Adds a primary or foreign key of the table; other constraints say nothing that is kept."""
+    words = [token.word for token in item]
+    for place in range(len(words) - 1):
+        if words[place : place + 2] == ["primary", "key"]:
+            draft.primary = names_in(item, place)
+            return
+        if words[place : place + 2] == ["foreign", "key"] and "references" in words[place:]:
+            at = words.index("references", place)
+            target, end = read_qualified_name(item, at + 1)
+            referred_columns = (
+                names_in(item[:], end) if end < len(item) and words[end] == "(" else []
+            )
+            key_columns = names_in(item[:at], place)
+            draft.foreign += [
+                (name, target, referred_columns[number] if number < len(referred_columns) else "")
+                for number, name in enumerate(key_columns)
+            ]
+            return
+
+
+# What statements leave open: comments among options, columns of views, keys that name no column,
+# the dialect.
+
+MAX_KEYS = 500
+
+
+def option_comment(options: Sequence[SqlToken]) -> str:
+    """The comment of a table, as MySQL writes it: `) ENGINE=InnoDB COMMENT='text'`."""
+    for place, token in enumerate(options):
+        if token.word == "comment":
+            return next(
+                (token.string for token in options[place + 1 : place + 3] if token.string), ""
+            )
+    return ""
+
+
+def view_columns(code: Sequence[SqlToken], place: int) -> list[str]:
+    """The names that a view's columns have, as far as its first SELECT tells: an alias, or a plain
+    column.
+    """
+    words = [token.word for token in code]
+    start = next((n for n in range(place, len(words)) if words[n] == "select"), len(words))
+    end, depth = start + 1, 0
+    while end < len(words) and not (depth == 0 and words[end] == "from"):
+        depth += {"(": 1, ")": -1}.get(words[end], 0)
+        end += 1
+    columns = [item[-1].name for item, _ in split_items(code[start + 1 : end], "") if item]
+    return [name for name in columns if name]
+
+
+def build_table(draft: TableDraft, keys: Mapping[str, Sequence[str]]) -> Table:
+    """The table, its keys applied; one that names no column leads to the primary key."""
+    order = {name.lower(): place for place, name in enumerate(draft.primary, 1)}
+    targets = {}
+    for place, (key_column, target_table, column) in enumerate(draft.foreign[:MAX_KEYS]):
+        primary = keys.get(target_table.lower(), [])
+        before = sum(1 for _, target, _ in draft.foreign[:place] if target == target_table)
+        implied = primary[min(before, len(primary) - 1)] if primary else ""
+        targets[key_column.lower()] = f"{target_table}.{column or implied}"
+    columns = []
+    for column_draft in draft.columns:
+        name = column_draft.name.lower()
+        comment = draft.comments.get(name, column_draft.comment)[:1_000]
+        columns.append(
+            replace(
+                column_draft,
+                key=order.get(name, 0),
+                refers_to=targets.get(name, ""),
+                comment=comment,
+            )
+        )
+    return Table(
+        name=draft.name,
+        columns=tuple(columns),
+        is_view=draft.is_view,
+        comment=draft.comment[:1_000],
+    )
+
+
+def kind_of(sql: str) -> str:
+    """Whose SQL it is, as far as it shows."""
+    if dialect_of(sql) is MYSQL:
+        return "mysql"
+    lowered = sql[:200_000].lower()
+    if (
+        "postgresql database dump" in lowered
+        or "comment on " in lowered
+        or "serial" in lowered
+        or "::" in lowered
+    ):
+        return "postgresql"
+    return "sqlite" if "autoincrement" in lowered or "pragma " in lowered else "sql"

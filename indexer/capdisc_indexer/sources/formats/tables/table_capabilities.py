@@ -17,7 +17,12 @@ from capdisc_indexer.model.types import (
     Severity,
     SourceRef,
 )
-from capdisc_indexer.sources.formats.derived_capability import MAX_ID, file_finding, made_part
+from capdisc_indexer.sources.formats.derived_capability import (
+    MAX_ID,
+    ParsedCapability,
+    file_finding,
+    made_part,
+)
 from capdisc_indexer.sources.formats.tables.table_types import (
     Column,
     ReaderNote,
@@ -25,7 +30,6 @@ from capdisc_indexer.sources.formats.tables.table_types import (
     Table,
     Tables,
 )
-from capdisc_indexer.sources.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, source_ref
 from capdisc_indexer.text.normalization import one_line, space_identifiers
