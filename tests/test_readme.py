@@ -107,14 +107,13 @@ def test_a_pipeline_carries_the_context(shell, block) -> None:
 
 @pytest.mark.parametrize("line", CLIENTS, ids=lambda line: line.split()[0])
 def test_a_client_is_given_a_server_that_starts_so(line) -> None:
-    from capdisc.args import fast_parser
-    from capdisc.commands.mcp import mcp
-    from capdisc.context.live_index import select_tools
+    from capdisc.args import command_table
+    from capdisc.commands.mcp import mcp, select_tools
 
     words = shlex.split(line)
     command = words[words.index("--") + 1 :]
     assert command[:2] == ["capdisc", "mcp"]
-    options = fast_parser.parse(mcp, command[2:])
+    options = command_table.parse(mcp, command[2:])
     assert options is not None
     assert len(select_tools(options["tools"])) <= 4
     assert bool(options.get("allow_run")) is ("execute_tool" in select_tools(options["tools"]))

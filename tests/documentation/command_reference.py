@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from capdisc.args.command_table import COMMANDS
 from capdisc.args.params import Param
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from capdisc.args.command_table import COMMANDS
-from capdisc.output.exit_codes import ExitCode
+from capdisc.output.failures import ExitCode
 from documentation.command_reference import EXIT_CODE_MEANINGS, PAGE, reference
 
 TEXT = PAGE.read_text(encoding="utf-8")

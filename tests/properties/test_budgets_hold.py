@@ -3,7 +3,7 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.indexing.id_resolution import summarise_categories
+from capdisc_indexer.indexing.category_overview import summarise_categories
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Budgets, Descriptor, Parameter, Query, Ranking, SourceRef

@@ -72,7 +72,7 @@ def prompt_texts(
 
 def check_query(ctx: open_index.CommandContext, query: Query) -> None:
     """Raises UsageError for a kind, category, tag or risk that can match nothing here."""
-    facts = ctx.index.meta("overview")
+    facts = ctx.index.overview
     known_values = {
         "kind": set(facts["kinds"]),
         "category": {entry["category"].lower() for entry in facts["categories"]},

@@ -13,6 +13,7 @@ from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, category_of
@@ -102,7 +103,7 @@ def _places(
     return [place for place in places if place not in columns.hidden] if invocable else places
 
 
-def _heads(asked: open_index.CommandContext, places: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _heads(asked: open_index.CommandContext, places: Sequence[int]) -> Iterator[CapabilityHeader]:
     ids = asked.index.columns.ids
     return asked.index.documents.in_order([ids[place] for place in places], Query(texts=()))
 
@@ -123,7 +124,7 @@ def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> in
     return ExitCode.OK if rows else ExitCode.FINDINGS
 
 
-def _header_row(header: dict[str, Any]) -> dict[str, Any]:
+def _header_row(header: CapabilityHeader) -> dict[str, Any]:
     keys = (
         "id",
         "kind",
@@ -136,7 +137,9 @@ def _header_row(header: dict[str, Any]) -> dict[str, Any]:
         "risk",
         "confirm",
     )
-    return {key: header[key] for key in keys if key in header} | {"path": header["source"]["path"]}
+    return {key: value for key, value in header.items() if key in keys} | {
+        "path": header["source"]["path"]
+    }
 
 
 def _format_listing(asked: open_index.CommandContext, places: Sequence[int]) -> Iterator[str]:

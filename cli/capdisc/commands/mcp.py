@@ -28,6 +28,7 @@ from capdisc_indexer.model.errors import (
     UsageError,
 )
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.remote.copy_refresh import refresh_copy
 from capdisc_indexer.remote.remote_types import SharedIndex
@@ -173,7 +174,7 @@ class DiscoveryService:
         tool_documents: list[dict[str, Any]] = value["tools"]
         return tool_documents
 
-    def answer(self, name: str, arguments: Mapping[str, Any], stopped: Callable[[], bool]) -> str:
+    def answer(self, name: str, arguments: Arguments, stopped: Callable[[], bool]) -> str:
         """The answer of a tool as JSON. Raises UsageError for one that is not offered, with those
         that are.
         """
@@ -198,7 +199,7 @@ class DiscoveryService:
         the largest ones.
         """
         with self.live.held() as now:
-            categories = now.ctx.index.meta("overview")["categories"]
+            categories = now.ctx.index.overview["categories"]
             budget_tokens = int(now.ctx.config["tier0_budget"])
         count = load_token_counter()
         return _fit_categories(categories, lambda text: count(text) <= budget_tokens)
@@ -321,10 +322,10 @@ def _build_executor(
     from capdisc_indexer.execution.call_types import ExecutionContext
 
     execution_ctx = ExecutionContext(
-        environ=runtime.environ, cwd=runtime.cwd, roots=tuple(index.meta("scan")["roots"])
+        environ=runtime.environ, cwd=runtime.cwd, roots=tuple(index.scan["roots"])
     )
 
-    def run(descriptor: Descriptor, arguments: Mapping[str, Any]) -> ToolAnswer:
+    def run(descriptor: Descriptor, arguments: Arguments) -> ToolAnswer:
         if doubt := distrust_reason(index.index_dir):
             raise ApprovalRequiredError(
                 f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"

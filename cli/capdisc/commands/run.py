@@ -37,6 +37,7 @@ from capdisc_indexer.execution.prepare import (
 from capdisc_indexer.execution.process import check_usable
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
@@ -161,9 +162,7 @@ class RunOptions:
     json: bool
 
 
-def print_filled_arguments(
-    descriptor: Descriptor, arguments: Mapping[str, Any], as_json: bool
-) -> int:
+def print_filled_arguments(descriptor: Descriptor, arguments: Arguments, as_json: bool) -> int:
     """Print the arguments with their defaults."""
     filled_arguments = check_arguments(descriptor, arguments)
     if as_json:
@@ -174,7 +173,7 @@ def print_filled_arguments(
 
 
 def print_manual_call(
-    descriptor: Descriptor, arguments: Mapping[str, Any], api_url: str, as_json: bool
+    descriptor: Descriptor, arguments: Arguments, api_url: str, as_json: bool
 ) -> int:
     """Print the call for the caller to make."""
     call = call_preview.manual_call(descriptor, check_arguments(descriptor, arguments), api_url)
@@ -192,7 +191,7 @@ def print_manual_call(
 def run_capability(
     runtime: surroundings.Runtime,
     descriptor: Descriptor,
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     execution_ctx: ExecutionContext,
     options: RunOptions,
 ) -> int:
@@ -341,7 +340,7 @@ def run(
             raise ApprovalRequiredError(f"nothing is run from this index: {doubt}", NOT_RUN_HINT)
         descriptor, roots = (
             _find_capability(ctx.index, identifier),
-            tuple(ctx.index.meta("scan")["roots"]),
+            tuple(ctx.index.scan["roots"]),
         )
         api_url = _api_url(ctx.index, descriptor)
     from capdisc_indexer.execution.call_types import ExecutionContext

@@ -12,6 +12,7 @@ from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.text.normalization import one_line
 
@@ -88,7 +89,7 @@ def _add_neighbours(ctx: open_index.CommandContext, ranking: Ranking, count: int
 def _print_hits(
     ctx: open_index.CommandContext,
     ranking: Ranking,
-    headers: dict[str, dict[str, Any]],
+    headers: dict[str, CapabilityHeader],
     explain: bool,
 ) -> None:
     worth = _shown_ids(ranking.hits)
@@ -155,7 +156,7 @@ def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
     console.print_notice("nothing fits")
     if ranking.unmatched:
         console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
-    all_categories = [entry["category"] for entry in ctx.index.meta("overview")["categories"][:8]]
+    all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
     categories = ranking.categories or all_categories
     hint = (
         f"there is something about: {', '.join(categories)}"
@@ -166,7 +167,7 @@ def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
 
 
 def _result_document(
-    ctx: open_index.CommandContext, ranking: Ranking, headers: dict[str, dict[str, Any]]
+    ctx: open_index.CommandContext, ranking: Ranking, headers: dict[str, CapabilityHeader]
 ) -> dict[str, Any]:
     return {
         "query": ranking.query.texts,
@@ -182,7 +183,7 @@ def _result_document(
 
 
 def _hit_document(
-    ctx: open_index.CommandContext, hit: Hit, header: dict[str, Any]
+    ctx: open_index.CommandContext, hit: Hit, header: CapabilityHeader
 ) -> dict[str, Any]:
     return {
         "id": hit.id,

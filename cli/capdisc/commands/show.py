@@ -80,9 +80,7 @@ def _print_linked_text(
     """Print what one link of one capability leads to."""
     if len(descriptors) != 1:
         raise UsageError("--link takes one capability", "name one id")
-    linked = read_link(
-        descriptors[0], target, ctx.index.meta("scan")["roots"], _fetch_options(leave)
-    )
+    linked = read_link(descriptors[0], target, ctx.index.scan["roots"], _fetch_options(leave))
     if json:
         size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
         console.print_document({"id": descriptors[0].id, **asdict(linked), **size})
@@ -100,7 +98,7 @@ def _fetch_options(leave: FetchPermissions) -> FetchOptions | None:
 
 
 def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[Link]:
-    links = list_links(descriptor, ctx.index.meta("scan")["roots"], MAX_LINKS + 1)
+    links = list_links(descriptor, ctx.index.scan["roots"], MAX_LINKS + 1)
     if len(links) > MAX_LINKS:
         console.print_notice(
             f"notice: {one_line(descriptor.id)} has more than {MAX_LINKS} links; the rest is left out"

@@ -45,15 +45,13 @@ def _status_facts(ctx: open_index.CommandContext) -> dict[str, Any]:
         "generation": index.generation.number,
         "built_at": index.generation.built_at,
         "index_version": generation.SCHEMA_VERSION,
-        "roots": index.meta("scan")["roots"],
+        "roots": index.scan["roots"],
         "files": len(files),
         "capabilities": len(index.documents),
         "vectors": index.generation.counts["rows"],
         "encoder": index.generation.fingerprint or None,
-        "kinds": index.meta("overview")["kinds"],
-        "categories": {
-            entry["category"]: entry["count"] for entry in index.meta("overview")["categories"]
-        },
+        "kinds": index.overview["kinds"],
+        "categories": {entry["category"]: entry["count"] for entry in index.overview["categories"]},
         "errors": sum(finding.severity is Severity.ERROR for finding in findings),
         "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
         "held_back": held,

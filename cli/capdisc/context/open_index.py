@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import surroundings, workspace_trust
@@ -15,6 +15,7 @@ from capdisc_indexer import encoders
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
@@ -84,21 +85,19 @@ def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
             )
 
 
-def is_available(runtime: surroundings.Runtime, header: Mapping[str, Any]) -> bool:
+def is_available(runtime: surroundings.Runtime, header: CapabilityHeader) -> bool:
     """Whether the capability can be used here: switched on, and nothing of what it needs is
     missing.
     """
     return bool(header.get("available", True)) and not missing_requirements(runtime, header)
 
 
-def missing_requirements(
-    runtime: surroundings.Runtime, header: Mapping[str, Any]
-) -> tuple[str, ...]:
+def missing_requirements(runtime: surroundings.Runtime, needs: Requirements) -> tuple[str, ...]:
     """The secrets that are not set here, the programs that are not on PATH, and the system, each
     once.
     """
     return missing_prerequisites(
-        header, runtime.environ, runtime.environ.get("PATH"), runtime.system
+        needs, runtime.environ, runtime.environ.get("PATH"), runtime.system
     )
 
 

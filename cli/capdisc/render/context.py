@@ -18,9 +18,10 @@ from capdisc.render.relevant_capabilities import (
     offered_places,
 )
 from capdisc.render.render_context import RenderContext
-from capdisc_indexer.indexing.id_resolution import summarise_by_kind, summarise_categories
+from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import CategoryRecord, Requirements
 from capdisc_indexer.model.types import (
     Budgets,
     Context,
@@ -58,11 +59,10 @@ def learn_stored_counts(
 
 def overview_lines(
     ctx: open_index.CommandContext, query: Query, kinds_first: bool
-) -> list[dict[str, Any]]:
+) -> Sequence[CategoryRecord]:
     """The lines of the overview: as the build made them, or anew of what passes the filters."""
     if not kinds_first and not is_filtered(query):
-        categories: list[dict[str, Any]] = ctx.index.meta("overview")["categories"]
-        return categories
+        return ctx.index.overview["categories"]
     cards = _cards(ctx, query)
     return summarise_by_kind(cards) if kinds_first else summarise_categories(cards)
 
@@ -80,7 +80,7 @@ def missing_by_capability(
     ctx: open_index.CommandContext, descriptors: Sequence[Descriptor]
 ) -> dict[str, tuple[str, ...]]:
     """What each lacks here: secrets, programs, the system."""
-    needs = {
+    needs: dict[str, Requirements] = {
         d.id: {"secrets": d.secrets, "bins": d.bins, "systems": d.systems} for d in descriptors
     }
     lacking = {

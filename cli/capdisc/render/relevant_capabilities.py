@@ -10,6 +10,7 @@ from capdisc.context import open_index
 from capdisc.render.render_options import PromptOptions, QueryOptions
 from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
@@ -38,7 +39,7 @@ def offered_places(asked: open_index.CommandContext, query: Query) -> list[int]:
 
 def offered_heads(
     asked: open_index.CommandContext, query: Query, ids: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[CapabilityHeader]:
     """The heads of those of the ids that pass the query's filters, in the order given."""
     heads = asked.index.documents.in_order(ids, query)
     return (
@@ -94,10 +95,10 @@ class Everything:
         )
         return from_record(head) if head else None
 
-    def _heads(self, start: int) -> Iterator[dict[str, Any]]:
+    def _heads(self, start: int) -> Iterator[CapabilityHeader]:
         return offered_heads(self._asked, self._query, self._ids[start : start + _AT_A_TIME])
 
-    def _read(self, head: dict[str, Any]) -> Descriptor:
+    def _read(self, head: CapabilityHeader) -> Descriptor:
         if self._form.levels != (1,) and (
             names := open_index.missing_requirements(self._asked.runtime, head)
         ):
@@ -235,7 +236,7 @@ def _select_style(prompting: PromptOptions) -> PromptStyle:
 def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
     """Tokens and characters of all capabilities in full, of those alone that pass the filters."""
     if not is_filtered(query):
-        static: list[int] = ctx.index.meta("overview")["static"]
+        static: list[int] = ctx.index.overview["static"]
         return static
     columns, places = ctx.index.columns, offered_places(ctx, query)
     if is_told_by_columns(query):

@@ -195,7 +195,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     chosen = _select_tokenizer(ctx, options)
     catalogue = relevant_capabilities.select_catalogue_mode(ctx, options.prompting, query, chosen)
     counter = make_counter(chosen)
-    counter.learn(ctx.index.meta("overview")["counts"])
+    counter.learn(ctx.index.overview["counts"])
     return RenderContext(
         ctx=ctx,
         options=options,

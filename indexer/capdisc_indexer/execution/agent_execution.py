@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from capdisc_indexer.execution.output_masking import unmasked_secrets
 from capdisc_indexer.execution.prepare import execute_call, prepare_call, timeout_seconds
 from capdisc_indexer.execution.process import check_usable
 from capdisc_indexer.model.errors import ApprovalRequiredError
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 
@@ -24,7 +25,7 @@ _LONGEST_SHOWN = 400
 
 def run_for_agent(
     descriptor: Descriptor,
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     ctx: ExecutionContext,
     state_dir: Path,
     yes: bool,
@@ -50,7 +51,7 @@ def run_for_agent(
 
 def _run(
     descriptor: Descriptor,
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     place: ExecutionContext,
     leave: tuple[Path, bool],
     stopped: Callable[[], bool],
@@ -74,7 +75,7 @@ def _run(
     }
 
 
-def _command_line(descriptor: Descriptor, arguments: Mapping[str, Any]) -> str:
+def _command_line(descriptor: Descriptor, arguments: Arguments) -> str:
     """What the user types to be asked; arguments too long for a line are left out."""
     line = f"capdisc run {one_line(descriptor.id)}"
     given = quote_word(json.dumps(dict(arguments), ensure_ascii=False)) if arguments else ""

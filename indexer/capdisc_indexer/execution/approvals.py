@@ -24,6 +24,7 @@ from capdisc_indexer.execution.call_types import Call, HttpCall
 from capdisc_indexer.execution.http_request import SAFE_METHODS
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.arguments import fill_defaults
@@ -209,7 +210,7 @@ def fingerprint(descriptor: Descriptor, call: Call) -> str:
     return _digest(facts)
 
 
-def approval_of(descriptor: Descriptor, call: Call, arguments: Mapping[str, Any]) -> Approval:
+def approval_of(descriptor: Descriptor, call: Call, arguments: Arguments) -> Approval:
     """What a yes to this call with these arguments, defaults filled in, is remembered by."""
     definition, whole = fingerprint(descriptor, call), fill_defaults(descriptor.schema, arguments)
     is_harmless = not approval_reasons(descriptor, call, is_known=True)

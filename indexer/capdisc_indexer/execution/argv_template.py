@@ -11,6 +11,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, servers_of
@@ -117,9 +118,9 @@ _LIST_HINT = 'write the command as a list of words: command: ["git", "log", "--m
 
 def build_argv(
     command: Any,
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     parameter_names: Iterable[str],
-    schema: Mapping[str, Any] | None = None,
+    schema: JsonSchema | None = None,
 ) -> tuple[str, ...]:
     """The words of the command with the values of its placeholders.
 
@@ -192,8 +193,8 @@ def argument_text(value: Any) -> str:
 
 def _fill_group(
     group: Sequence[Any],
-    arguments: Mapping[str, Any],
-    schema: Mapping[str, Any] | None,
+    arguments: Arguments,
+    schema: JsonSchema | None,
     after_dashes: bool,
 ) -> list[str]:
     if not all(isinstance(word, str) for word in group):
@@ -209,8 +210,8 @@ def _fill_group(
 
 def _fill_word(
     word: str,
-    arguments: Mapping[str, Any],
-    schema: Mapping[str, Any] | None,
+    arguments: Arguments,
+    schema: JsonSchema | None,
     after_dashes: bool,
 ) -> list[str]:
     texts = _substitute(word, arguments)
@@ -234,7 +235,7 @@ def _is_an_option(name: str, word: str, text: str) -> UsageError:
     return UsageError(f"{name} {what}: {one_line(text, 60)}", hint)
 
 
-def _items(word: str, arguments: Mapping[str, Any], name: str) -> Sequence[Any]:
+def _items(word: str, arguments: Arguments, name: str) -> Sequence[Any]:
     """The values behind the texts of a word: the items of a list where each has a word of its
     own.
     """
@@ -242,7 +243,7 @@ def _items(word: str, arguments: Mapping[str, Any], name: str) -> Sequence[Any]:
     return value if whole and whole[3] and isinstance(value, list) else [value]
 
 
-def _substitute(word: str, arguments: Mapping[str, Any]) -> list[str]:
+def _substitute(word: str, arguments: Arguments) -> list[str]:
     placeholder = PLACEHOLDER.fullmatch(word)
     if not (placeholder and placeholder[3]):
         return [

@@ -7,13 +7,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from capdisc_indexer.execution.call_types import Call, CommandCall, Credential, HttpCall
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 from capdisc_indexer.validation.masking import mask_strings
@@ -177,9 +178,7 @@ def _decode_bytes(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def manual_call(
-    descriptor: Descriptor, arguments: Mapping[str, Any], api_url: str = ""
-) -> dict[str, Any]:
+def manual_call(descriptor: Descriptor, arguments: Arguments, api_url: str = "") -> dict[str, Any]:
     """The call that an agent makes itself, for a capability that does not say how it is run: a
     function call, with a line for curl where it is an HTTP operation, or where to read on where
     there is nothing to call.
@@ -192,7 +191,7 @@ def manual_call(
     return {"name": descriptor.name, "read": f"capdisc show {shlex.quote(descriptor.id)}"}
 
 
-def _operation_line(descriptor: Descriptor, arguments: Mapping[str, Any], api_url: str) -> str:
+def _operation_line(descriptor: Descriptor, arguments: Arguments, api_url: str) -> str:
     from pathlib import Path
 
     from capdisc_indexer.execution.call_types import ExecutionContext
@@ -233,5 +232,5 @@ def _quote_url(url: str, credentials: tuple[Credential, ...], limit: int) -> str
     return word
 
 
-def _tools_call_message(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _tools_call_message(tool: str, arguments: Arguments) -> dict[str, Any]:
     return {"method": "tools/call", "params": {"name": tool, "arguments": dict(arguments)}}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import Arguments
 
 MAX_OUTPUT_BYTES = 1024 * 1024
 DEFAULT_SECONDS = 60.0
@@ -58,7 +59,7 @@ class ToolCall:
     argv: tuple[str, ...]
     cwd: Path
     tool: str
-    arguments: Mapping[str, Any]
+    arguments: Arguments
     environment: tuple[str, ...] = ()
 
 

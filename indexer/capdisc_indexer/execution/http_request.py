@@ -13,6 +13,7 @@ from capdisc_indexer.execution.call_preview import check_variable
 from capdisc_indexer.execution.call_types import Credential, ExecutionContext, HttpCall
 from capdisc_indexer.execution.process import check_secrets
 from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.json_types import Arguments
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -29,7 +30,7 @@ _RESERVED_HEADERS = frozenset(
 
 
 def build_http_call(
-    http: Mapping[str, Any], arguments: Mapping[str, Any], ctx: ExecutionContext
+    http: Mapping[str, Any], arguments: Arguments, ctx: ExecutionContext
 ) -> HttpCall:
     """The request of `run.http`: {method, url, parameters: [{name, in}], body: json|form,
     security}.
@@ -68,7 +69,7 @@ def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else []
 
 
-def _group_by_location(parameters: Any, arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _group_by_location(parameters: Any, arguments: Arguments) -> dict[str, dict[str, Any]]:
     by_location: dict[str, dict[str, Any]] = {
         name: {} for name in ("path", "query", "header", "cookie", "body")
     }

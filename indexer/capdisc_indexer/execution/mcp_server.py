@@ -12,6 +12,7 @@ from typing import Any
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import Arguments
 
 # What a server answers from, and the calls that it is answering.
 
@@ -41,7 +42,7 @@ class RequestTracker:
         self._sdk, self._counter = sdk, counter
         self._unfinished: set[threading.Event] = set()
 
-    async def answer_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+    async def answer_call(self, name: str, arguments: Arguments) -> tuple[str, bool]:
         """The answer, or what is wrong and that it is an error."""
         left, finished = threading.Event(), threading.Event()
         self._unfinished.add(finished)
@@ -60,7 +61,7 @@ class RequestTracker:
     def _answer(
         self,
         name: str,
-        arguments: Mapping[str, Any],
+        arguments: Arguments,
         left: threading.Event,
         finished: threading.Event,
     ) -> tuple[str, bool]:

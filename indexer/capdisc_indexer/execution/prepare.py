@@ -35,6 +35,7 @@ from capdisc_indexer.fetch.connection import NetworkStack
 from capdisc_indexer.links.resolution import capability_folder
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
@@ -94,7 +95,7 @@ _TYPE_EXAMPLES = {
 _MAX_EXAMPLES = 3
 
 
-def example_json(schema: Mapping[str, Any] | None) -> str:
+def example_json(schema: JsonSchema | None) -> str:
     """JSON with the first of the parameters that a call needs, or that it may have where it needs
     none.
     """
@@ -123,9 +124,7 @@ def _example_value(schema: Any) -> Any:
 _RUN_HINT = "run: {command: [...]}, {mcp: {...}} or {http: {...}}"
 
 
-def prepare_call(
-    descriptor: Descriptor, arguments: Mapping[str, Any], ctx: ExecutionContext
-) -> Call:
+def prepare_call(descriptor: Descriptor, arguments: Arguments, ctx: ExecutionContext) -> Call:
     """The call that the arguments make, defaults filled in. Raises UsageError with all that is
     wrong with them, RefusedError where one would be run as program text, InputError where the
     manifest's `run` makes no call here.
@@ -148,7 +147,7 @@ def _build_call(
     descriptor: Descriptor,
     run: Mapping[str, Any],
     filled_arguments: dict[str, Any],
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     ctx: ExecutionContext,
 ) -> Call:
     if "command" in run:
@@ -162,7 +161,7 @@ def _build_call(
     raise InputError("its manifest does not say what", _RUN_HINT)
 
 
-def check_arguments(descriptor: Descriptor, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(descriptor: Descriptor, arguments: Arguments) -> dict[str, Any]:
     """The arguments with the schema's defaults. Raises UsageError, a line for each thing that is
     wrong.
     """
@@ -196,7 +195,7 @@ def timeout_seconds(descriptor: Descriptor, timeout_s: float | None) -> float:
 def _command_call(
     descriptor: Descriptor,
     run: Mapping[str, Any],
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     given_names: set[str],
     ctx: ExecutionContext,
 ) -> CommandCall:
@@ -221,7 +220,7 @@ def _needs_folder(run: Mapping[str, Any], words: tuple[str, ...]) -> bool:
     return run.get("cwd") == "capability" or ("/" in words[0] and not words[0].startswith("/"))
 
 
-def _stdin_bytes(declared: Any, arguments: Mapping[str, Any]) -> bytes | None:
+def _stdin_bytes(declared: Any, arguments: Arguments) -> bytes | None:
     if declared is None:
         return None
     if declared == "json":
@@ -238,7 +237,7 @@ def _stdin_bytes(declared: Any, arguments: Mapping[str, Any]) -> bytes | None:
 def _tool_call(
     descriptor: Descriptor,
     mcp: Mapping[str, Any],
-    arguments: Mapping[str, Any],
+    arguments: Arguments,
     ctx: ExecutionContext,
 ) -> ToolCall:
     command, args, tool = mcp.get("command"), mcp.get("args", []), mcp.get("tool", descriptor.name)

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
 from capdisc_indexer.links.resolution import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
+from capdisc_indexer.model.json_types import Requirements
 from capdisc_indexer.model.records import missing_on_machine
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
@@ -72,7 +73,7 @@ def check_usable(descriptor: Descriptor, environ: Mapping[str, str]) -> None:
             f"{one_line(descriptor.id)} is switched off in its manifest",
             "available: true switches it on",
         )
-    needs = {"bins": descriptor.bins, "systems": descriptor.systems}
+    needs: Requirements = {"bins": descriptor.bins, "systems": descriptor.systems}
     if missing := missing_on_machine(needs, _absolute_search_path(environ), sys.platform):
         raise InputError(
             f"{one_line(descriptor.id)} needs what is not here: {', '.join(missing)}", "install it"

@@ -241,7 +241,7 @@ def _read_capabilities(
     """The capabilities that may say it: texts first, where there are any, then whatever else
     fits.
     """
-    there = tuple(kind for kind in TEXT_KINDS if kind in index.meta("overview")["kinds"])
+    there = tuple(kind for kind in TEXT_KINDS if kind in index.overview["kinds"])
     ids: dict[str, None] = {}
     for kinds in ((there,) if there else ()) + ((),):
         query = Query(texts=(question,), kinds=kinds, limit=_MAX_READ)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +15,7 @@ from capdisc_indexer.graph.traversal import (
     make_relation,
 )
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
@@ -28,7 +29,7 @@ MAX_TAG_CAPABILITIES, MAX_TAG_SHARE, MIN_TAG_LIMIT = 50, 0.25, 8
 CATEGORY_WEIGHT, CATEGORY_GROUP_SIZES = 0.1, range(2, 9)
 
 
-def find_tag_relations(headers: Sequence[Mapping[str, Any]]) -> tuple[list[Relation], list[str]]:
+def find_tag_relations(headers: Sequence[CapabilityHeader]) -> tuple[list[Relation], list[str]]:
     """An edge of 0.3 a shared tag, 1 at most, for each pair that shares two or more; and the tags
     that were too common to count.
     """
@@ -56,7 +57,7 @@ def find_tag_relations(headers: Sequence[Mapping[str, Any]]) -> tuple[list[Relat
 
 
 def find_category_relations(
-    headers: Sequence[Mapping[str, Any]],
+    headers: Sequence[CapabilityHeader],
 ) -> tuple[list[Relation], list[str]]:
     """An edge of 0.1 for each pair of one kind and category, in groups of two to eight; and the
     groups that were too large. What has no category of its own is in none.
@@ -95,7 +96,7 @@ NEIGHBOUR_SHARE = 0.7
 
 
 def add_neighbours(
-    index: Index, ranking: Ranking, limit: int, is_available: Callable[[Mapping[str, Any]], bool]
+    index: Index, ranking: Ranking, limit: int, is_available: Callable[[CapabilityHeader], bool]
 ) -> tuple[Hit, ...]:
     """The hits, and behind them up to `limit` capabilities that they declare as related or used
     together, at 0.7 of their score, `via` the hit; the query's filters hold for them too.
@@ -103,7 +104,9 @@ def add_neighbours(
     ids = {hit.id for hit in ranking.hits}
     neighbours: list[Hit] = []
     for hit in ranking.hits:
-        header = index.documents.headers_for([hit.id], ranking.query).get(hit.id, {})
+        header = index.documents.headers_for([hit.id], ranking.query).get(hit.id)
+        if header is None:
+            continue
         for name in (*header.get("related", ()), *header.get("composed_with", ())):
             neighbour = index.resolve(name)
             if (
@@ -128,9 +131,9 @@ def add_neighbours(
 
 def _is_eligible(
     index: Index,
-    header: Mapping[str, Any],
+    header: CapabilityHeader,
     ranking: Ranking,
-    is_available: Callable[[Mapping[str, Any]], bool],
+    is_available: Callable[[CapabilityHeader], bool],
 ) -> bool:
     query = ranking.query
     is_visible = bool(index.documents.headers_for([header["id"]], query)) and not header.get(
@@ -146,9 +149,9 @@ EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH"
 def build_graph(index: Index) -> CapabilityGraph:
     """Every edge between capabilities of the index, all of them at depth 0."""
     headers = list(index.documents.all_headers())
-    header_of_name: dict[str, Mapping[str, Any] | None] = {}
+    header_of_name: dict[str, CapabilityHeader | None] = {}
 
-    def resolve(name: str) -> Mapping[str, Any] | None:
+    def resolve(name: str) -> CapabilityHeader | None:
         if name not in header_of_name:
             header_of_name[name] = index.resolve(name)
         return header_of_name[name]

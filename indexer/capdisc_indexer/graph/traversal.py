@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import CapabilityHeader
 
 # Edges between capabilities of the index, and what of them one looks at.
 
@@ -68,11 +69,11 @@ MAX_HOPS = 5
 SEED_HITS = 3
 PARTNER_SHARE = 0.15
 
-ResolveName = Callable[[str], Mapping[str, Any] | None]
+ResolveName = Callable[[str], CapabilityHeader | None]
 
 
 def requirements(
-    order: Sequence[Mapping[str, Any]], scores: Mapping[str, float], resolve: ResolveName
+    order: Sequence[CapabilityHeader], scores: Mapping[str, float], resolve: ResolveName
 ) -> dict[str, tuple[float, str]]:
     """Score and parent of everything that the first hits need, directly or through something else.
 
@@ -100,7 +101,7 @@ def requirements(
 
 
 def partners(
-    headers: Mapping[str, Mapping[str, Any]], scores: Mapping[str, float], resolve: ResolveName
+    headers: Mapping[str, CapabilityHeader], scores: Mapping[str, float], resolve: ResolveName
 ) -> dict[str, float]:
     """What each hit gains from hits that are used together with it; computed from the scores
     before any gain.
@@ -117,7 +118,7 @@ def partners(
     return gains
 
 
-def partner_weights(header: Mapping[str, Any]) -> dict[str, float]:
+def partner_weights(header: CapabilityHeader) -> dict[str, float]:
     """The names that a capability is used together with, by its list and by its typed edges, which
     have weights; a table is used with those that its keys lead to.
     """
@@ -130,7 +131,7 @@ def partner_weights(header: Mapping[str, Any]) -> dict[str, float]:
     return {edge["target"]: edge["weight"] for edge in partner_edges} | weights
 
 
-def required_names(header: Mapping[str, Any]) -> list[str]:
+def required_names(header: CapabilityHeader) -> list[str]:
     """The names that a capability requires, by its list and by its typed edges."""
     edges = [
         edge["target"]
@@ -151,7 +152,7 @@ ReadBody = Callable[[str], Mapping[str, Any]]
 
 
 def find_declared_relations(
-    headers: Sequence[Mapping[str, Any]], read_body: ReadBody, resolve: ResolveName
+    headers: Sequence[CapabilityHeader], read_body: ReadBody, resolve: ResolveName
 ) -> tuple[list[Relation], list[UnresolvedRelation]]:
     """The edges of all heads between ids of the index, and those that lead nowhere. `read_body`
     gives the long parts.
@@ -178,15 +179,16 @@ def make_relation(kind: str, source: str, target: str, weight: float, why: str) 
 
 
 def _find_references(
-    header: Mapping[str, Any], read_body: ReadBody
+    header: CapabilityHeader, read_body: ReadBody
 ) -> Iterator[tuple[str, str, float, str]]:
     """Kind, name, weight and origin of everything that a capability points to."""
-    for kind, key, weight in (
-        ("REQUIRES", "requires", 1.0),
-        ("COMPOSED_WITH", "composed_with", COMPOSED_WEIGHT),
-        ("RELATED", "related", RELATED_WEIGHT),
-    ):
-        yield from ((kind, name, weight, key) for name in header.get(key, ()))
+    declared_names = (
+        ("REQUIRES", "requires", 1.0, header.get("requires", ())),
+        ("COMPOSED_WITH", "composed_with", COMPOSED_WEIGHT, header.get("composed_with", ())),
+        ("RELATED", "related", RELATED_WEIGHT, header.get("related", ())),
+    )
+    for kind, key, weight, names in declared_names:
+        yield from ((kind, name, weight, key) for name in names)
     for edge in header.get("edges", ()):
         kind = "REQUIRES" if edge["kind"].upper() == "DEPENDS_ON" else edge["kind"].upper()
         yield kind, edge["target"], float(edge["weight"]), "edges"

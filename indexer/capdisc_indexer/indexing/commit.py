@@ -11,6 +11,11 @@ from typing import Any
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.build_request import BuildRequest, SelectedEncoder
+from capdisc_indexer.indexing.category_overview import (
+    count_kinds,
+    full_catalogue_size,
+    summarise_categories,
+)
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.document_changes import SMALL_BATCH as FEW_TEXTS
 from capdisc_indexer.indexing.document_changes import (
@@ -21,11 +26,6 @@ from capdisc_indexer.indexing.document_changes import (
     write_documents,
 )
 from capdisc_indexer.indexing.embeddings import EmbeddingResult, reusable_rows, write_vectors
-from capdisc_indexer.indexing.id_resolution import (
-    count_kinds,
-    full_catalogue_size,
-    summarise_categories,
-)
 from capdisc_indexer.indexing.previous_build import PreviousBuild, scan_record
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.records import from_record

@@ -17,6 +17,7 @@ from capdisc_indexer.indexing.change_detection import Changes, Progress
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import (
     UNCATEGORISED,
     decode_descriptor,
@@ -222,12 +223,12 @@ def build_document(
     header, body = to_record(descriptor)
     parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
     signatures = " ".join(map(signature, parts))
-    header |= {"likeness": signatures, "size": full_size(counts)}
+    header["likeness"], header["size"] = signatures, full_size(counts)
     return _assemble_document(descriptor, header, body | {"counts": counts}, encode_bag(descriptor))
 
 
 def _assemble_document(
-    descriptor: Descriptor, header: dict[str, Any], body: dict[str, Any], pieces: bytes
+    descriptor: Descriptor, header: CapabilityHeader, body: dict[str, Any], pieces: bytes
 ) -> IndexedDocument:
     d = descriptor
     plain_id = d.id.partition("@")[0]

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from capdisc_indexer.model.frozen import defaults, fields, is_value, shallow_dict
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Requirements
 from capdisc_indexer.model.types import Descriptor, Edge, Parameter, SourceRef
 
 # What a capability cannot be used without: secrets, programs, an operating system.
@@ -51,7 +52,7 @@ def any_of_systems(systems: Iterable[str]) -> tuple[str, ...]:
 
 
 def missing_prerequisites(
-    needs: Mapping[str, Any], environ: Mapping[str, str], path: str | None, system: str
+    needs: Requirements, environ: Mapping[str, str], path: str | None, system: str
 ) -> tuple[str, ...]:
     """The secrets that are not set, the programs that are not on the path, and the systems that
     this is none of.
@@ -60,7 +61,7 @@ def missing_prerequisites(
     return tuple(dict.fromkeys((*secrets, *missing_on_machine(needs, path, system))))
 
 
-def missing_on_machine(needs: Mapping[str, Any], path: str | None, system: str) -> tuple[str, ...]:
+def missing_on_machine(needs: Requirements, path: str | None, system: str) -> tuple[str, ...]:
     """The same without secrets."""
     programs = [
         name
@@ -96,7 +97,7 @@ _EMPTY_VALUES: tuple[Any, ...] = ((), {}, None)
 _DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))
 
 
-def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
+def to_record(descriptor: Descriptor) -> tuple[CapabilityHeader, JsonObject]:
     """Head and body of a descriptor as JSON values, fields with their default value left out."""
     non_defaults = {
         key: value
@@ -109,7 +110,7 @@ def to_record(descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
         if (plain := _to_json_value(value)) not in _EMPTY_VALUES
     }
     body = {key: values.pop(key) for key in _BODY_FIELDS if key in values}
-    return values, body
+    return cast("CapabilityHeader", values), body
 
 
 def _to_json_value(value: Any) -> Any:
@@ -121,7 +122,7 @@ def _to_json_value(value: Any) -> Any:
     return shallow_dict(value) if is_value(value) else value
 
 
-def from_record(header: Mapping[str, Any], body: Mapping[str, Any] | None = None) -> Descriptor:
+def from_record(header: CapabilityHeader, body: Mapping[str, Any] | None = None) -> Descriptor:
     """The descriptor that the record was made from; without a body its long parts are empty."""
     values = {key: value for key, value in {**header, **(body or {})}.items() if key in _DEFAULTS}
     for key, value in values.items():

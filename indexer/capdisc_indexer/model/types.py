@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import JsonSchema
 
 
 class Severity(StrEnum):
@@ -100,7 +101,7 @@ class Descriptor:
     confirm: bool = False
     available: bool = True
     hidden: bool = False
-    schema: Mapping[str, Any] | None = None
+    schema: JsonSchema | None = None
     output_schema: Mapping[str, Any] | None = None
     content: str = ""
     usage_hint: str = ""

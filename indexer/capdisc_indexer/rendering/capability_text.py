@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import any_of_systems
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
@@ -112,7 +112,7 @@ def _join_values(value: object) -> str:
     )
 
 
-def _format_properties(schema: Mapping[str, Any], depth: int) -> list[str]:
+def _format_properties(schema: JsonSchema, depth: int) -> list[str]:
     """One line a property: name (type, required): text [a|b] (default: v); nested objects
     indented.
     """
@@ -139,7 +139,7 @@ def _format_properties(schema: Mapping[str, Any], depth: int) -> list[str]:
     return lines
 
 
-def _format_property(name: str, schema: Mapping[str, Any], required: bool) -> str:
+def _format_property(name: str, schema: JsonSchema, required: bool) -> str:
     text = f"{one_line(name, 80)} ({_format_type(schema)}{', required' if required else ''})"
     if schema.get("description"):
         text += f": {one_line(str(schema['description']), 300)}"
@@ -152,7 +152,7 @@ def _format_property(name: str, schema: Mapping[str, Any], required: bool) -> st
     )
 
 
-def _format_type(schema: Mapping[str, Any]) -> str:
+def _format_type(schema: JsonSchema) -> str:
     kind = schema.get("type")
     for union in ("anyOf", "oneOf"):
         if kind is None and isinstance(schema.get(union), (list, tuple)):

@@ -6,9 +6,9 @@ import re
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit
 from capdisc_indexer.text.minhash import are_near_duplicates, decode_signature, shared_part
 
@@ -33,7 +33,7 @@ class DuplicateKey:
 
 
 def merge_near_duplicates(
-    hits: Sequence[Hit], headers: Mapping[str, Mapping[str, Any]]
+    hits: Sequence[Hit], headers: Mapping[str, CapabilityHeader]
 ) -> list[Hit]:
     """The hits without near copies of better ones; each stands for its copies and names them.
 
@@ -44,7 +44,8 @@ def merge_near_duplicates(
     keys_by_name: dict[str, list[tuple[int, DuplicateKey]]] = {}
     dropped_ids: set[str] = set()
     for hit in hits:
-        key = None if hit.via else _duplicate_key(headers.get(hit.id, {}))
+        header = None if hit.via else headers.get(hit.id)
+        key = _duplicate_key(header) if header is not None else None
         same_name = keys_by_name.setdefault(key.name, []) if key is not None else []
         position = next(
             (
@@ -68,7 +69,7 @@ def merge_near_duplicates(
     return unique_hits
 
 
-def _duplicate_key(header: Mapping[str, Any]) -> DuplicateKey | None:
+def _duplicate_key(header: CapabilityHeader) -> DuplicateKey | None:
     signatures = str(header.get("likeness", ""))
     return _decode_key(str(header["name"]), signatures) if signatures else None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from capdisc_indexer.graph import traversal
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.query_scoring import QueryScores
@@ -14,14 +14,14 @@ from capdisc_indexer.store.snapshot import Index
 # At least so many are kept, and twice as many as are shown: copies of better ones are among them.
 MIN_EXPANDED_HITS = 60
 
-IsAvailable = Callable[[Mapping[str, Any]], bool]
+IsAvailable = Callable[[CapabilityHeader], bool]
 
 
 def expand_graph(
     index: Index,
     query: Query,
     scores: dict[str, float],
-    headers: dict[str, dict[str, Any]],
+    headers: dict[str, CapabilityHeader],
     query_scores: Sequence[QueryScores],
     is_available: IsAvailable | None,
     use_graph: bool,
@@ -59,9 +59,9 @@ def _make_resolver(
     """Looks names up once; what filters exclude or authors hide stays out, however it is
     reached.
     """
-    header_of_name: dict[str, Mapping[str, Any] | None] = {}
+    header_of_name: dict[str, CapabilityHeader | None] = {}
 
-    def resolve(name: str) -> Mapping[str, Any] | None:
+    def resolve(name: str) -> CapabilityHeader | None:
         if name not in header_of_name:
             header = index.resolve(name)
             passing = index.documents.headers_for([header["id"]], query) if header else {}

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval import fusion
@@ -35,7 +35,7 @@ STUFFING_PENALTY = 0.6
 
 
 def penalize_keyword_stuffing(
-    scores: Mapping[str, float], headers: Mapping[str, Mapping[str, Any]]
+    scores: Mapping[str, float], headers: Mapping[str, CapabilityHeader]
 ) -> dict[str, float]:
     """The scores of what has a head, those of stuffed descriptions lowered."""
     return {
@@ -126,7 +126,7 @@ def search_index(
 
 
 def _nearest_categories(
-    hits: Sequence[Hit], headers: Mapping[str, Mapping[str, Any]]
+    hits: Sequence[Hit], headers: Mapping[str, CapabilityHeader]
 ) -> tuple[str, ...]:
     """The categories that come nearest, whether or not a hit fits."""
     categories = dict.fromkeys(

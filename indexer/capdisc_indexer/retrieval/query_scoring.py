@@ -15,6 +15,7 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.static_encoder import FIXED_POINT_ONE, StaticEncoder
 from capdisc_indexer.encoders.token_bags import decode_bag
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.fusion import coverage
@@ -185,7 +186,7 @@ class Candidates:
     known_share: float
     lexical: dict[str, float]
     vector: dict[str, float]
-    headers: dict[str, dict[str, Any]]
+    headers: dict[str, CapabilityHeader]
     vectors_s: float = 0.0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.store import text_queries
 from capdisc_indexer.store.native_errors import translate_native_errors
@@ -110,8 +111,8 @@ class Documents:
 
     def __init__(self, source: Path) -> None:
         self._schema, self._source = build_schema(), source
-        self._headers: dict[tuple[int, int], dict[str, Any]] = {}
-        self._headers_by_id: dict[str, dict[str, Any]] = {}
+        self._headers: dict[tuple[int, int], CapabilityHeader] = {}
+        self._headers_by_id: dict[str, CapabilityHeader] = {}
         self._token_bags: dict[str, bytes] = {}
         self._frequencies: dict[str, int] = {}
         with translate_native_errors("the text index could not be opened", _REBUILD_HINT):
@@ -162,7 +163,7 @@ class Documents:
 
     def search(
         self, terms: Sequence[str], query: Query, limit: int
-    ) -> list[tuple[float, dict[str, Any]]]:
+    ) -> list[tuple[float, CapabilityHeader]]:
         """BM25 score and head of the best documents that pass the query's filters, best first."""
         if not terms:
             return []
@@ -177,7 +178,7 @@ class Documents:
             limit,
         )
 
-    def headers_for(self, ids: Sequence[str], query: Query) -> dict[str, dict[str, Any]]:
+    def headers_for(self, ids: Sequence[str], query: Query) -> dict[str, CapabilityHeader]:
         """The heads of those of the ids that exist and pass the query's filters."""
         cached = (
             {}
@@ -209,7 +210,7 @@ class Documents:
                 }
         return terms_by_id
 
-    def by_alias(self, name: str) -> list[dict[str, Any]]:
+    def by_alias(self, name: str) -> list[CapabilityHeader]:
         """The heads of the capabilities with this id or name, in order of their ids."""
         engine_query = lazy_imports.tantivy().Query.term_query(
             self._schema, "alias", alias_key(name)
@@ -229,7 +230,7 @@ class Documents:
 
     def full_records(
         self, ids: Sequence[str]
-    ) -> Iterator[tuple[dict[str, Any], dict[str, Any], bytes]]:
+    ) -> Iterator[tuple[CapabilityHeader, JsonObject, bytes]]:
         """Head, body and packed bag of each of the capabilities that is there, in the order given;
         a few in memory.
         """
@@ -240,7 +241,7 @@ class Documents:
 
     def _read_documents(
         self, ids: Sequence[str]
-    ) -> dict[str, tuple[dict[str, Any], dict[str, Any], bytes]]:
+    ) -> dict[str, tuple[CapabilityHeader, JsonObject, bytes]]:
         import json
 
         with translate_native_errors("the text index could not be read", _REBUILD_HINT):
@@ -265,7 +266,7 @@ class Documents:
             self.headers_for(missing, Query(texts=()))
         return cached | {key: self._token_bags.get(key, b"") for key in missing}
 
-    def all_headers(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
+    def all_headers(self, query: Query | None = None) -> Iterator[CapabilityHeader]:
         """The heads of all capabilities that pass the filters, in order of their ids."""
         all_documents = lazy_imports.tantivy().Query.all_query()
         engine_query = text_queries.apply_filters(
@@ -274,7 +275,7 @@ class Documents:
         headers = [header for _, header in self._search_headers(engine_query, max(len(self), 1))]
         yield from sorted(headers, key=lambda header: str(header["id"]))
 
-    def in_order(self, ids: Sequence[str], query: Query) -> Iterator[dict[str, Any]]:
+    def in_order(self, ids: Sequence[str], query: Query) -> Iterator[CapabilityHeader]:
         """The heads of those of the ids that exist and pass the query's filters, in the order
         given; a few in memory, and none remembered.
         """
@@ -292,12 +293,14 @@ class Documents:
             by_id = {head["id"]: head for head in heads}
             yield from (by_id[key] for key in some if key in by_id)
 
-    def _search_headers(self, engine_query: Any, limit: int) -> list[tuple[float, dict[str, Any]]]:
+    def _search_headers(
+        self, engine_query: Any, limit: int
+    ) -> list[tuple[float, CapabilityHeader]]:
         with translate_native_errors("the text index could not be searched", _REBUILD_HINT):
             hits = self._searcher.search(engine_query, limit=limit, count=False).hits
             return [(float(score), self._read_header(address)) for score, address in hits]
 
-    def _read_header(self, address: Any) -> dict[str, Any]:
+    def _read_header(self, address: Any) -> CapabilityHeader:
         """The head of a document; the clauses of one query meet the same documents again and
         again.
         """
@@ -328,9 +331,9 @@ def _address_key(address: Any) -> tuple[int, int]:
     return address.segment_ord, address.doc
 
 
-def decode_header(document: Any) -> dict[str, Any]:
+def decode_header(document: Any) -> CapabilityHeader:
     """The stored head of a document."""
     import json
 
-    header: dict[str, Any] = json.loads(document.get_first("head"))
+    header: CapabilityHeader = json.loads(document.get_first("head"))
     return header

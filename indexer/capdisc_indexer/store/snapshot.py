@@ -16,6 +16,7 @@ from capdisc_indexer.model.errors import (
     IndexStateError,
     UsageError,
 )
+from capdisc_indexer.model.json_types import CapabilityHeader, Overview, ScanRecord
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Generation, Query
 from capdisc_indexer.store import generation, locks, native_errors
@@ -93,6 +94,18 @@ class Index:
         return self._meta[name]
 
     @property
+    def overview(self) -> Overview:
+        """Kinds, categories and sizes of the whole catalogue, read once."""
+        overview: Overview = self.meta("overview")
+        return overview
+
+    @property
+    def scan(self) -> ScanRecord:
+        """The roots that were scanned, and when, read once."""
+        scan: ScanRecord = self.meta("scan")
+        return scan
+
+    @property
     def columns(self) -> Columns:
         """What lists need of every capability, read once. Raises IndexStateError where it is of
         other capabilities than the documents are.
@@ -105,7 +118,7 @@ class Index:
                 )
         return self._columns
 
-    def heads(self, query: Query | None = None) -> Iterator[dict[str, Any]]:
+    def heads(self, query: Query | None = None) -> Iterator[CapabilityHeader]:
         """The heads of all capabilities that pass the filters, in order of their ids; a few are in
         memory at a time.
         """
@@ -118,14 +131,14 @@ class Index:
         `text` of each, each once, whatever the case of its letters. Its file is read only where
         one of them is in it.
         """
-        guided = set(self.meta("overview")["guided"])
+        guided = set(self.overview["guided"])
         selected = dict.fromkeys(
             name.casefold() for name in categories if name.casefold() in guided
         )
         stored = self.meta("guidance")["categories"] if selected else {}
         return {name: stored[name] for name in selected}
 
-    def resolve(self, name: str) -> dict[str, Any] | None:
+    def resolve(self, name: str) -> CapabilityHeader | None:
         """The head of the capability with this id or name; an exact id wins, then tools, then the
         first by id.
         """
@@ -164,11 +177,11 @@ class Index:
                 message, f"look at the change: capdisc trust {shlex.quote(name)}"
             )
 
-    def full_descriptor(self, header: dict[str, Any]) -> Descriptor:
+    def full_descriptor(self, header: CapabilityHeader) -> Descriptor:
         """The capability of a head, with its long parts."""
         return from_record(header, json.loads(self.documents.body(header["id"]) or b"{}"))
 
-    def with_counts(self, header: dict[str, Any]) -> tuple[Descriptor, dict[str, Any]]:
+    def with_counts(self, header: CapabilityHeader) -> tuple[Descriptor, dict[str, Any]]:
         """The whole capability of a head, and the token counts of its rendered pieces as the build
         stored them.
         """

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.tools import (
     api_tools,
     content_tools,
@@ -61,7 +62,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
 BRIDGE_TOOLS = ("discover_capabilities", "tool_search", "search_tool", "execute_tool")
 
 
-def call_tool(ctx: ToolContext, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+def call_tool(ctx: ToolContext, name: str, arguments: Arguments) -> ToolAnswer:
     """The tool's answer, ready to be JSON. Raises UsageError for a name that no tool has, with the
     nearest ones, and for arguments that do not fit, with all that is wrong with them; other errors
     as the tool meets them.
@@ -84,4 +85,4 @@ def find_tool(name: str) -> Tool | None:
 
 def is_listed(ctx: ToolContext, tool: Tool) -> bool:
     """Whether the index holds anything that the tool could tell about."""
-    return not tool.kinds or not set(tool.kinds).isdisjoint(ctx.index.meta("overview")["kinds"])
+    return not tool.kinds or not set(tool.kinds).isdisjoint(ctx.index.overview["kinds"])

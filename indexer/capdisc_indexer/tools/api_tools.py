@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text
@@ -70,7 +71,7 @@ def document_tool(tool: Tool) -> dict[str, Any]:
     }
 
 
-def parameters(schema: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+def parameters(schema: JsonSchema | None) -> dict[str, dict[str, Any]]:
     """What a schema says of each parameter; a default keeps its JSON type.
 
     >>> parameters({"properties": {"n": {"type": "integer", "default": 5}}})
@@ -123,7 +124,7 @@ API_KINDS = ("api", "operation")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
-def _list_apis(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_apis(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "apis": [
             _api_row(ctx.index.full_descriptor(header)) for header in headers_of_kinds(ctx, "api")
@@ -144,7 +145,7 @@ def _api_row(descriptor: Descriptor) -> dict[str, Any]:
     }
 
 
-def _list_operations(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_operations(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     api = _find_api(ctx, arguments["api"])
     operation_type = arguments["operation_type"]
     operations = [
@@ -205,7 +206,7 @@ def infer_operation_type(operation: Descriptor) -> str:
     )
 
 
-def _get_operation_details(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_operation_details(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     operation = find_capability(
         ctx, arguments["operation"], "operation", within=arguments.get("api", "")
     )
@@ -233,7 +234,7 @@ def _operation_parameters(operation: Descriptor, facts: Mapping[str, Any]) -> li
     ]
 
 
-def _search_operations(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_operations(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     operation_type, api = arguments["operation_type"], arguments.get("api", "")
     is_narrow = operation_type != "any" or api
     search_result = search_capabilities(

@@ -8,6 +8,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import Tool
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults, find_problems, too_deep
@@ -153,9 +154,7 @@ def _require_tool(tools: Mapping[str, Tool], name: str) -> Tool:
     raise UsageError(f"there is no discovery tool {one_line(name, 80)!r}", f"{meant}{search}")
 
 
-def _rename_arguments(
-    tool: Tool, arguments: Mapping[str, Any]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _rename_arguments(tool: Tool, arguments: Arguments) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The arguments under the tool's own names, and a notice for each that had another."""
     properties = tool.input_schema["properties"]
     bound = {name: value for name, value in arguments.items() if name in properties}

@@ -8,6 +8,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.retrieval.pipeline import search_index
@@ -85,13 +86,12 @@ def cell_value(value: Any) -> Any:
     return shown if len(shown) <= CELL_CHARACTERS else shown[: CELL_CHARACTERS - 1] + "…"
 
 
-def short_description(header: Mapping[str, Any] | Descriptor) -> str:
+def short_description(header: CapabilityHeader | Descriptor) -> str:
     """The description on one line."""
     description = header.description if isinstance(header, Descriptor) else header["description"]
     return one_line(description, DESCRIPTION_CHARACTERS)
 
 
-CapabilityHeader = Mapping[str, Any]
 # How many are looked at where hits are chosen by something that the index does not filter by.
 WIDE_LIMIT = 200
 MIN_SHOWN_RELEVANCE = 0.05
@@ -141,16 +141,14 @@ def select_hits(
     ctx: ToolContext,
 ) -> list[tuple[Hit, Descriptor]]:
     """The first hits that are wanted, each in full."""
-    full_hits = (
-        (hit, ctx.index.full_descriptor(dict(header))) for hit, header in search_result.pairs
-    )
+    full_hits = ((hit, ctx.index.full_descriptor(header)) for hit, header in search_result.pairs)
     selected = [(hit, descriptor) for hit, descriptor in full_hits if is_wanted(descriptor)]
     return selected[:limit]
 
 
 def check_filters(ctx: ToolContext, kinds: Sequence[str], category: str) -> None:
     """Raises UsageError for a kind or category that nothing here has."""
-    facts = ctx.index.meta("overview")
+    facts = ctx.index.overview
     for kind in kinds:
         if len(kinds) == 1 and kind not in facts["kinds"]:
             raise UsageError(
@@ -174,7 +172,7 @@ def _join_names(names: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
     )
 
 
-def headers_of_kinds(ctx: ToolContext, *kinds: str) -> Iterator[dict[str, Any]]:
+def headers_of_kinds(ctx: ToolContext, *kinds: str) -> Iterator[CapabilityHeader]:
     """The heads of all capabilities of these kinds that are not hidden, by id."""
     headers = ctx.index.documents.all_headers(Query(texts=(), kinds=kinds))
     return (header for header in headers if not header.get("hidden"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.tools.capability_search import (
     WIDE_LIMIT,
-    CapabilityHeader,
     SearchResult,
     search_capabilities,
 )
@@ -34,22 +34,20 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _search_content(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_content(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _run_search(ctx, arguments["query"], arguments, None)
 
 
-def _search_by_keywords(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_by_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """The words themselves, without what they mean."""
     keywords = arguments["keywords"]
     spoken = keywords.replace(",", " ") if isinstance(keywords, str) else " ".join(keywords)
     return _run_search(ctx, spoken, arguments, "lexical")
 
 
-def _run_search(
-    ctx: ToolContext, query: str, arguments: Mapping[str, Any], mode: str | None
-) -> ToolAnswer:
+def _run_search(ctx: ToolContext, query: str, arguments: Arguments, mode: str | None) -> ToolAnswer:
     scope, count = arguments["search_type"], arguments["limit"]
-    there = ctx.index.meta("overview")["kinds"]
+    there = ctx.index.overview["kinds"]
     kinds = tuple(kind for kind in SCOPES[scope] if kind in there)
     if not query.strip() or (SCOPES[scope] and not kinds):
         return {"query": query, "search_type": scope, "results": []}
@@ -88,7 +86,7 @@ def _matches_scope(
 def _content_row(
     ctx: ToolContext, hit: Hit, header: CapabilityHeader, terms: Mapping[str, set[str]]
 ) -> dict[str, Any]:
-    descriptor = ctx.index.full_descriptor(dict(header))
+    descriptor = ctx.index.full_descriptor(header)
     terms_by_id = ctx.index.documents.matching_terms(
         sorted(set().union(*terms.values())), [descriptor.id]
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.capability_search import hit_row, search_capabilities, short_description
@@ -27,7 +27,7 @@ FOUND_INSTRUCTION = "Call these by name; search again for anything else you need
 NOTHING_INSTRUCTION = "Nothing here fits. Say it in other words, or answer without a tool."
 
 
-def _discover_capabilities(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     kind = arguments["kind"]
     kinds = () if kind == ANY_KIND else (kind,)
     search_result = search_capabilities(
@@ -37,12 +37,12 @@ def _discover_capabilities(ctx: ToolContext, arguments: Mapping[str, Any]) -> To
     return {"capabilities": capabilities, "totalIndexed": len(ctx.index.documents)}
 
 
-def _tool_search(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
-    there = [kind for kind in ctx.index.meta("overview")["kinds"] if kind not in NON_CALLABLE_KINDS]
+def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    there = [kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS]
     search_result = search_capabilities(
         ctx, arguments["query"], arguments["limit"], there or [ANY_KIND]
     )
-    descriptors = [ctx.index.full_descriptor(dict(header)) for _, header in search_result.pairs]
+    descriptors = [ctx.index.full_descriptor(header) for _, header in search_result.pairs]
     names = [descriptor.name for descriptor in descriptors]
     return {
         "tools": [

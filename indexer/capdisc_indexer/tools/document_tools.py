@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_search import (
-    CapabilityHeader,
     capability_metadata,
     headers_of_kinds,
     search_capabilities,
@@ -39,7 +38,7 @@ from capdisc_indexer.tools.tool_types import (
 TEXT_KINDS = ("document", "section")
 
 
-def _list_documents(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_documents(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "documents": [
             _document_row(ctx.index.full_descriptor(header))
@@ -58,7 +57,7 @@ def _document_row(document: Descriptor) -> dict[str, Any]:
     return shown | {"description": short_description(document), "tags": list(document.tags)}
 
 
-def _get_document(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_document(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     document = find_capability(ctx, arguments["name"], "document")
     parts, facts = list_sections(ctx, document), capability_metadata(document)
     changed = text_value(facts, "last_updated") or None
@@ -72,7 +71,7 @@ def _get_document(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     }
 
 
-def _search_documents(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_documents(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(
         ctx, arguments["query"], arguments["limit"], _indexed_text_kinds(ctx)
     )
@@ -84,14 +83,14 @@ def _indexed_text_kinds(ctx: ToolContext) -> tuple[str, ...]:
     """The kinds of text that there are. Raises UsageError where there is none, as a filter of one
     kind would.
     """
-    there = tuple(kind for kind in TEXT_KINDS if kind in ctx.index.meta("overview")["kinds"])
+    there = tuple(kind for kind in TEXT_KINDS if kind in ctx.index.overview["kinds"])
     return there or TEXT_KINDS[:1]
 
 
 def _hit_row(
     ctx: ToolContext, hit: Hit, header: CapabilityHeader, spoken: list[str]
 ) -> dict[str, Any]:
-    descriptor = ctx.index.full_descriptor(dict(header))
+    descriptor = ctx.index.full_descriptor(header)
     is_part = descriptor.kind == "section"
     return {
         "id": descriptor.id,
@@ -104,14 +103,14 @@ def _hit_row(
     }
 
 
-def _get_document_section(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_document_section(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     document = find_capability(ctx, arguments["name"], "document")
     parts = section_with_children(list_sections(ctx, document), arguments["section"])
     shown = {"name": document.name, "section": parts[0].title, "path": list(parts[0].path)}
     return shown | {"content": "\n\n".join(part.text for part in parts)}
 
 
-def _get_page(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_page(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     requested_name, number = arguments.get("document", ""), arguments["page_number"]
     document = (
         find_capability(ctx, requested_name, "document") if requested_name else _only_document(ctx)

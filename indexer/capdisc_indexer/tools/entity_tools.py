@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_search import (
     WIDE_LIMIT,
-    CapabilityHeader,
     headers_of_kinds,
     hit_row,
     search_capabilities,
@@ -33,7 +32,7 @@ from capdisc_indexer.validation.arguments.schema_walk import compact_name, neare
 _MATCH_RANKS = ("exact", "parameter", "prefix")
 
 
-def _find_entity(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _find_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """What is called so, what has a column or parameter of that name, and what begins with it, in
     this order.
     """
@@ -48,7 +47,7 @@ def _find_entity(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     return {"name": arguments["name"], "matches": shown, "matched": len(matches)}
 
 
-def _all_headers(ctx: ToolContext) -> list[dict[str, Any]]:
+def _all_headers(ctx: ToolContext) -> list[CapabilityHeader]:
     return [
         header
         for header in ctx.index.documents.all_headers(Query(texts=()))
@@ -78,7 +77,7 @@ def _entity_row(header: CapabilityHeader) -> dict[str, Any]:
     }
 
 
-def _search_all(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_all(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(ctx, arguments["query"], arguments["limit"])
     return {
         "query": arguments["query"],
@@ -91,7 +90,7 @@ def _search_all(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     }
 
 
-def _lookup_glossary_term(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _lookup_glossary_term(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """The definition of a term; without one, terms that come near, and never a guess."""
     term = arguments["term"]
     headers = find_by_name(ctx, term, ("term",))
@@ -117,7 +116,7 @@ def _lookup_glossary_term(ctx: ToolContext, arguments: Mapping[str, Any]) -> Too
     }
 
 
-def _explore_entity(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _explore_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """Everything that names it, the most telling first: in its name, its description or its
     text.
     """

@@ -4,10 +4,10 @@ agent to make.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_search import capability_metadata, record_list, text_value
@@ -26,7 +26,7 @@ from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 
 
-def _execute(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     called, call_arguments = arguments["tool_name"], arguments["arguments"]
     headers = exact_matches(ctx, called)
     if not headers and (tool := _find_discovery_tool(called)):
@@ -67,7 +67,7 @@ def _find_discovery_tool(called: str) -> Tool | None:
     return tools.find_tool(called.removeprefix("capdisc:"))
 
 
-def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Arguments) -> ToolAnswer:
     from capdisc_indexer import tools
 
     if not ctx.offers(name):
@@ -75,7 +75,9 @@ def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Mapping[str, An
     return tools.call_tool(ctx, name, arguments)
 
 
-def _require_capability(ctx: ToolContext, called: str, headers: list[dict[str, Any]]) -> Descriptor:
+def _require_capability(
+    ctx: ToolContext, called: str, headers: list[CapabilityHeader]
+) -> Descriptor:
     callable_first = [
         header for header in headers if header["kind"] not in ("skill", "document", "section")
     ] or headers

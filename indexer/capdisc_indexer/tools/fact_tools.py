@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from capdisc_indexer import facts
 from capdisc_indexer.facts.fact_extraction import MAX_CHARACTERS
 from capdisc_indexer.facts.fact_files import MAX_NAME, MAX_VALUE, ExtractedFact, Fact
 from capdisc_indexer.facts.question_terms import spelling_key
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import (
     Tool,
@@ -25,7 +23,7 @@ from capdisc_indexer.tools.tool_types import (
 MAX_SKIPPED_SHOWN = 50
 
 
-def _resolve_fact(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _resolve_fact(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     question = arguments["question"]
     encoder = None if ctx.mode == "lexical" else ctx.encoder()
     resolution = facts.resolve_question(
@@ -50,7 +48,7 @@ def _resolve_fact(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     return answer
 
 
-def _add_fact(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _add_fact(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     name = one_line(arguments["name"], MAX_NAME)  # as it is kept, so that it is found again
     fact = Fact(name=name, value=arguments["value"], reasoning=arguments.get("reasoning", ""))
     replaced = facts.add_facts(ctx.state_dir, [fact])
@@ -65,13 +63,13 @@ def _add_fact(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     }
 
 
-def _list_known_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_known_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     stored_facts = facts.list_facts(ctx.state_dir)
     shown = stored_facts[-arguments["limit"] :]
     return {"facts": [asdict(fact) for fact in shown], "total": len(stored_facts)}
 
 
-def _get_unresolved_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_unresolved_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     questions = facts.list_unresolved_questions(ctx.state_dir)
     return {
         "questions": [asdict(question) for question in reversed(questions)][: arguments["limit"]],
@@ -79,7 +77,7 @@ def _get_unresolved_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> Too
     }
 
 
-def _extract_facts(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _extract_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     text = arguments["text"]
     statements = facts.extract_facts(text)
     stated = [statement for statement in statements if statement.rule]

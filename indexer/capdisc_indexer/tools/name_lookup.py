@@ -5,13 +5,12 @@ one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line, space_identifiers
 from capdisc_indexer.tools.capability_search import (
-    CapabilityHeader,
     capability_metadata,
     headers_of_kinds,
     text_value,
@@ -34,7 +33,7 @@ def local_name(identifier: str) -> str:
     return identifier.partition(":")[2].partition("@")[0]
 
 
-def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list[dict[str, Any]]:
+def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list[CapabilityHeader]:
     """The heads of all capabilities that the name may mean: their id, name or title, without
     regard to case and separators. An id that is exactly so is the only one.
     """
@@ -48,10 +47,10 @@ def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list
         headers = {header["id"]: header for header in _similar_names(ctx, name)}
     candidates = [header for header in headers.values() if not kinds or header["kind"] in kinds]
     exact = [header for header in candidates if header["id"] == name]
-    return exact or sorted(candidates, key=lambda header: str(header["id"]))
+    return exact or sorted(candidates, key=lambda header: header["id"])
 
 
-def _similar_names(ctx: ToolContext, name: str) -> Iterable[dict[str, Any]]:
+def _similar_names(ctx: ToolContext, name: str) -> Iterable[CapabilityHeader]:
     """Those whose name differs in separators alone; an index of names has one form of each."""
     documents, form = ctx.index.documents, compact_name(name)
     terms = documents.analyse(" ".join(documents.words(name)))

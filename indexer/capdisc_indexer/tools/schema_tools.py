@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.tools.capability_search import (
     WIDE_LIMIT,
@@ -39,7 +39,7 @@ DATA_KINDS = ("database", "table")
 SAMPLES_PER_COLUMN = 3
 
 
-def _list_databases(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_databases(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "databases": [
             _database_row(ctx, name, descriptor) for name, descriptor in list_databases(ctx).items()
@@ -64,7 +64,7 @@ def _database_type(table: StoredTable) -> str:
     return text_value(capability_metadata(table.descriptor), "dbType")
 
 
-def _list_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     if not arguments.get("database"):
         return {
             "tables": [
@@ -78,7 +78,7 @@ def _list_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
     }
 
 
-def _get_table_schema(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_schema(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return table_schema(find_table(ctx, arguments["table"], arguments.get("database", "")))
 
 
@@ -93,7 +93,7 @@ def table_schema(table: StoredTable) -> dict[str, Any]:
     }
 
 
-def _search_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     database = arguments.get("database", "")
     search_result = search_capabilities(
         ctx, arguments["query"], WIDE_LIMIT if database else arguments["limit"], ("table",)
@@ -119,7 +119,7 @@ def _search_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer
     }
 
 
-def _get_table_relationships(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_relationships(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """The foreign keys from and to a table, or all of a database."""
     database, table_name = arguments.get("database", ""), arguments.get("table", "")
     table = find_table(ctx, table_name, database) if table_name else None
@@ -158,7 +158,7 @@ def foreign_keys(table: StoredTable) -> list[dict[str, str]]:
     ]
 
 
-def _get_sample_values(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_sample_values(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     table = find_table(ctx, arguments["table"], arguments.get("database", ""))
     return {
         "database": table.database,

@@ -5,9 +5,8 @@ near, none the names.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.tools.api_tools import (
@@ -31,7 +30,7 @@ from capdisc_indexer.validation.arguments.schema_walk import compact_name
 _MAX_NAME_WORDS = 8
 
 
-def _search(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     query = arguments["query"].strip()
     if not query:
         return _list_all(ctx)
@@ -60,7 +59,7 @@ def _find_discovery_tool(query: str) -> Tool | None:
     return None if " " in query else tools.find_tool(query.removeprefix("capdisc:"))
 
 
-def exact_matches(ctx: ToolContext, query: str) -> list[dict[str, Any]]:
+def exact_matches(ctx: ToolContext, query: str) -> list[CapabilityHeader]:
     """The capabilities that the words are the name of."""
     if len(query.split()) > _MAX_NAME_WORDS:
         return []
@@ -73,7 +72,7 @@ def exact_matches(ctx: ToolContext, query: str) -> list[dict[str, Any]]:
     return [header for header in headers if compact_name(query) in _name_forms(header)]
 
 
-def _name_forms(header: Mapping[str, Any]) -> set[str]:
+def _name_forms(header: CapabilityHeader) -> set[str]:
     identifier = str(header["id"])
     names = (
         identifier,

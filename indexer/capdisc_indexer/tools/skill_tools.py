@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -15,6 +15,7 @@ from capdisc_indexer.links.resolution import (
     resolve_file,
 )
 from capdisc_indexer.model.errors import CapdiscError, LinkRefusedError
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.capability_search import (
@@ -62,7 +63,7 @@ MAX_REFERENCES = 10
 REFERENCE_CHARACTERS = 20_000
 
 
-def _list_skills(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "skills": [
             _skill_row(ctx.index.full_descriptor(header))
@@ -81,7 +82,7 @@ def allowed_tools(skill: Descriptor) -> list[str]:
     return text_list(skill.extra, "allowed-tools")
 
 
-def _get_skill(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_skill(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     skill = find_capability(ctx, arguments["name"], "skill")
     references, left_out = _read_references(ctx, skill)
     answer = {
@@ -122,13 +123,12 @@ def _reference_text(ctx: ToolContext, skill: Descriptor, target: str) -> str | N
         return None
 
 
-def indexed_roots(ctx: ToolContext) -> list[str]:
+def indexed_roots(ctx: ToolContext) -> Sequence[str]:
     """The folders that the index was made of."""
-    scanned: list[str] = ctx.index.meta("scan")["roots"]
-    return scanned
+    return ctx.index.scan["roots"]
 
 
-def _search_skills(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(ctx, arguments["query"], arguments["limit"], SKILL_KINDS)
     return {
         "skills": [
@@ -171,7 +171,7 @@ TOOLS = (
 # The links of a skill and the files beside it, read one at a time.
 
 
-def _list_skill_links(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _list_skill_links(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """Files and addresses; places in the skill itself and what would be refused are left out."""
     skill = find_capability(ctx, arguments["name"], "skill")
     before = count_lines_before(skill, indexed_roots(ctx))
@@ -194,7 +194,7 @@ def _list_skill_links(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAns
     }
 
 
-def _resolve_skill_link(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _resolve_skill_link(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     skill = find_capability(ctx, arguments["name"], "skill")
     target = arguments["target"]
     try:
@@ -207,7 +207,7 @@ def _resolve_skill_link(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolA
     return {"skill": skill.name, "target": linked.target, "content": strip_controls(linked.text)}
 
 
-def _get_skill_file(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_skill_file(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     skill = find_capability(ctx, arguments["name"], "skill")
     filename = arguments["filename"]
     # A name with a number sign in it is still a name: the same rule as for links, without their

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from capdisc_indexer.graph.traversal import required_names
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
-from capdisc_indexer.tools.capability_search import CapabilityHeader
 from capdisc_indexer.tools.table_store import iter_tables
 from capdisc_indexer.tools.tool_types import (
     MAX_NAME,
@@ -22,7 +21,7 @@ from capdisc_indexer.tools.tool_types import (
 )
 
 
-def _get_available_keywords(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """Tags, categories and words of names, sorted, each with how many capabilities have it."""
     counted: Counter[str] = Counter()
     for header in ctx.index.documents.all_headers(Query(texts=())):
@@ -39,9 +38,9 @@ def _header_keywords(header: CapabilityHeader) -> set[str]:
     return {word.lower() for word in candidates if len(word) > 2 and word.lower() not in STOP_WORDS}
 
 
-def _get_data_overview(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """How much of everything there is."""
-    facts = ctx.index.meta("overview")
+    facts = ctx.index.overview
     rows = [table.row_count for table in iter_tables(ctx) if table.row_count]
     return {
         "capabilityCount": len(ctx.index.documents),
@@ -59,9 +58,11 @@ def _get_data_overview(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAn
 def _count_edges(ctx: ToolContext) -> int:
     """The relations that authors wrote."""
     headers: Sequence[CapabilityHeader] = list(ctx.index.documents.all_headers(Query(texts=())))
-    named = ("composed_with", "related", "edges")
     return sum(
-        len(required_names(header)) + sum(len(header.get(key, ())) for key in named)
+        len(required_names(header))
+        + len(header.get("composed_with", ()))
+        + len(header.get("related", ()))
+        + len(header.get("edges", ()))
         for header in headers
     )
 

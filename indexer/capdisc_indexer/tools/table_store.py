@@ -7,6 +7,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_search import (
@@ -112,7 +113,7 @@ def iter_tables(ctx: ToolContext, database: str = "") -> Iterator[StoredTable]:
                 yield table_from_descriptor(descriptor)
 
 
-def _may_be_part(header: Mapping[str, Any], database: str) -> bool:
+def _may_be_part(header: CapabilityHeader, database: str) -> bool:
     """Whether it is worth looking at the whole: ids of loaders begin with the database, other ids
     say nothing.
     """
@@ -177,7 +178,7 @@ TABLE_ARGUMENTS = {
 }
 
 
-def find_requested_table(ctx: ToolContext, arguments: Mapping[str, Any]) -> StoredTable:
+def find_requested_table(ctx: ToolContext, arguments: Arguments) -> StoredTable:
     """The table that arguments of WHICH_TABLE name. Raises as `table_named`."""
     return find_table(ctx, arguments["table"], arguments.get("database", ""))
 

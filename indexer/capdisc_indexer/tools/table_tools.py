@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.tools.capability_search import (
     capability_metadata,
@@ -37,7 +38,7 @@ from capdisc_indexer.tools.tool_types import (
 DEFAULT_ROWS = 10
 
 
-def _get_table_by_id(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_by_id(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     table = find_requested_table(ctx, arguments)
     shown = [sampled_row(table, row) for row in table.rows[: arguments["limit"]]]
     is_complete = table.is_complete and len(shown) == len(table.rows)
@@ -49,7 +50,7 @@ def _get_table_by_id(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnsw
     }
 
 
-def _get_table_rows(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_rows(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     table = find_requested_table(ctx, arguments)
     rows = filter_rows(table, arguments["criteria"])
     return {
@@ -62,7 +63,7 @@ def _get_table_rows(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswe
     }
 
 
-def _search_table_values(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _search_table_values(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """The sampled cells that hold the words, in one table or in all."""
     named_tables = [find_requested_table(ctx, arguments)] if arguments.get("table") else []
     looked = named_tables or [
@@ -153,11 +154,11 @@ def _table_entry(table: StoredTable) -> dict[str, Any]:
     }
 
 
-def _get_table_catalog(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_catalog(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _catalogue_answer(iter_tables(ctx))
 
 
-def _get_table_info(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_info(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     table = find_requested_table(ctx, arguments)
     facts = {
         "type": text_value(capability_metadata(table.descriptor), "dbType"),
@@ -166,14 +167,14 @@ def _get_table_info(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswe
     return _table_entry(table) | facts | {"column_names": table.column_names}
 
 
-def _get_tables_by_category(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_tables_by_category(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _tables_about(ctx, arguments["category"], arguments["limit"])
 
 
-def _get_tables_by_keyword(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_tables_by_keyword(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(ctx, arguments["keyword"], arguments["limit"], ("table",))
     return _catalogue_answer(
-        table_from_descriptor(ctx.index.full_descriptor(dict(header)))
+        table_from_descriptor(ctx.index.full_descriptor(header))
         for _, header in search_result.pairs
     )
 
@@ -196,7 +197,7 @@ def _tables_about(ctx: ToolContext, word: str, limit: int) -> ToolAnswer:
     )
 
 
-def _get_table_overview(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_table_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     """One table with its keys; without one, how many tables and rows each database has."""
     if arguments.get("table"):
         table = find_requested_table(ctx, arguments)
@@ -214,11 +215,11 @@ def _get_table_overview(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolA
     return {"databases": [counted[database] for database in sorted(counted)]}
 
 
-def _get_compatibility_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_compatibility_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _tables_about(ctx, "compatibility", arguments["limit"])
 
 
-def _get_measurement_tables(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolAnswer:
+def _get_measurement_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _tables_about(ctx, "measurement", arguments["limit"])
 
 

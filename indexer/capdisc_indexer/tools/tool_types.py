@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.retrieval.graph_expansion import IsAvailable
 from capdisc_indexer.store.snapshot import Index
@@ -109,7 +110,7 @@ class ToolFactory(Protocol):
         name: str,
         about: str,
         answer: ToolHandler,
-        schema: Mapping[str, Any],
+        schema: JsonSchema,
         *aliases: str,
         kinds: tuple[str, ...] = (),
     ) -> Tool:
@@ -125,7 +126,7 @@ def tool_factory(group: str, needed: tuple[str, ...] = ()) -> ToolFactory:
         name: str,
         about: str,
         answer: ToolHandler,
-        schema: Mapping[str, Any],
+        schema: JsonSchema,
         *aliases: str,
         kinds: tuple[str, ...] = (),
     ) -> Tool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
@@ -48,7 +49,7 @@ _CATASTROPHIC = re.compile(
 )
 
 
-def schema_rules(schema: Mapping[str, Any], path: str, line: int = 1) -> Iterator[Finding]:
+def schema_rules(schema: JsonSchema, path: str, line: int = 1) -> Iterator[Finding]:
     """What is wrong with one schema: the first finding of each kind."""
     reported: set[str] = set()
     for code, severity, message, hint in _problems(schema):
@@ -59,7 +60,7 @@ def schema_rules(schema: Mapping[str, Any], path: str, line: int = 1) -> Iterato
             )
 
 
-def _problems(schema: Mapping[str, Any]) -> Iterator[tuple[str, Severity, str, str]]:
+def _problems(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
     references = []
     for key, value in _members(schema):
         if key in ("$ref", "$dynamicRef") and isinstance(value, str):
@@ -110,7 +111,7 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
             yield from _members(inner)
 
 
-def _expansion(schema: Mapping[str, Any]) -> Iterator[tuple[str, Severity, str, str]]:
+def _expansion(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
     size = _size(schema, schema, frozenset(), {})
     if size < 0:
         message = "a reference leads back to itself"
@@ -120,9 +121,7 @@ def _expansion(schema: Mapping[str, Any]) -> Iterator[tuple[str, Severity, str, 
         yield "schema-too-large", Severity.WARNING, message, "make it flatter"
 
 
-def _size(
-    value: Any, schema: Mapping[str, Any], above: frozenset[str], sizes: dict[str, int]
-) -> int:
+def _size(value: Any, schema: JsonSchema, above: frozenset[str], sizes: dict[str, int]) -> int:
     """The number of values with references written out, counted without writing any; -1 for a ring
     of references.
     """
@@ -150,7 +149,7 @@ def _sum(sizes: Iterator[int]) -> int:
     return total
 
 
-def _referenced_schema(schema: Mapping[str, Any], target: str) -> Any:
+def _referenced_schema(schema: JsonSchema, target: str) -> Any:
     """What a reference such as `#/$defs/Size` leads to; None where that is nothing."""
     node: Any = schema
     for step in target.lstrip("#").split("/")[1:]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Parameter
 
 MAX_PARAMETERS = 64
@@ -13,7 +14,7 @@ _MAX_CHOICES = 12
 _MAX_TYPE_CHARACTERS = 120
 
 
-def read_parameters(schema: Mapping[str, Any] | None) -> tuple[Parameter, ...]:
+def read_parameters(schema: JsonSchema | None) -> tuple[Parameter, ...]:
     """The top-level properties, at most MAX_PARAMETERS. References are named, never followed.
 
     >>> parameters({"properties": {"tags": {"type": "array", "items": {"type": "string"}}}, "required": ["tags"]})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.discovery_tools import ANY_KIND
@@ -24,7 +25,7 @@ class Definition:
     id: str
     name: str
     description: str
-    schema: Mapping[str, Any] | None
+    schema: JsonSchema | None
     kind: str
     title: str = ""
     is_available: bool = True
@@ -57,12 +58,12 @@ def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
     )
 
 
-def _schema_for_model(ctx: ToolContext, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _schema_for_model(ctx: ToolContext, schema: JsonSchema) -> Mapping[str, Any]:
     """The schema as a model needs it: without what only guards us, and with the kinds that there
     are.
     """
     properties = {name: _strip_limits(declared) for name, declared in schema["properties"].items()}
-    kinds = sorted(ctx.index.meta("overview")["kinds"])
+    kinds = sorted(ctx.index.overview["kinds"])
     if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
         properties["kind"] = {"enum": [ANY_KIND, *kinds]}
     return {key: value for key, value in schema.items() if key != "additionalProperties"} | {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.definitions.parameter_schema import object_schema
 from capdisc_indexer.validation.arguments.schema_walk import (
@@ -36,7 +37,7 @@ _ACCEPTED_KEYWORDS: Mapping[str, tuple[str, ...]] = {
 _JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object")
 
 
-def gemini_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+def gemini_schema(schema: JsonSchema | None) -> dict[str, Any]:
     """The parameters in Gemini's form. What it has no word for is said in the description, or left
     out: additional and pattern properties, conditions, most formats.
     """
@@ -97,7 +98,7 @@ def _resolve_choice(walk: SchemaWalk, schema: Any) -> dict[str, Any]:
     return resolved_schema
 
 
-def _gemini_type(schema: Mapping[str, Any]) -> str:
+def _gemini_type(schema: JsonSchema) -> str:
     if schema.get("type") in _JSON_TYPES:
         return str(schema["type"]).upper()
     if "properties" in schema:
@@ -110,11 +111,11 @@ def _gemini_type(schema: Mapping[str, Any]) -> str:
     return "ARRAY" if "items" in schema else "STRING"
 
 
-def _enum_values(schema: Mapping[str, Any]) -> list[Any]:
+def _enum_values(schema: JsonSchema) -> list[Any]:
     return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
 
 
-def _describe_schema(schema: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _describe_schema(schema: JsonSchema, kind: str) -> dict[str, Any]:
     """Type, description and choices. Choices are texts to it; of any other type they are told in
     words.
     """
@@ -138,7 +139,7 @@ def _describe_schema(schema: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return adapted | ({"description": " ".join(sentences)} if sentences else {})
 
 
-def _object_members(walk: SchemaWalk, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _object_members(walk: SchemaWalk, schema: JsonSchema, depth: int) -> dict[str, Any]:
     properties = {
         name: _adapt_schema(walk, inner, depth - 1)
         for name, inner in as_mapping(schema.get("properties")).items()

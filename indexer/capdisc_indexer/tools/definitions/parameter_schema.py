@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.name_lookup import local_name
@@ -104,7 +105,7 @@ _COMBINATORS = ("allOf", "anyOf", "oneOf")
 _META_KEYWORDS = ("$schema", "$id", "id", "$comment")
 
 
-def object_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+def object_schema(schema: JsonSchema | None) -> dict[str, Any]:
     """The schema as JSON with `type: object` and `properties` at its root. Choices at the root,
     which no provider takes, become one object with the members of all; only what every choice
     requires is required.
@@ -186,7 +187,7 @@ _REFUSED_CHARACTERS = re.compile(r"[^A-Za-z0-9_.-]+")
 _MAX_LENGTH, _SUFFIX_LENGTH = 64, 8
 
 
-def rename_parameters(schema: Mapping[str, Any] | None) -> dict[str, str]:
+def rename_parameters(schema: JsonSchema | None) -> dict[str, str]:
     """The accepted name of each parameter whose own is not; no two are the same.
 
     >>> rename_parameters({"properties": {"filter[name]": {}, "page": {}}})
@@ -195,7 +196,7 @@ def rename_parameters(schema: Mapping[str, Any] | None) -> dict[str, str]:
     return _rename_properties(object_schema(schema)["properties"])
 
 
-def accepted_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+def accepted_schema(schema: JsonSchema | None) -> dict[str, Any]:
     """The schema of the parameters under accepted names."""
     root_schema = object_schema(schema)
     new = _rename_properties(root_schema["properties"])
@@ -212,7 +213,7 @@ def accepted_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**root_schema, "properties": properties, **required}
 
 
-def restore_names(schema: Mapping[str, Any] | None, arguments: Any) -> Any:
+def restore_names(schema: JsonSchema | None, arguments: Any) -> Any:
     """The arguments as the capability calls them: an accepted name stands for its own, unless both
     are given.
     """

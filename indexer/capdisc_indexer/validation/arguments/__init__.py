@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.validation.arguments import plain_values
 from capdisc_indexer.validation.arguments.schema_walk import (
     SchemaTooComplexError,
@@ -33,9 +34,7 @@ ALL_KEYWORDS = {
 }
 
 
-def find_problems(
-    schema: Mapping[str, Any] | None, arguments: Any, closed: bool = True
-) -> list[str]:
+def find_problems(schema: JsonSchema | None, arguments: Any, closed: bool = True) -> list[str]:
     """What is wrong with the arguments, each as `where: what`, at most MAX_PROBLEMS; none when
     they fit.
 
@@ -66,7 +65,7 @@ def find_problems(
     )
 
 
-def fill_defaults(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def fill_defaults(schema: JsonSchema | None, arguments: Arguments) -> dict[str, Any]:
     """The arguments with the defaults of those that were not given, in objects that were given
     too.
 
@@ -80,7 +79,7 @@ def fill_defaults(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]
         return dict(arguments)
 
 
-def _fill_object(walk: SchemaWalk, schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _fill_object(walk: SchemaWalk, schema: Any, arguments: Arguments) -> dict[str, Any]:
     filled_arguments = dict(arguments)
     with walk.level():
         declared = walk.resolve_schema(schema).get("properties")

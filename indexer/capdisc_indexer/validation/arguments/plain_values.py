@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments.schema_walk import (
     Keyword,
@@ -21,7 +22,7 @@ from capdisc_indexer.validation.arguments.schema_walk import (
 
 
 def _reference(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     target = walk.target(keyword)
     if target is None:
@@ -32,15 +33,11 @@ def _reference(
     return walk.problems(target, value, at)
 
 
-def _all(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _all(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     return [message for option in as_list(keyword) for message in walk.problems(option, value, at)]
 
 
-def _any(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _any(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     """What is wrong by the choice that comes nearest. That something is not null is not worth
     saying.
     """
@@ -51,24 +48,18 @@ def _any(
     return min(answers, key=lambda branch: (branch[0].startswith(not_null), len(branch)))
 
 
-def _one(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _one(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     fitting = sum(walk.fits(option, value) for option in as_list(keyword))
     if fitting > 1:
         return [f"{place_text(at)}: fits {fitting} of the choices, and must fit one alone"]
     return _any(walk, keyword, schema, value, at) if as_list(keyword) and not fitting else []
 
 
-def _not(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _not(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     return [f"{place_text(at)}: is what it must not be"] if walk.fits(keyword, value) else []
 
 
-def _if(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _if(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     branch = "then" if walk.fits(keyword, value) else "else"
     return walk.problems(as_mapping(schema).get(branch, True), value, at)
 
@@ -133,9 +124,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _type(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _type(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     names = [
         name for name in (as_list(keyword) or [keyword]) if isinstance(name, str) and name in TYPES
     ]
@@ -144,9 +133,7 @@ def _type(
     return [f"{place_text(at)}: must be {' or '.join(names)}, not {kind_of(value)}"]
 
 
-def _enum(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _enum(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     choices = as_list(keyword)
     if not choices or value_key(value) in {value_key(choice) for choice in choices}:
         return []
@@ -156,9 +143,7 @@ def _enum(
     ]
 
 
-def _const(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _const(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     return (
         []
         if value_key(value) == value_key(keyword)
@@ -171,9 +156,7 @@ def _show_value(value: Any) -> str:
 
 
 def _bound(words: str, exceeds: Callable[[Any, Any, Mapping[str, Any]], bool]) -> Keyword:
-    def check(
-        walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-    ) -> list[str]:
+    def check(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
         wrong = is_number(keyword) and is_number(value) and exceeds(value, keyword, schema)
         return [f"{place_text(at)}: must be {words} {keyword}"] if wrong else []
 
@@ -181,9 +164,7 @@ def _bound(words: str, exceeds: Callable[[Any, Any, Mapping[str, Any]], bool]) -
 
 
 def _length(words: str, exceeds: Callable[[int, Any], bool]) -> Keyword:
-    def check(
-        walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-    ) -> list[str]:
+    def check(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
         wrong = is_number(keyword) and isinstance(value, str) and exceeds(len(value), keyword)
         return [f"{place_text(at)}: must have {words} {keyword} characters"] if wrong else []
 
@@ -197,9 +178,7 @@ def _is_multiple(value: Any, divisor: Any) -> bool:
     return divisor <= 0 or Fraction(str(value)) % Fraction(str(divisor)) == 0
 
 
-def _pattern(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _pattern(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     fits = not isinstance(value, str) or walk.matches(keyword, value)
     return [] if fits else [f"{place_text(at)}: must match the pattern {one_line(keyword, 80)}"]
 
@@ -232,7 +211,7 @@ VALUE_KEYWORDS: Mapping[str, Keyword] = {
 }
 
 
-def _excludes(schema: Mapping[str, Any], bound: str) -> bool:
+def _excludes(schema: JsonSchema, bound: str) -> bool:
     return schema.get(f"exclusive{bound}") is True
 
 
@@ -244,7 +223,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _properties(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     members = as_mapping(value)
     declared = [(name, inner) for name, inner in as_mapping(keyword).items() if name in members]
@@ -256,7 +235,7 @@ def _properties(
 
 
 def _check_required(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     if not isinstance(value, Mapping):
         return []
@@ -268,7 +247,7 @@ def _check_required(
 
 
 def _pattern_properties(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     pairs = [
         (name, item, inner)
@@ -287,7 +266,7 @@ def _matching(walk: SchemaWalk, patterns: Any, name: str) -> list[Any]:
 
 
 def _additional(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     declared, patterns = as_mapping(schema.get("properties")), schema.get("patternProperties")
     extra_names = [
@@ -308,7 +287,7 @@ def _additional(
 
 
 def _property_names(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     return [
         f"{member_place(at, name)}: is no name allowed here"
@@ -318,7 +297,7 @@ def _property_names(
 
 
 def _dependent(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     """Names that others need beside them, or whole schemas; in draft 7 one keyword had both."""
     messages: list[str] = []
@@ -336,9 +315,7 @@ def _dependent(
     return messages
 
 
-def _items(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _items(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     if not _is_list(value):
         return []
     if _is_list(
@@ -356,7 +333,7 @@ def _items(
 
 
 def _prefix_items(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
+    walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str
 ) -> list[str]:
     schemas = as_list(keyword)
     return _check_elements(walk, as_list(value)[: len(schemas)], at, lambda place: schemas[place])
@@ -372,17 +349,13 @@ def _check_elements(
     ]
 
 
-def _unique(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _unique(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     items = as_list(value)
     is_wrong = keyword is True and len({value_key(item) for item in items}) < len(items)
     return [f"{place_text(at)}: must not hold the same twice"] if is_wrong else []
 
 
-def _contains(
-    walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-) -> list[str]:
+def _contains(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
     if not _is_list(value):
         return []
     fitting = sum(walk.fits(keyword, item) for item in value)
@@ -395,9 +368,7 @@ def _contains(
 
 
 def _size(kind: Callable[[Any], bool], words: str, exceeds: Callable[[int, Any], bool]) -> Keyword:
-    def check(
-        walk: SchemaWalk, keyword: Any, schema: Mapping[str, Any], value: Any, at: str
-    ) -> list[str]:
+    def check(walk: SchemaWalk, keyword: Any, schema: JsonSchema, value: Any, at: str) -> list[str]:
         wrong = is_number(keyword) and kind(value) and exceeds(len(value), keyword)
         return [f"{place_text(at)}: must have {words.format(keyword)}"] if wrong else []
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.text.normalization import one_line
 
 # Patterns of schemas, matched without trusting them: a few characters can keep a regular
@@ -226,7 +227,7 @@ def nearest_names(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     ]
 
 
-def unknown_names(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> list[str]:
+def unknown_names(schema: JsonSchema | None, arguments: Arguments) -> list[str]:
     """A problem for each name that the schema does not list; none where it says itself whether
     there may be more.
     """

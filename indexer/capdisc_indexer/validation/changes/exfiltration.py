@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import space_identifiers
 from capdisc_indexer.validation.changes.orders import normalise
 
@@ -98,7 +99,7 @@ _STEMS = (
 _ADDRESSES = frozenset({b"http", b"https", b"@", b"/.", b"id_rsa"})
 
 
-def parameters_of(schema: Mapping[str, Any], words: Set[bytes]) -> dict[str, str]:
+def parameters_of(schema: JsonSchema, words: Set[bytes]) -> dict[str, str]:
     """What could leave by each parameter, as letters, by its path in the schema (`filter.tags[]`),
     at most 500. `words` are those of the whole schema: where none of them matters, no description
     is looked at.
@@ -168,7 +169,7 @@ def _add_parameters(schema: Any, prefix: str, depth: int, look: _Look) -> None:
         _add_others(schema, prefix, depth, look)
 
 
-def _add_others(schema: Mapping[str, Any], prefix: str, depth: int, look: _Look) -> None:
+def _add_others(schema: JsonSchema, prefix: str, depth: int, look: _Look) -> None:
     patterns = schema.get("patternProperties")
     for name, inner in patterns.items() if isinstance(patterns, dict) else ():
         # Which lets the caller choose the names.
@@ -228,7 +229,7 @@ def _is_free(schema: Any, depth: int) -> bool:
     return not types or _is_free_kind(schema, types, depth)
 
 
-def _is_free_kind(schema: Mapping[str, Any], types: Set[str], depth: int) -> bool:
+def _is_free_kind(schema: JsonSchema, types: Set[str], depth: int) -> bool:
     others = types - _PLAIN_TYPES
     if others == {"array"} and depth < MAX_DEPTH:
         return _is_free(schema.get("items", True), depth + 1)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import (
     ListNode,
@@ -64,9 +65,7 @@ def _commands(node: MapNode) -> list[tuple[ListNode, Mapping[str, Any] | None]]:
     return [(command.value, schema if isinstance(schema, dict) else None)]
 
 
-def _rewritten(
-    fields: FieldRegion, items: ListNode, schema: Mapping[str, Any] | None
-) -> FieldRegion:
+def _rewritten(fields: FieldRegion, items: ListNode, schema: JsonSchema | None) -> FieldRegion:
     rewritten = rewrite_shell_text(as_written(items), schema)
     first, last = items.items[0], items.items[-1]
     if rewritten is None or not isinstance(first, TextNode) or not isinstance(last, TextNode):

@@ -7,6 +7,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.program_text.command_reading import Reading
 from capdisc_indexer.validation.program_text.placeholders import Misuse, command_words, names_in
@@ -14,9 +15,7 @@ from capdisc_indexer.validation.program_text.placeholders import Misuse, command
 _MAX_NAMES = 3
 
 
-def find_misuses(
-    run: Mapping[str, Any] | None, schema: Mapping[str, Any] | None
-) -> tuple[Misuse, ...]:
+def find_misuses(run: Mapping[str, Any] | None, schema: JsonSchema | None) -> tuple[Misuse, ...]:
     """Every argument of `run.command` that would be run or obeyed, in the order of the words.
 
     Tools of MCP servers and HTTP requests have no command that arguments are filled into.
@@ -41,7 +40,7 @@ def _weight(misuse: Misuse) -> int:
 
 
 def refuse_misuses(
-    identifier: str, run: Mapping[str, Any] | None, schema: Mapping[str, Any] | None
+    identifier: str, run: Mapping[str, Any] | None, schema: JsonSchema | None
 ) -> None:
     """Raises RefusedError where an argument would be run or obeyed by a program of the command."""
     for misuse in find_misuses(run, schema):

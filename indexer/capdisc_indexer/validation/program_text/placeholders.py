@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from capdisc_indexer.model.frozen import fields, frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.validation.program_text.interpreter_words import Interpreter, Role
 from capdisc_indexer.validation.program_text.steering import (
     is_always_given,
@@ -99,7 +100,7 @@ def names_in(word: str) -> list[str]:
     return [match[2] for match in PLACEHOLDER.finditer(word) if match[2]]
 
 
-def command_words(command: Any, schema: Mapping[str, Any] | None) -> tuple[Word, ...]:
+def command_words(command: Any, schema: JsonSchema | None) -> tuple[Word, ...]:
     """The words of the manifest's `command`, inner lists flattened; what is no word is left
     out.
     """
@@ -120,7 +121,7 @@ def command_words(command: Any, schema: Mapping[str, Any] | None) -> tuple[Word,
     return tuple(words)
 
 
-def _word(text: str, at: tuple[int, ...], schema: Mapping[str, Any] | None, span: int) -> Word:
+def _word(text: str, at: tuple[int, ...], schema: JsonSchema | None, span: int) -> Word:
     names = tuple(names_in(text))
     first = next((match for match in PLACEHOLDER.finditer(text) if match[2]), None)
     whole = PLACEHOLDER.fullmatch(text)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.validation.program_text.interpreters import program_name
 from capdisc_indexer.validation.program_text.misuses import find_misuses
 from capdisc_indexer.validation.program_text.placeholders import PLACEHOLDER, names_in
@@ -30,7 +31,7 @@ _MAX_ARGUMENTS = 9
 
 
 def rewrite_shell_text(
-    command: Any, schema: Mapping[str, Any] | None
+    command: Any, schema: JsonSchema | None
 ) -> tuple[str, list[str | list[str]]] | None:
     """The new text, and the words that follow it; None where the command is to be left as it is.
 

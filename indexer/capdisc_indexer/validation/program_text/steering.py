@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from capdisc_indexer.model.json_types import JsonSchema
+
 # What the schema of a parameter says about the text of its values.
 
 _CLOSED_TYPES = frozenset({"integer", "number", "boolean"})
@@ -22,7 +24,7 @@ _NAMES_DASH = re.compile(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
 _NEGATIVE = re.compile(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
-def parameter_schema(schema: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+def parameter_schema(schema: JsonSchema | None, name: str) -> Mapping[str, Any]:
     """The schema of one parameter, or of the items where it is a list; {} where nothing is said.
 
     References are not followed: what they lead to counts as unknown.
@@ -32,7 +34,7 @@ def parameter_schema(schema: Mapping[str, Any] | None, name: str) -> Mapping[str
     return declared if isinstance(declared, Mapping) else {}
 
 
-def is_closed(schema: Mapping[str, Any] | None, name: str) -> bool:
+def is_closed(schema: JsonSchema | None, name: str) -> bool:
     """Whether the parameter's values are the author's own words, numbers or truth values."""
     declared = parameter_schema(schema, name)
     choices = declared.get("enum", [declared["const"]] if "const" in declared else None)
@@ -41,7 +43,7 @@ def is_closed(schema: Mapping[str, Any] | None, name: str) -> bool:
     return bool(types := _types(declared)) and types <= _CLOSED_TYPES
 
 
-def is_always_given(schema: Mapping[str, Any] | None, name: str) -> bool:
+def is_always_given(schema: JsonSchema | None, name: str) -> bool:
     """Whether no call can leave the parameter out, or give null for it."""
     declared, required = parameter_schema(schema, name), (schema or {}).get("required")
     is_filled = isinstance(required, list) and name in required
@@ -51,7 +53,7 @@ def is_always_given(schema: Mapping[str, Any] | None, name: str) -> bool:
     return is_filled and bool(types := _types(declared)) and "null" not in types
 
 
-def may_lead_with_dash(schema: Mapping[str, Any] | None, name: str) -> bool:
+def may_lead_with_dash(schema: JsonSchema | None, name: str) -> bool:
     """Whether the schema lets some value begin with a dash."""
     declared = _of_items(parameter_schema(schema, name))
     choices = [*_listed(declared.get("enum")), declared.get("const")]
@@ -62,7 +64,7 @@ def may_lead_with_dash(schema: Mapping[str, Any] | None, name: str) -> bool:
     )
 
 
-def allows_dash(schema: Mapping[str, Any] | None, name: str, value: Any) -> bool:
+def allows_dash(schema: JsonSchema | None, name: str, value: Any) -> bool:
     """Whether the schema says that this value, whose text begins with a dash, is meant: it is a
     number where numbers are, one of the choices, or the pattern names the dash.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.sources.formats.input_parameters import type_text
 from capdisc_indexer.sources.formats.openapi.api import ApiDocument
 from capdisc_indexer.sources.formats.openapi.referenced_schemas import SchemaWriter
@@ -28,7 +29,7 @@ class OperationInput:
 
     name: str
     place: str
-    schema: Mapping[str, Any]
+    schema: JsonSchema
     required: bool
 
 
