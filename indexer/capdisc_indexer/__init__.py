@@ -14,7 +14,79 @@ Words used throughout
     block        one piece of a tier; budget: hard limit on printed tokens
     generation   one published, immutable state of the index
 
+`import capdisc_indexer as cd` gives the front door: `cd.build`, `cd.open_index`, `cd.validate` and
+`cd.watch`, which `api.py` documents with an example, and the types that they take and give. Each
+name is imported when it is first used.
+
 This package prints nothing, reads no environment variable and makes no network call.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from capdisc_indexer.api import (
+        OpenIndex,
+        RenderedContext,
+        build,
+        open_index,
+        validate,
+        watch,
+    )
+    from capdisc_indexer.model.errors import CapdiscError
+    from capdisc_indexer.model.types import (
+        BuildOptions,
+        BuildReport,
+        Context,
+        Descriptor,
+        Finding,
+        Hit,
+        Query,
+        Ranking,
+    )
+    from capdisc_indexer.watching import WatchOptions, WatchUpdate
+
 __version__ = "0.1.0"
+__all__ = [
+    "BuildOptions",
+    "BuildReport",
+    "CapdiscError",
+    "Context",
+    "Descriptor",
+    "Finding",
+    "Hit",
+    "OpenIndex",
+    "Query",
+    "Ranking",
+    "RenderedContext",
+    "WatchOptions",
+    "WatchUpdate",
+    "build",
+    "open_index",
+    "validate",
+    "watch",
+]
+_MODULES = {
+    "CapdiscError": "model.errors",
+    "OpenIndex": "api",
+    "RenderedContext": "api",
+    "WatchOptions": "watching",
+    "WatchUpdate": "watching",
+    "build": "api",
+    "open_index": "api",
+    "validate": "api",
+    "watch": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of the front door, from the module that has it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'model.types')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -133,7 +133,7 @@ def _print_row(name: str, runs: Sequence[Run], search_seconds: float | None) -> 
     ratio = seconds / search_seconds if search_seconds else 0.0
     shown = f"{ratio:8.1f}" if search_seconds else " " * 8
     print(
-        f"{name:36} {seconds:8.2f} {shown} {peak:8.0f} {together:8.0f} {runs[-1].format_context:12,}",
+        f"{name:36} {seconds:8.2f} {shown} {peak:8.0f} {together:8.0f} {runs[-1].printed:12,}",
         flush=True,
     )
     is_slow = bool(ratio > _MOST_SEARCHES and name not in _PRINTS_ALL)
