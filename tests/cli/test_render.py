@@ -21,7 +21,7 @@ def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, bu
 
 
 def test_three_tiers_in_order(capdisc, small) -> None:
-    """S142."""
+    """The three tiers follow each other under their headings (S142)."""
     out = capdisc("render", QUERY).out
     headings = (
         "Available capabilities:",
@@ -46,7 +46,7 @@ def test_the_same_query_gives_the_same_bytes(process, small) -> None:
 
 
 def test_tiers_can_be_chosen(capdisc, small) -> None:
-    """S128."""
+    """--tier prints the chosen tier alone (S128)."""
     out = capdisc("render", QUERY, "--tier", "1").out
     assert "Relevant capabilities:" in out
     assert "Available capabilities:" not in out
@@ -210,7 +210,7 @@ LINE = "- tool:git-status: Shows which files"
 
 
 def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch) -> None:
-    """S93: first in tier 1, beside as many others as without it."""
+    """A pinned capability is first in Tier 1 and displaces no other (S93)."""
     usual = capdisc("render", QUERY, "--tier", "1").out
     monkeypatch.setenv("CAPDISC_PIN", "git-status")
     first, *others = (

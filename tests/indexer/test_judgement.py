@@ -52,7 +52,7 @@ def many(hermetic, write_skill):
 
 
 def test_made_up_words_find_nothing_in_a_large_catalogue(many) -> None:
-    """S255: measured against the index's own background."""
+    """Invented words find nothing, measured against the index's background (S255)."""
     encoder = encoders.load_encoder()
     with Index(many) as index:
         assert index.generation.background > 0.15

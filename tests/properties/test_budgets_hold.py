@@ -37,7 +37,7 @@ def descriptors(draw):
     st.integers(40, 900),
 )
 def test_no_printed_context_is_over_its_budget(found, name, budget) -> None:
-    """S129."""
+    """Whatever is rendered, in each format, the printed text keeps within its budget (S129)."""
     form = FORMATS[name]
     cards = [{"category": d.category, "name": d.name, "kind": d.kind} for d in found]
     material = RenderInputs(overview=summarise_categories(cards), descriptors=found)
@@ -85,7 +85,7 @@ def test_a_detail_that_is_too_long_is_cut_and_marked_never_left_out() -> None:
 
 
 def test_a_summary_that_is_too_long_is_shortened_and_does_not_hide_the_next_one() -> None:
-    """S134: shortened, then skipped, never a stop."""
+    """A long summary is shortened, then skipped, and hides no other (S134)."""
     budgets = Budgets(tier1=60)
     long = f"skill:{'a' * 64}"
     context = made([capability("a" * 64, description="word " * 47), capability("b")], budgets)

@@ -40,7 +40,7 @@ def test_what_only_reads_and_is_known_is_not_asked_about(described) -> None:
 def test_side_effects_risk_and_the_manifests_wish_are_asked_about_each_time(
     described, fields
 ) -> None:
-    """S280, S281."""
+    """Side effects, confirm and any risk above low each ask for consent (S280, S281)."""
     assert len(_reasons(described(run=RUN, **fields))) == 1
 
 

@@ -57,7 +57,7 @@ def test_every_template_that_comes_along_can_be_laid_out() -> None:
 
 
 def test_legacy_names_are_looked_for_first_and_in_one_file() -> None:
-    """S4, S5."""
+    """Names in the model table choose the prompt in any case, the old names first (S4, S5)."""
     table = tomllib.loads(Path(templates.__file__).with_name("models.toml").read_text())
     assert set(table) == {"legacy", "tools"}
     assert all(name == name.lower() for each in table.values() for name in each)
