@@ -44,9 +44,13 @@ golden:
 relevance:
     {{bin}}/python -m pytest -m relevance -s
 
-# which needs of the designs a test shows, and how the others are answered: just rows --verbose
+# the needs of the designs, with the test or the sentence that answers each: just rows --verbose
 rows *ARGS:
     {{bin}}/python tests/rows/report.py {{ARGS}}
+
+# names, grain and types against their goals; with a measure, the places that it counts: just house single-importers
+house *ARGS:
+    {{bin}}/python tests/house.py {{ARGS}}
 
 # every figure of speed as a multiple of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000
 bench *ARGS:
