@@ -6,13 +6,13 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
-from capdisc_indexer.rendering.formats import FORMATS
+from product_lists import RENDER_FORMATS, TIERED_FORMATS
 
 COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("name", RENDER_FORMATS)
 @pytest.mark.parametrize("budget", [250, 700, 1850, 6000])
 def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, budget) -> None:
     made = capdisc("render", QUERY, "--format", name, "--budget", str(budget))
@@ -159,7 +159,7 @@ def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypat
         )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "caps")
-    for name in ("text", "markdown", "xml", "json"):
+    for name in TIERED_FORMATS:
         made = capdisc("render", "tool 7", "--format", name, "--budget", "400")
         assert made.code == 0, (name, made.err)
         assert COUNT(made.out) <= 400
@@ -226,7 +226,7 @@ def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch
     assert done["tiers"][1]["blocks"][0]["source"].endswith("git-status/CAPABILITY.yaml")
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("name", RENDER_FORMATS)
 @pytest.mark.parametrize("budget", [270, 700])
 def test_what_is_pinned_keeps_to_the_budget(capdisc, small, monkeypatch, name, budget) -> None:
     monkeypatch.setenv("CAPDISC_PIN", "git-status:merge-pdfs:send-email:convert-image")

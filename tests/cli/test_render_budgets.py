@@ -152,6 +152,7 @@ def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
 @pytest.mark.parametrize(
     ("hint", "said"), [("cli", "capdisc search"), ("tool", "call tool_search"), ("none", "")]
 )
+# json has no hint, and messages always ends with that of the command.
 @pytest.mark.parametrize("form", ["text", "markdown", "xml"])
 def test_the_overview_says_how_to_have_more(capdisc, small, hint, said, form) -> None:
     """The overview ends with a hint for the command, for the tool, or with none (S132)."""

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from product_lists import TIERED_FORMATS
 
 COUNT = load_token_counter()
 PHOTOS = ("crop", "turn", "blur")
@@ -58,7 +59,7 @@ def test_guidance_is_within_the_budget_of_tier_2_and_leaves_room_for_tools(capdi
         "# Images\n\n" + "Look at the photo again before you go on.\n" * 300
     )
     capdisc("index", "caps")
-    for form in ("text", "markdown", "xml", "json", "messages"):
+    for form in TIERED_FORMATS:
         made = capdisc(
             "render",
             "blur and crop photos",
@@ -153,7 +154,7 @@ def test_a_session_brings_its_memory_and_learns_what_is_found(capdisc, small) ->
     assert json.loads(capdisc("session", "show", "trip", "--json").out)["turn"] == 2
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "xml", "json", "messages"])
+@pytest.mark.parametrize("form", TIERED_FORMATS)
 def test_memory_has_a_budget_of_its_own_inside_the_whole(capdisc, small, form) -> None:
     for query in ("book a room", "merge PDF files", "send an invoice", "translate a document"):
         capdisc("render", query, "--session", "trip")

@@ -6,10 +6,10 @@ import os
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from product_lists import TEMPLATES, TIERED_FORMATS
 
 COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
-BUILTIN = ("auditable", "exploratory", "full", "knowledge", "minimal", "phased", "planner", "tools")
 
 
 def prompt(capdisc, *argv):
@@ -133,7 +133,7 @@ def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
     from capdisc_indexer.rendering.discovery_hints import DISCOVERY_INSTRUCTIONS
     from capdisc_indexer.tools import TOOLS
 
-    for name in ("planner", "phased", "knowledge", "auditable"):
+    for name in TEMPLATES:
         named = set(
             re.findall(
                 r"\b[a-z]+(?:_[a-z]+)+\b", capdisc("render", "--template", name, "--tier", "1").out
@@ -174,7 +174,7 @@ def test_ways_of_working_are_templates(capdisc, small, name, said) -> None:
 
 
 def test_every_template_that_comes_along_works(capdisc, small) -> None:
-    for name in BUILTIN:
+    for name in TEMPLATES:
         made = capdisc("render", QUERY, "--template", name, "--budget", "2000")
         assert made.code == 0, (name, made.err)
         assert COUNT(made.out) <= 2000
@@ -251,7 +251,7 @@ def test_a_template_that_leaves_no_room_says_so(capdisc, small) -> None:
     assert "too small" in made.err
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "xml", "json", "messages"])
+@pytest.mark.parametrize("form", TIERED_FORMATS)
 def test_a_text_is_added_once_after_the_map_and_within_the_budget(
     capdisc, small, hermetic, form
 ) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from capdisc_indexer.store.snapshot import Index
+from product_lists import SEARCH_MODES
 
 
 def test_the_right_capability_comes_first(capdisc, small) -> None:
@@ -127,7 +128,7 @@ def test_available_hides_what_lacks_its_secret_and_shows_it_once_the_secret_is_t
     assert "canary-value" not in found.out + found.err
 
 
-@pytest.mark.parametrize("mode", ["auto", "hybrid", "lexical", "vector"])
+@pytest.mark.parametrize("mode", SEARCH_MODES)
 def test_every_mode_answers(capdisc, small, mode) -> None:
     """Every search mode finds the same first hit (S263)."""
     assert capdisc("search", "merge PDF files", "--mode", mode, "--ids").out.startswith(

@@ -214,6 +214,7 @@ def test_without_the_graph_nothing_comes_along(capdisc, small) -> None:
 
 def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
     """Each kind of the designs is known, with `general` as its category (S153)."""
+    # The kinds that the designs name are the assertion; the product knows more.
     kinds = "tool skill extension channel voice productivity emergent-tool database table api operation document term"
     indexed(
         *(

@@ -10,6 +10,7 @@ from capdisc_indexer.model.types import Budgets, Descriptor, Parameter, Query, R
 from capdisc_indexer.rendering import RenderInputs, assemble
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.text.token_counts import TokenCounter
+from product_lists import TIERED_FORMATS
 
 COUNT = load_token_counter()
 TEXT = st.text(
@@ -107,7 +108,7 @@ def test_a_budget_below_the_overview_is_an_error_that_names_the_least() -> None:
         overview=summarise_categories([{"category": "x", "name": "y", "kind": "z"}]), descriptors=()
     )
     ranking = Ranking(query=Query(texts=()), hits=(), mode="none", confidence=0.0)
-    for name in ("text", "markdown", "xml", "json"):
+    for name in TIERED_FORMATS:
         try:
             assemble(
                 material, ranking, FORMATS[name], Budgets(total=3), TokenCounter(load_token_counter)

@@ -5,6 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from product_lists import GRAPH_DRAWINGS
+
 
 def test_the_relations_of_one_come_heaviest_first_with_their_direction(capdisc, small) -> None:
     """Relations are listed by weight, each with its direction and declaring field (S177, S182)."""
@@ -103,7 +105,7 @@ def test_a_foreign_key_leads_from_the_table_that_has_it(capdisc, hermetic) -> No
     )
 
 
-@pytest.mark.parametrize("name", ["dot", "mermaid", "svg"])
+@pytest.mark.parametrize("name", GRAPH_DRAWINGS)
 def test_pictures(capdisc, small, name) -> None:
     """The graph is drawn as DOT, Mermaid and well-formed SVG (S182)."""
     done = capdisc("graph", "render-pdf", "--depth", "2", "--format", name)

@@ -7,6 +7,7 @@ import pytest
 
 from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS
 from forms_of_providers import FORMS as SHAPES
+from product_lists import TOOL_FORMATS
 
 
 def names(done) -> list[str]:
@@ -96,7 +97,7 @@ def test_filters_and_relevance_narrow_the_offer(capdisc, data) -> None:
     assert set(few) < set(many)
 
 
-@pytest.mark.parametrize("form", [form for form in SHAPES if form != "json"])
+@pytest.mark.parametrize("form", [form for form in TOOL_FORMATS if form != "json"])
 def test_each_form_is_what_its_provider_takes(capdisc, data, form) -> None:
     """Definitions satisfy the JSON schema of every provider's form (S16, S222)."""
     for argv in (("--static",), ("get a pet",)):

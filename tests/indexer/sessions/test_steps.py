@@ -138,6 +138,7 @@ def test_a_word_inside_another_says_nothing() -> None:
     assert not is_redo("against the wind")
 
 
+# The words are the assertion: they are what the design promises.
 @pytest.mark.parametrize("word", ["redo", "re-do", "re-run", "rerun", "again", "repeat", "retry"])
 def test_a_request_to_do_it_again_keeps_the_way_of_working(word) -> None:
     """Every word for doing it again keeps the mode, whatever else the request says (S86)."""
