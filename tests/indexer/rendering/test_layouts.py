@@ -52,6 +52,7 @@ def test_anything_else_is_a_mistake(text) -> None:
 
 
 def test_every_template_that_comes_along_can_be_laid_out() -> None:
+    assert {"minimal", "planner"} <= set(list_templates())
     for name in list_templates():
         assert fill_template(load_builtin(name), VALUES)
 

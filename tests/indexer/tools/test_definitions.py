@@ -279,7 +279,9 @@ def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
 
 
 def test_a_definition_takes_what_its_tool_takes(desk) -> None:
-    for each in tool_selection.discovery_definitions(desk, hidden=True):
+    definitions = tool_selection.discovery_definitions(desk, hidden=True)
+    assert definitions
+    for each in definitions:
         assert find_problems(each.schema, {"nonsense": 1}) != []
 
 

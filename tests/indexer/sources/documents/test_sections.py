@@ -177,7 +177,9 @@ def test_a_paragraph_that_is_too_long_is_cut_after_a_sentence() -> None:
 def test_lines_of_sections_are_those_of_the_file() -> None:
     lines = HANDBOOK.split("\n")
     body = HANDBOOK.split("---\n", 2)[2]
-    for section in split_sections(of_markdown(body, 6)):
+    sections = list(split_sections(of_markdown(body, 6)))
+    assert sections
+    for section in sections:
         assert lines[section.line - 1] == section.text.split("\n")[0]
 
 
