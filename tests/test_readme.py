@@ -1,4 +1,4 @@
-"""Every block of the README is run: what it prints is what the README shows."""
+"""Every block of the README is run and must print what the README shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged files, odd streams and small limits end in one line and a status, never in a traceback."""
+"""Damaged files, closed streams and small limits end in one line and a status."""
 
 import os
 import random

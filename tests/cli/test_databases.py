@@ -1,4 +1,4 @@
-"""Databases behind an address: asked only when the user says so, and known from then on."""
+"""Databases behind an address are asked only with permission, and remembered from then on."""
 
 from __future__ import annotations
 

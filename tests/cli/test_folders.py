@@ -1,4 +1,4 @@
-"""Whose folders are scanned, and who wins where two of them share a skill: S62, S63, S64, S157, S159."""
+"""Which folders are scanned, and which wins where two hold the same skill."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Servers of an mcp.json: asked only when the user says so, and known from then on."""
+"""Servers of an mcp.json are asked only with permission, and remembered from then on."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_server_gets_only_what_its_entry_names(
 def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(
     capdisc, configured, sdk, monkeypatch
 ) -> None:
-    """D4: the message is cut, and held the token of the entry."""
+    """Once the message was cut first and still held the token of the entry."""
     monkeypatch.setenv("TOKEN", "hush-0123456789-value")
     code = "import os, sys; sys.exit('x' * 190 + os.environ['GIVEN'] + ' ' + sys.argv[1])"
     entry = {

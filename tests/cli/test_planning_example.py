@@ -1,4 +1,4 @@
-"""A question planned with the tools that the planner's prompt names: what VIPs spend by quarter."""
+"""The planning example with the tools that its prompt names: VIP spending by quarter."""
 
 import json
 import sqlite3

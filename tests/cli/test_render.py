@@ -1,4 +1,4 @@
-"""capdisc render: nothing but the context, and never over the budget."""
+"""capdisc render prints the context and nothing else, and never over the budget."""
 
 import json
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""Guidance by category and memory by session, in a prompt."""
+"""Guidance of categories and memory of sessions in a prompt."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Prompts around a context: styles by model, templates, added texts, messages, halves for a cache."""
+"""Prompts around a context: styles by model, templates, appended texts, messages, splits."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""capdisc search, as a person and as a program meet it."""
+"""capdisc search: its lines for people and its JSON for programs."""
 
 import json
 import os

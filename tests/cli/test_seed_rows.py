@@ -1,4 +1,4 @@
-"""Rows of the list of needs that no other test shows: each on the smallest catalogue that can show it."""
+"""Needs of the designs that no other test shows, each on the smallest catalogue that can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""capdisc show --links and --link: what a capability points to, inside its folder and, when asked, beyond."""
+"""capdisc show --links and --link: what a capability points to, and how far it is followed."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""capdisc validate: what is said of files, in which words, and with which status."""
+"""capdisc validate: its findings, formats and exit codes."""
 
 from __future__ import annotations
 

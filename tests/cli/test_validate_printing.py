@@ -1,4 +1,4 @@
-"""What validate prints of a file, and where: no key, nothing unseen, no wrong path, and never over what it read."""
+"""What validate prints of a file: no key, no hidden character, no wrong path, no overwriting."""
 
 from __future__ import annotations
 

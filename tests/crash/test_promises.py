@@ -1,4 +1,4 @@
-"""The long tests of the promises, each at a size that takes seconds; `just torture` runs them at length."""
+"""The long tests at a size of seconds each; `just torture` runs them at length."""
 
 import importlib
 import os

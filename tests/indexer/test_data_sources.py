@@ -1,4 +1,4 @@
-"""Tables and documents from their declaration to an answer, and what of them a second build reads again."""
+"""Tables and documents from their declaration to a hit, and what a second build reads again."""
 
 from __future__ import annotations
 

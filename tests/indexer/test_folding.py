@@ -1,4 +1,4 @@
-"""Catalogues in other languages than English: other endings of a word still find it."""
+"""Catalogues in other languages than English: a word is found with other endings."""
 
 import pytest
 

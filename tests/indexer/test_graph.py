@@ -1,4 +1,4 @@
-"""Edges at query time."""
+"""What edges add to the hits of a query."""
 
 import pytest
 

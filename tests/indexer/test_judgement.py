@@ -1,4 +1,4 @@
-"""When nothing fits, nothing is returned, however large the catalogue."""
+"""A query that nothing fits finds nothing, however large the catalogue."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Words that the catalogue does not know find those that it does know."""
+"""Misspelt and joined words find the words that the catalogue has."""
 
 import pytest
 

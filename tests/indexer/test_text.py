@@ -1,4 +1,4 @@
-"""Words, identifiers and scripts."""
+"""Normalisation of words, identifiers and scripts."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""The printed prompt against its budget, by the tokenizer itself, over one index after another."""
+"""Printed prompts counted by the tokenizer, over several indexes."""
 
 from __future__ import annotations
 

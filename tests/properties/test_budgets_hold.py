@@ -1,4 +1,4 @@
-"""The promise of every render: never one token over, in any format, whatever the capabilities hold."""
+"""No render is a token over its budget, in any format, whatever the capabilities hold."""
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st

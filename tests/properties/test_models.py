@@ -1,4 +1,4 @@
-"""A damaged model is refused before any vector is stored or compared; without a model or a network words answer."""
+"""A damaged model is refused before it gives a vector; words answer without model or network."""
 
 import shutil
 

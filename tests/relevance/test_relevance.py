@@ -1,4 +1,4 @@
-"""Floors on what search finds, on a catalogue of 120 capabilities and requests as people write them."""
+"""Floors on retrieval quality, on 120 capabilities and requests as people write them."""
 
 from __future__ import annotations
 

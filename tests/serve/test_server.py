@@ -1,4 +1,4 @@
-"""Starting, ending, dying; who may ask; and what bad clients can do, which is nothing."""
+"""Start, end and crash of a server; who may ask it; and bad clients, who harm nobody."""
 
 import os
 import random

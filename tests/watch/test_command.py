@@ -1,4 +1,4 @@
-"""The command: what it prints, what it runs, how it ends."""
+"""capdisc watch: what it prints, what it runs, how it ends."""
 
 import os
 import signal

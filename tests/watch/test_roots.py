@@ -1,4 +1,4 @@
-"""Roots that come, go, and turn into others."""
+"""Roots that appear, disappear and turn into others."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""What the designs have and capdisc answers by other commands: that these do answer."""
+"""Needs of the designs that other commands answer: that these commands do."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""capdisc call."""
+"""capdisc call: one discovery tool, asked by name."""
 
 import json
 

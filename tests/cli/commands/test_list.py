@@ -1,4 +1,4 @@
-"""capdisc list: what narrows it."""
+"""capdisc list: the options that narrow it."""
 
 
 def test_categories_are_counted(capdisc, data) -> None:

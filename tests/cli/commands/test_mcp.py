@@ -1,4 +1,4 @@
-"""capdisc mcp: the discovery tools over the protocol, tried with the SDK's own client."""
+"""capdisc mcp: the discovery tools over the protocol, called by the SDK's own client."""
 
 import json
 import os
@@ -221,7 +221,7 @@ SAYS = "inputSchema: {properties: {x: {type: string}, n: {type: integer, default
 
 
 def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, monkeypatch) -> None:
-    """D2: after one yes to a harmless value, an agent could pass any other."""
+    """Once, after one yes to a harmless value, an agent could pass any other."""
     from capdisc.context import surroundings
 
     catalogue("repeat", SAYS + 'run: {command: [echo, "{x}", "{n}"]}\n')
@@ -252,7 +252,7 @@ def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, mo
 
 
 def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(catalogue, hermetic) -> None:
-    """D2: `; touch canary` was run by `sh -c "echo {x}"`."""
+    """Once `sh -c "echo {x}"` ran the argument `; touch canary`."""
     catalogue("inject", SAYS + 'run: {command: ["sh","-c","echo {x}"]}\n')
     wish = {"tool_name": "inject", "arguments": {"x": "; touch canary"}}
     for flags in ((), ("--yes",)):

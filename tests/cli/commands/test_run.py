@@ -1,4 +1,4 @@
-"""capdisc run: a capability that says how it is run, made to run, with care."""
+"""capdisc run: a capability that declares how it is run, run with its checks and consent."""
 
 import json
 import os
@@ -250,7 +250,7 @@ def test_at_a_terminal_the_call_is_shown_and_a_yes_is_remembered(capdisc, tool, 
 def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(
     capdisc, tool, terminal
 ) -> None:
-    """D2: one yes to `hello` let every later value through, unasked."""
+    """Once a yes to `hello` let every later value through without asking."""
     tool("echo", ECHO)
     terminal()
     assert capdisc("run", "echo", '{"text": "a"}', stdin="y\n").code == 0

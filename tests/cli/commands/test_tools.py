@@ -1,4 +1,4 @@
-"""capdisc tools."""
+"""capdisc tools: definitions of functions for a model."""
 
 import json
 

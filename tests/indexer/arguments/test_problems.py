@@ -1,4 +1,4 @@
-"""Arguments against schemas: every mistake at once, in words; never an endless or a forbidden look."""
+"""Arguments against schemas: all mistakes at once, in words, and never an endless check."""
 
 import pytest
 

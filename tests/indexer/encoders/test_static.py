@@ -1,4 +1,4 @@
-"""The shipped encoder: right vectors, or none."""
+"""The shipped encoder gives right vectors, or none."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Figures against values worked out by hand, and their intervals."""
+"""Metrics and their intervals against values worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked before a call is made, and what a yes holds for."""
+"""What needs consent before a call, and what a yes covers."""
 
 import os
 from pathlib import Path
@@ -208,7 +208,7 @@ def _approval(descriptor, **arguments):
 
 
 def test_a_yes_covers_exact_values_and_any_number_or_choice(described) -> None:
-    """D2."""
+    """A yes covers the values it was given for; numbers and choices may vary."""
     tool = described(run=_TAKES, schema=_TYPED)
     first = _approval(tool, a="1", n=1, m="x")
     assert _approval(tool, a="1", n=2, m="y").exact == first.exact

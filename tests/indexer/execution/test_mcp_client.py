@@ -1,4 +1,4 @@
-"""A tool of an MCP server, called for one answer."""
+"""One call of a tool of an MCP server."""
 
 import shutil
 import sys
@@ -114,7 +114,7 @@ def test_a_server_of_a_registry_answers() -> None:
 
 
 def test_a_secret_in_two_pieces_of_a_log_is_one_whatever_stands_on_stdout_between_them() -> None:
-    """D4."""
+    """A secret that two writes split is masked as one."""
     code = (
         "import os, time\n"
         "os.write(2, os.environ['KEY'][:6].encode()); time.sleep(0.3)\n"
@@ -130,7 +130,7 @@ def test_a_secret_in_two_pieces_of_a_log_is_one_whatever_stands_on_stdout_betwee
 
 
 def test_half_a_secret_in_the_log_of_a_server_that_hangs_is_masked() -> None:
-    """D4."""
+    """The part of a secret that a server wrote before it hung is masked."""
     code = "import os, time; os.write(2, os.environ['KEY'][:6].encode()); time.sleep(60)"
     call = (sys.executable, "-c", code)
     limits = CallLimits(seconds=2)

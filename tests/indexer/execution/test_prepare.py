@@ -1,4 +1,4 @@
-"""From a capability and arguments to the exact call."""
+"""From a capability and its arguments to the exact call."""
 
 import json
 import os

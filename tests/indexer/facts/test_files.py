@@ -1,4 +1,4 @@
-"""Facts that are kept, questions that stay open."""
+"""Stored facts and open questions."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Questions of fact."""
+"""Questions of fact, answered or asked back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Edges between capabilities."""
+"""Edges between capabilities, from declarations and from what they share."""
 
 from capdisc_indexer.graph import capability_graph as networks
 from capdisc_indexer.graph.edge_types import CapabilityGraph, Relation

@@ -1,4 +1,4 @@
-"""What the graph does to a ranking: the rows of the list about it, on a catalogue made for them."""
+"""What the graph does to a ranking, on a catalogue made for it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Arguments in program text: found wherever a program would run them, and nowhere else."""
+"""Arguments inside program text: found wherever a program would run them, and only there."""
 
 import json
 
@@ -245,7 +245,7 @@ READ_FROM_STDIN = [
 
 @pytest.mark.parametrize("command", RUN, ids=json.dumps)
 def test_an_argument_that_a_program_would_run_or_obey_is_found(command) -> None:
-    """D2."""
+    """Each command hands an argument to a program that would run or obey it."""
     assert find_misuses({"command": command}, SCHEMA)
 
 

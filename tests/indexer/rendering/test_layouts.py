@@ -1,4 +1,4 @@
-"""Templates as pieces, halves of a prompt, and which model gets which style."""
+"""Templates, the split of a prompt, and which model gets which style."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Things that results name."""
+"""Entities that declared rules find in results."""
 
 import pytest
 from hypothesis import given

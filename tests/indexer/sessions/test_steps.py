@@ -1,4 +1,4 @@
-"""What happens to a session, and what it says in a prompt."""
+"""Changes of a session, and its memory text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a CAPABILITY.yaml becomes, and what is said about it."""
+"""What a CAPABILITY.yaml becomes, and its findings."""
 
 from __future__ import annotations
 

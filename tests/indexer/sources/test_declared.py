@@ -1,4 +1,4 @@
-"""Sources that a configuration declares: which files they mean, and what is wrong with a declaration."""
+"""Sources declared in a configuration: the files they mean, and mistakes in a declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and documents written to do harm, or by accident: they end in findings, never in an exception."""
+"""Lists and documents written to do harm end in findings, never in an exception."""
 
 from __future__ import annotations
 

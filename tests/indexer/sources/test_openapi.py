@@ -1,4 +1,4 @@
-"""What an OpenAPI document becomes: the API, and each operation with all that a call of it needs."""
+"""What an OpenAPI document becomes: the API, and its operations with all a call needs."""
 
 from __future__ import annotations
 

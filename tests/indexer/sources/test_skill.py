@@ -1,4 +1,4 @@
-"""What a SKILL.md becomes, and what is said about it."""
+"""What a SKILL.md becomes, and its findings."""
 
 from __future__ import annotations
 

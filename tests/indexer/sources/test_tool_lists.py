@@ -1,4 +1,4 @@
-"""What lists of tools become: those of MCP servers, and those that libraries take for function calling."""
+"""What tool lists become: those of MCP servers, and those of function-calling libraries."""
 
 from __future__ import annotations
 

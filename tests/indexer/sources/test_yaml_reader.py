@@ -1,4 +1,4 @@
-"""Which YAML is read, what is refused, and where the refusal points."""
+"""Which YAML is read, what is refused, and where the finding points."""
 
 from __future__ import annotations
 

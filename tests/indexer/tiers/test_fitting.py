@@ -1,4 +1,4 @@
-"""Where a long text is cut."""
+"""Where a long text is cut to fit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Search in content, keywords, figures."""
+"""The tools that search content and list keywords and figures."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Functions in the forms of model providers: names that they accept, schemas that they understand."""
+"""Definitions in each provider's form, with names and schemas that it accepts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Names and words across all kinds."""
+"""The tools that look up names and words across all kinds."""
 
 
 def test_an_entity_is_found_by_name_column_and_prefix(ask) -> None:

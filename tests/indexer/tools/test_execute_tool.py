@@ -1,4 +1,4 @@
-"""execute_tool hands over, or says the call."""
+"""execute_tool runs with permission, and otherwise returns the call."""
 
 import pytest
 

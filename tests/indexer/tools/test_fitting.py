@@ -1,4 +1,4 @@
-"""Answers within a limit of tokens."""
+"""Answers cut to a limit of tokens."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Whatever is asked, and whatever a catalogue holds: an answer that is JSON, or an error that was meant."""
+"""Any arguments and any catalogue give JSON or an error of ours."""
 
 import json
 

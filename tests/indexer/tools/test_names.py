@@ -1,4 +1,4 @@
-"""Every name that another registry has is understood, or answered with where its work is done."""
+"""Every tool name of the designs is understood, or answered with the command to use."""
 
 import pytest
 

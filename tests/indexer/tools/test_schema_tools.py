@@ -1,4 +1,4 @@
-"""Databases, tables, columns, samples, rows."""
+"""The tools for databases, tables, columns, samples and rows."""
 
 import pytest
 

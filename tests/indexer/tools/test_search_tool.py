@@ -1,4 +1,4 @@
-"""search_tool: names, keywords, nothing."""
+"""search_tool: exact names, keywords, and all names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Skills, their links and files."""
+"""The tools for skills, their links and files."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""SKILL.md by the specification and by its clients, and what lies beside it."""
+"""SKILL.md by the specification and by its clients, and the files beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which findings are wanted, and what a comment inside a file may silence."""
+"""Which findings are selected, and what a comment in a file may suppress."""
 
 from __future__ import annotations
 

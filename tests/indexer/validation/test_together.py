@@ -1,4 +1,4 @@
-"""Rules across files: who is taken for whom, who needs whom."""
+"""Rules across files: impersonation, requirements and cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a comment in YAML, and what only looks like one inside a value."""
+"""Comments in YAML, and values that only look like one."""
 
 from __future__ import annotations
 

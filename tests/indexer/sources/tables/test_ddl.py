@@ -1,4 +1,4 @@
-"""CREATE TABLE and what belongs to it, in the dialects that people have dumps in."""
+"""CREATE TABLE and what belongs to it, in the dialects of common dumps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases of SQLite: what they declare, and what hostile ones can not do."""
+"""SQLite databases: what they declare, and what hostile ones cannot do."""
 
 from __future__ import annotations
 
