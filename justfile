@@ -88,7 +88,7 @@ refusal *ARGS:
 abuse:
     {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills
 
-# the promises tried at length, as root with strace for all of them: just torture --only R1,R2 --scale 0.1
+# the promises tried at length, see tests/torture/README.md: just torture --only R1,R2 --scale 0.1
 torture *ARGS:
     {{bin}}/python tests/torture/run.py {{ARGS}}
 
