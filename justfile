@@ -48,9 +48,13 @@ docs:
 relevance:
     {{bin}}/python -m pytest -m relevance -s
 
-# which needs of the designs a test shows, and how the others are answered: just rows --verbose
+# the needs of the designs, with the test or the sentence that answers each: just rows --verbose
 rows *ARGS:
     {{bin}}/python tests/rows/report.py {{ARGS}}
+
+# names, grain and types against their goals; with a measure, the places that it counts: just house single-importers
+house *ARGS:
+    {{bin}}/python tests/house.py {{ARGS}}
 
 # every figure of speed as a multiple of `python -c pass`: just bench --corpus ../shared/corpora/skills --sizes 10000
 bench *ARGS:
@@ -88,7 +92,7 @@ refusal *ARGS:
 abuse:
     {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills
 
-# the promises tried at length, as root with strace for all of them: just torture --only R1,R2 --scale 0.1
+# the promises tried at length, see tests/torture/README.md: just torture --only R1,R2 --scale 0.1
 torture *ARGS:
     {{bin}}/python tests/torture/run.py {{ARGS}}
 

@@ -1,4 +1,4 @@
-"""A small catalogue with something of every kind that discovery tools tell about, written by hand."""
+"""A small hand-written catalogue with every kind that discovery tools know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON schemas of what each provider takes as a list of functions, from their public documentation."""
+"""JSON schemas of the tool lists that each provider takes, from their documentation."""
 
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
 _PARAMETERS = {

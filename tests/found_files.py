@@ -1,4 +1,4 @@
-"""Files as a scan would have found them, for tests of what reads them."""
+"""Scanned files, built by hand for tests of their readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SECURITY.md names a test behind each of its promises, and each of these tests is there."""
+"""Each promise in SECURITY.md names a test, and each of these tests exists."""
 
 import re
 from pathlib import Path

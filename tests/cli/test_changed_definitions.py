@@ -1,4 +1,4 @@
-"""Definitions that change after they were accepted: what is held back, what is only told, and how one is accepted."""
+"""A definition that changes after it was accepted: held back or reported, then accepted."""
 
 from __future__ import annotations
 

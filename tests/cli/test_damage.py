@@ -1,4 +1,4 @@
-"""Damaged files, odd streams and small limits end in one line and a status, never in a traceback."""
+"""Damaged files, closed streams and small limits end in one line and a status."""
 
 import os
 import random
@@ -43,7 +43,9 @@ def _files(copy: Path) -> list[Path]:
         for path in copy.rglob("*")
         if path.is_file() and path.stat().st_size and path.name not in aside
     )
-    return sorted(path for path in found if path.parent.name != "text" or path.suffix != ".lock")
+    files = sorted(path for path in found if path.parent.name != "text" or path.suffix != ".lock")
+    assert files
+    return files
 
 
 @pytest.mark.parametrize("harm", HARMS)

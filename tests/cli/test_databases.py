@@ -1,4 +1,4 @@
-"""Databases behind an address: asked only when the user says so, and known from then on."""
+"""Databases behind an address are asked only with permission, and remembered from then on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def sqlalchemy() -> None:
 def test_nothing_is_asked_before_somebody_says_so(
     capdisc, declared, database: str, monkeypatch
 ) -> None:
-    """S26."""
+    """A database is asked for its tables only if the user's own configuration allows it (S26)."""
     monkeypatch.setenv("CRM_URL", database)
     declared("ask = true")
     result = capdisc("index")
@@ -54,7 +54,7 @@ def test_nothing_is_asked_before_somebody_says_so(
 
 @needs_sqlalchemy
 def test_what_it_answers_is_kept(capdisc, declared, database: str, monkeypatch, sqlalchemy) -> None:
-    """S17, S19, S20, S22, S26: no rows are counted on somebody's server."""
+    """Tables of a server are indexed without counting its rows (S17, S19, S20, S22, S26)."""
     monkeypatch.setenv("CRM_URL", database)
     declared()
     assert capdisc("index", "--ask-servers").code == 0

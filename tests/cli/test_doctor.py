@@ -1,4 +1,4 @@
-"""capdisc doctor: everything that is made wrong is found, with the command that mends it, and nothing is written."""
+"""capdisc doctor finds each kind of damage, names the command that repairs it, writes nothing."""
 
 import fcntl
 import json

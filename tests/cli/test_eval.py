@@ -1,4 +1,4 @@
-"""capdisc eval, as a person and as a program meet it."""
+"""capdisc eval: its table for people and its JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is warned of deserves it, what deserves it is warned of, and near copies take one place: as a user sees it."""
+"""Warnings on real mistakes and none on honest files; near copies share one place."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def warned(capdisc, put: Put) -> Callable[[str], list[str]]:
     return codes
 
 
-# --- outcomes of hostile folders (D8) ---
+# --- hostile folders that were not recognised ---
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_numbered_members_with_the_same_tags_are_no_flood(capdisc, put: Put) -> 
     assert capdisc("validate", ".", "--json").json["findings"] == []
 
 
-# --- what can be read although it is not as it should be (D9) ---
+# --- files that were refused and can be read ---
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_a_description_behind_a_hash_is_told_as_a_comment(capdisc, put: Put, fil
     assert "# begins a comment" in said and "in quotes" in said
 
 
-# --- findings that are right (D10) ---
+# --- findings that were false alarms ---
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_review_before_use_stands_where_it_matters(capdisc, put: Put) -> None:
     assert "Review before use: remote-execution" in capdisc("show", "pull", "--index-dir", "i").out
 
 
-# --- near copies (D11) ---
+# --- near copies ---
 
 STEPS = " ".join(
     f"Step {number}: read the {word} of the sky and write the {word} down."

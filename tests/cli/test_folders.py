@@ -1,4 +1,4 @@
-"""Whose folders are scanned, and who wins where two of them share a skill: S62, S63, S64, S157, S159."""
+"""Which folders are scanned, and which wins where two hold the same skill."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ def _described(capdisc) -> dict[str, str]:
 
 
 def test_by_default_every_client_counts_and_the_project_wins(project, capdisc) -> None:
-    """S159: workspace before user."""
+    """A skill of the workspace wins over one of the user (S159)."""
     assert capdisc("index").code == 0
     found = _described(capdisc)
     assert found.keys() == {"skill:pack", "skill:ship"}
@@ -41,7 +41,7 @@ def test_by_default_every_client_counts_and_the_project_wins(project, capdisc) -
 def test_the_profile_claude_reads_its_own_folders_and_lets_the_user_win(
     project, capdisc, monkeypatch
 ) -> None:
-    """S62, S63: one rule by name, and what it hides is named."""
+    """A profile has its own order of folders, and reports what is hidden (S62, S63)."""
     monkeypatch.setenv("CAPDISC_FOLDERS", "claude")
     capdisc("index")
     found = _described(capdisc)
@@ -77,7 +77,7 @@ def test_folders_that_nobody_has_are_an_error_with_the_names_there_are(
 
 
 def test_a_home_folder_may_be_written_with_a_tilde(project, capdisc, home, write_skill) -> None:
-    """S64."""
+    """A configured folder may start with a tilde (S64)."""
     write_skill(home / "mine", "knit", "Knits socks. Use when asked.")
     (project / "capdisc.toml").write_text('folders = "agents"\nroots = ["~/mine"]\n')
     capdisc("trust", "--yes")
@@ -88,14 +88,14 @@ def test_a_home_folder_may_be_written_with_a_tilde(project, capdisc, home, write
 
 
 def test_the_folders_are_listed_strongest_first(project, capdisc) -> None:
-    """S157: ours, then those of the agents and of the seed."""
+    """Our folders come first, then those of agents and of the designs (S157)."""
     listed = [each["path"] for each in capdisc("config", "--json").json["roots"]]
     assert listed[0] == str(project / ".capdisc" / "capabilities")
     assert str(project / ".wunderland" / "capabilities") in listed
 
 
 def test_a_skill_that_models_may_not_start_is_left_out_but_listed(project, capdisc) -> None:
-    """S65, S55: `disable-model-invocation`."""
+    """`disable-model-invocation` hides a skill from search (S55, S65)."""
     path = project / ".agents" / "skills" / "wipe" / "SKILL.md"
     path.parent.mkdir()
     path.write_text(

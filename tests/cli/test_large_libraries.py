@@ -1,4 +1,4 @@
-"""Libraries that are larger than what a command may keep of them in memory."""
+"""Libraries too large for a command to keep in memory."""
 
 from __future__ import annotations
 

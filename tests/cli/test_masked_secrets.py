@@ -1,4 +1,4 @@
-"""Keys of known shapes: whatever the format of their source and whatever prints it, they come out as `[secret]`."""
+"""Keys of known shapes are printed as `[secret]`, from any source and by any command."""
 
 import json
 import sqlite3

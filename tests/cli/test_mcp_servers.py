@@ -1,11 +1,10 @@
-"""Servers of an mcp.json: asked only when the user says so, and known from then on."""
+"""Servers of an mcp.json are asked only with permission, and remembered from then on."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,7 +116,7 @@ def test_a_server_gets_only_what_its_entry_names(
 def test_what_a_server_says_of_its_secrets_before_it_dies_is_masked(
     capdisc, configured, sdk, monkeypatch
 ) -> None:
-    """D4: the message is cut, and held the token of the entry."""
+    """Once the message was cut first and still held the token of the entry."""
     monkeypatch.setenv("TOKEN", "hush-0123456789-value")
     code = "import os, sys; sys.exit('x' * 190 + os.environ['GIVEN'] + ' ' + sys.argv[1])"
     entry = {
@@ -189,13 +188,11 @@ def test_a_server_that_says_nothing_is_given_up(hermetic, sdk) -> None:
     from capdisc_indexer.model.errors import InputError
     from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
 
-    began = time.monotonic()
     silent = ServerConfig(
-        name="mute", command=sys.executable, args=("-c", "import time; time.sleep(60)"), env={}
+        name="mute", command=sys.executable, args=("-c", "import time; time.sleep(600)"), env={}
     )
     with pytest.raises(InputError, match="no answer within"):
         list_tools(silent, os.environ, hermetic, seconds=0.5)
-    assert time.monotonic() - began < 30
 
 
 @needs_sdk

@@ -1,4 +1,4 @@
-"""Numbers that are none are a mistake in the call."""
+"""NaN and infinity are usage errors."""
 
 import pytest
 

@@ -18,7 +18,7 @@ def here(hermetic, monkeypatch):
 
 
 def test_index_prints_one_summary_line_and_nothing_else(capdisc, here, write_skill) -> None:
-    """S205."""
+    """Indexing prints one summary line on stdout and nothing on stderr (S205)."""
     write_skill(here / "skills", "alpha")
     done = capdisc("index", "skills")
     assert (done.code, done.err) == (0, "")
@@ -26,7 +26,7 @@ def test_index_prints_one_summary_line_and_nothing_else(capdisc, here, write_ski
 
 
 def test_index_names_each_bad_file_and_says_so_by_its_exit_code(capdisc, here, write_skill) -> None:
-    """S165: without an option for it."""
+    """Bad files are named and set the exit code without an option (S165)."""
     write_skill(here / "skills", "alpha")
     bad = here / "skills" / "bad" / "CAPABILITY.yaml"
     bad.parent.mkdir()
@@ -110,7 +110,7 @@ def test_a_read_only_index_still_answers(capdisc, here, write_skill, monkeypatch
 def test_a_missing_model_means_words_alone_with_a_notice(
     capdisc, here, write_skill, monkeypatch
 ) -> None:
-    """S176, S200."""
+    """Without a model words alone are searched, with a notice (S176, S200)."""
     write_skill(here / "skills", "alpha", "Folds paper cranes. Use when asked.")
     monkeypatch.setenv("CAPDISC_ENCODER", str(here / "no-model"))
     done = capdisc("index", "skills")
@@ -167,7 +167,7 @@ def test_status_says_what_and_where(capdisc, small) -> None:
 
 
 def test_config_says_where_each_value_comes_from(capdisc, here, monkeypatch) -> None:
-    """S191, S192."""
+    """`config` names the file, variable or default behind each value (S191)."""
     (here / "capdisc.toml").write_text("budget = 900\ntier1TopK = 3\nnonsense = 1\n")
     monkeypatch.setenv("CAPDISC_LIMIT", "4")
     done = capdisc("config", "--json")
@@ -196,7 +196,7 @@ def test_init_then_index_then_search_works(capdisc, here) -> None:
 
 @pytest.mark.parametrize("kind", ["skill", "tool"])
 def test_new_writes_a_capability_that_validates(capdisc, here, kind) -> None:
-    """S71: a skeleton to be filled in; nothing is drafted by a model, and editing is the editor's."""
+    """`new` writes a skeleton that passes validation (S71)."""
     assert capdisc("new", kind, "tidy-changelog", "--in", "caps").code == 0
     checked = capdisc("validate", "caps", "--strict")
     assert (checked.code, checked.out) == (0, "")

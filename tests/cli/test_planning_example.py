@@ -1,4 +1,4 @@
-"""A question planned with the tools that the planner's prompt names: what VIPs spend by quarter."""
+"""The planning example with the tools that its prompt names: VIP spending by quarter."""
 
 import json
 import sqlite3
@@ -32,8 +32,7 @@ def shop(capdisc, hermetic, monkeypatch):
 
 
 def test_vip_example(capdisc, shop) -> None:
-    """S72, S75: the prompt, the fact that it takes for granted, the tables, and their columns; the plan is the
-    model's."""
+    """The planning example runs: prompt, fact, tables and columns (S72, S75)."""
     prompt = capdisc("render", "VIP spending by quarter", "--template", "planner").out
     assert "resolve_fact" in prompt
     assert "orders" in prompt
@@ -49,7 +48,7 @@ def test_vip_example(capdisc, shop) -> None:
 
 
 def test_a_table_of_ones_own_making_is_refused(capdisc, shop) -> None:
-    """S74, S76: what a plan names can be asked for, and what there is not ends with 2 and is named."""
+    """A table that the index lacks is refused by name, with status 2 (S76)."""
     made = capdisc("call", "get_table_schema", '{"database": "shop", "table": "vip_orders"}')
     assert made.code == 2
     assert "vip_orders" in made.err

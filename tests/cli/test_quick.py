@@ -1,4 +1,4 @@
-"""A plain command line is read without typer: the same as typer reads it, or not at all."""
+"""A plain command line is read without typer, exactly as typer reads it, or not at all."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""capdisc render: nothing but the context, and never over the budget."""
+"""capdisc render prints the context and nothing else, and never over the budget."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -6,13 +6,13 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
-from capdisc_indexer.rendering.formats import FORMATS
+from product_lists import RENDER_FORMATS, TIERED_FORMATS
 
 COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("name", RENDER_FORMATS)
 @pytest.mark.parametrize("budget", [250, 700, 1850, 6000])
 def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, budget) -> None:
     made = capdisc("render", QUERY, "--format", name, "--budget", str(budget))
@@ -21,7 +21,7 @@ def test_every_format_keeps_its_budget_by_the_tokenizer(capdisc, small, name, bu
 
 
 def test_three_tiers_in_order(capdisc, small) -> None:
-    """S142."""
+    """The three tiers follow each other under their headings (S142)."""
     out = capdisc("render", QUERY).out
     headings = (
         "Available capabilities:",
@@ -46,7 +46,7 @@ def test_the_same_query_gives_the_same_bytes(process, small) -> None:
 
 
 def test_tiers_can_be_chosen(capdisc, small) -> None:
-    """S128."""
+    """--tier prints the chosen tier alone (S128)."""
     out = capdisc("render", QUERY, "--tier", "1").out
     assert "Relevant capabilities:" in out
     assert "Available capabilities:" not in out
@@ -159,7 +159,7 @@ def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypat
         )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "caps")
-    for name in ("text", "markdown", "xml", "json"):
+    for name in TIERED_FORMATS:
         made = capdisc("render", "tool 7", "--format", name, "--budget", "400")
         assert made.code == 0, (name, made.err)
         assert COUNT(made.out) <= 400
@@ -210,7 +210,7 @@ LINE = "- tool:git-status: Shows which files"
 
 
 def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch) -> None:
-    """S93: first in tier 1, beside as many others as without it."""
+    """A pinned capability is first in Tier 1 and displaces no other (S93)."""
     usual = capdisc("render", QUERY, "--tier", "1").out
     monkeypatch.setenv("CAPDISC_PIN", "git-status")
     first, *others = (
@@ -226,7 +226,7 @@ def test_what_is_pinned_has_its_line_in_every_prompt(capdisc, small, monkeypatch
     assert done["tiers"][1]["blocks"][0]["source"].endswith("git-status/CAPABILITY.yaml")
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("name", RENDER_FORMATS)
 @pytest.mark.parametrize("budget", [270, 700])
 def test_what_is_pinned_keeps_to_the_budget(capdisc, small, monkeypatch, name, budget) -> None:
     monkeypatch.setenv("CAPDISC_PIN", "git-status:merge-pdfs:send-email:convert-image")

@@ -17,7 +17,7 @@ def tiers(made) -> dict:
 
 
 def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
-    """S129, S134: options named by tier; what one tier does not use, the next may."""
+    """Each tier has a budget, and what one leaves the next may use (S129, S134)."""
     made = tiers(capdisc("render", QUERY, "--json", "--tier-budget", "0=80,1=90,2=150"))
     assert 0 < made[0]["tokens"] <= 80
     assert 0 < made[1]["tokens"] <= 90
@@ -27,7 +27,7 @@ def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
 
 
 def test_how_many_of_each_can_be_chosen(capdisc, small) -> None:
-    """S134."""
+    """--tier-top sets how many entries each tier has (S134)."""
     made = tiers(capdisc("render", QUERY, "--json", "--tier-top", "1=7,2=1", "--budget", "6000"))
     assert [len(made[level]["blocks"]) for level in (1, 2)] == [7, 1]
 
@@ -56,7 +56,7 @@ def test_what_was_shortened_or_left_out_is_said_on_stderr_and_in_json(capdisc, s
 
 
 def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
-    """S134, S139."""
+    """Tier 1 is printed at every budget, and a Tier 2 left out is reported (S134, S139)."""
     for budget in range(60, 700, 40):
         made = capdisc("render", QUERY, "--tier", "1,2", "--budget", str(budget))
         assert "Relevant capabilities:" in made.out
@@ -67,7 +67,7 @@ def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
 def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(
     capdisc, hermetic, write_skill, monkeypatch
 ) -> None:
-    """S139: a body of 9,000 characters; tier 2 is not empty and within 2,000 tokens, the next one is still tried."""
+    """A body of 9,000 characters is cut to fit Tier 2, and the next one is still tried (S139)."""
     body = "\n".join(
         f"## Part {n}\n\n" + "Fold the paper once more along the line.\n" * 18 for n in range(12)
     )
@@ -97,7 +97,7 @@ def test_one_endless_line_is_cut_at_a_word(capdisc, hermetic, write_skill, monke
 
 
 def test_levels_of_detail(capdisc, small) -> None:
-    """S128, S320: a name, a line, or all of it."""
+    """Detail has three levels: a name, a line, or everything (S128, S320)."""
     made = {
         detail: capdisc("render", QUERY, "--detail", detail).out
         for detail in ("name", "summary", "full")
@@ -112,7 +112,7 @@ def test_levels_of_detail(capdisc, small) -> None:
 def test_the_overview_keeps_its_budget_with_a_hundred_categories(
     capdisc, hermetic, monkeypatch
 ) -> None:
-    """S127: 300 capabilities in 100 categories."""
+    """The overview of 300 capabilities in 100 categories keeps its budget (S127)."""
     lines = [
         json.dumps(
             {
@@ -134,7 +134,7 @@ def test_the_overview_keeps_its_budget_with_a_hundred_categories(
 
 
 def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
-    """S131, S133, S147: three blocks; filters count, and leave no trace."""
+    """The overview follows filters by kind, and they leave no trace (S131, S133, S147)."""
     whole = capdisc("render", "--tier", "0").out
     skills = capdisc("render", "--tier", "0", "--kind", "skill").out
     assert "clean-csv" in skills
@@ -152,16 +152,17 @@ def test_the_overview_can_be_of_some_kinds_or_by_kind(capdisc, small) -> None:
 @pytest.mark.parametrize(
     ("hint", "said"), [("cli", "capdisc search"), ("tool", "call tool_search"), ("none", "")]
 )
+# json has no hint, and messages always ends with that of the command.
 @pytest.mark.parametrize("form", ["text", "markdown", "xml"])
 def test_the_overview_says_how_to_have_more(capdisc, small, hint, said, form) -> None:
-    """S132."""
+    """The overview ends with a hint for the command, for the tool, or with none (S132)."""
     out = capdisc("render", "--format", form, "--hint", hint).out
     assert said in out
     assert ("More: " in out) is bool(said)
 
 
 def test_hints_of_use_are_shown_where_they_are_wanted_and_always_in_full(capdisc, small) -> None:
-    """S278."""
+    """A usage hint is in Tier 1 with --hints only, and in Tier 2 always (S278)."""
     argv = ("render", "post a message to the team in slack")
     assert "Hint: Prefer a thread" not in capdisc(*argv, "--tier", "1").out
     assert "Hint: Prefer a thread" in capdisc(*argv, "--tier", "1", "--hints").out
@@ -171,7 +172,7 @@ def test_hints_of_use_are_shown_where_they_are_wanted_and_always_in_full(capdisc
 def test_what_is_missing_is_named_and_setting_it_is_enough(
     capdisc, small, monkeypatch, tmp_path
 ) -> None:
-    """S137, S156: by name, never by value, without another build."""
+    """A missing secret is named; setting it is enough (S137, S156)."""
     monkeypatch.setenv("PATH", str(tmp_path))
     argv = ("render", QUERY, "--tier", "1,2")
     out = capdisc(*argv).out
@@ -186,7 +187,7 @@ def test_what_is_missing_is_named_and_setting_it_is_enough(
 
 
 def test_what_is_asked_before_use_says_so_however_short_it_is(capdisc, small) -> None:
-    """S281."""
+    """A line cut short still says that the capability wants confirmation (S281)."""
     out = capdisc("render", QUERY, "--tier", "1", "--budget", "110").out
     assert "…" in out
     assert "Ask before use." in out
@@ -211,7 +212,7 @@ def test_a_render_in_which_something_is_missing_loads_no_tokenizer(process, smal
 
 
 def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
-    """S143, S144: by the tokenizer that is named, of the text that the tiers make."""
+    """Counts of the parts add up to the text, by the named tokenizer (S143, S144)."""
     made = json.loads(capdisc("render", QUERY, "--json", "--budget", "2500").out)
     estimate = made["tokenEstimate"]
     assert set(estimate) == {"tier0", "tier1", "tier2", "total"}
@@ -229,7 +230,7 @@ def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
 
 
 def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> None:
-    """S10, S11, S124, S216: static_tokens is what `list --cost` says, and the text can be counted."""
+    """Savings are counted against everything in full (S10, S11, S124, S216)."""
     made = json.loads(capdisc("render", QUERY, "--json", "--style", "tools").out)
     assert made["static_tokens"] == capdisc("list", "--cost", "--json").json["total"]
     assert made["tokens"] == COUNT(made["prompt"])
@@ -237,7 +238,7 @@ def test_what_it_saves_is_counted_against_everything_in_full(capdisc, small) -> 
 
 
 def test_characters_can_stand_for_tokens(capdisc, small) -> None:
-    """S143: four characters a token, and a notice of what that is worth."""
+    """Four characters may stand for a token, with a notice (S143)."""
     made = capdisc("render", QUERY, "--tokenizer", "chars4", "--budget", "500")
     assert 400 < len(made.out) / 4 <= 500
     assert "four characters are taken for one token" in made.err
@@ -278,7 +279,7 @@ def test_a_tokenizer_that_there_is_not(capdisc, small) -> None:
 
 
 def test_all_is_printed_where_it_is_small_beside_the_context(capdisc, small) -> None:
-    """S90, S321: and which it was is said, on stderr and in JSON."""
+    """A small catalogue is printed whole, and the choice is said (S90, S321)."""
     part = capdisc("render", QUERY, "--auto", "--context-size", "40000")
     assert part.out == capdisc("render", QUERY).out
     assert "40,000" not in part.out
@@ -295,7 +296,7 @@ def test_all_is_printed_where_it_is_small_beside_the_context(capdisc, small) -> 
 
 
 def test_only_what_is_relevant_enough(capdisc, small) -> None:
-    """S138, S241: and what that requires, however relevant it is by itself."""
+    """--min-relevance leaves out weaker hits, but not their requirements (S138, S241)."""
     argv = ("render", "send the customer an invoice", "--tier", "1")
     assert "skill:write-newsletter" in capdisc(*argv).out
     kept = capdisc(*argv, "--min-relevance", "0.9").out
@@ -305,7 +306,7 @@ def test_only_what_is_relevant_enough(capdisc, small) -> None:
 
 
 def test_when_nothing_fits(capdisc, small) -> None:
-    """S200: the overview, a line for every capability as far as they fit, or an error and nothing."""
+    """--on-empty prints the overview, every capability, or an error (S200)."""
     argv = ("render", "frobnicate the quuxly zorbleflux", "--on-empty")
     assert capdisc(*argv, "none").out == capdisc("render").out
     every = capdisc(*argv, "all")
@@ -319,7 +320,7 @@ def test_when_nothing_fits(capdisc, small) -> None:
 
 
 def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic, monkeypatch) -> None:
-    """S146."""
+    """Rendering an empty index exits with 4 and says how to index (S146)."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     (hermetic / "empty").mkdir()
     capdisc("index", "empty")
@@ -330,7 +331,7 @@ def test_nothing_indexed_is_an_error_that_says_what_to_do(capdisc, hermetic, mon
 
 
 def test_where_the_time_went(capdisc, small) -> None:
-    """S145: by stage, in milliseconds; the parts are not more than the whole."""
+    """Times of the stages do not add up to more than the whole (S145)."""
     made = json.loads(capdisc("render", QUERY, "--json", "--diagnostics").out)["diagnostics"]
     assert {"queryTimeMs", "embeddingTimeMs", "graphTraversalTimeMs", "candidatesScanned"} < set(
         made
@@ -342,7 +343,7 @@ def test_where_the_time_went(capdisc, small) -> None:
 
 
 def test_a_good_query_has_another_confidence_than_a_hopeless_one(capdisc, small) -> None:
-    """S233, S317, S318: with what was found, where it comes from, how, and what no capability mentions."""
+    """Confidence, sources, mode and unmatched words are given (S233, S317, S318)."""
     good, bad = (
         capdisc("render", query, "--json").json for query in (QUERY, "frobnicate the zorbleflux")
     )
@@ -359,7 +360,7 @@ def test_a_good_query_has_another_confidence_than_a_hopeless_one(capdisc, small)
 
 
 def test_show_keeps_a_limit_too(capdisc, small) -> None:
-    """S126."""
+    """`show` keeps within --max-tokens and says where it cut (S126)."""
     made = capdisc("show", "tool:send-invoice", "--max-tokens", "120")
     assert 60 < COUNT(made.out) <= 120
     assert made.out.endswith("[cut to fit the budget]\n")
@@ -371,7 +372,7 @@ def test_show_keeps_a_limit_too(capdisc, small) -> None:
 
 
 def test_who_costs_how_much_and_without_whom_it_is_less(capdisc, small) -> None:
-    """S319: budgets by tier, exclusion, and a list of what each would cost, the dearest first."""
+    """Each capability's cost is listed, and an exclusion lowers it (S319)."""
     costs = [each["tokens"] for each in capdisc("list", "--cost", "--json").json["each"]]
     assert costs == sorted(costs, reverse=True)
     with_all, without = (
@@ -382,7 +383,7 @@ def test_who_costs_how_much_and_without_whom_it_is_less(capdisc, small) -> None:
 
 
 def test_the_parts_can_be_used_without_the_command_line(small) -> None:
-    """S130: index, graph, assembler, encoders, scanner and tools are modules of their own."""
+    """Index, graph, assembler, encoder, scanner and tools can be imported (S130)."""
     import subprocess
 
     parts = "store graph encoders sources.scan tools rendering retrieval.pipeline indexing"

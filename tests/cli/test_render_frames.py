@@ -1,4 +1,4 @@
-"""The frames of a printed context: their marks are this user's own, and text that imitates a frame is named."""
+"""The frames of a printed context: marks of this user's own, and imitations reported."""
 
 import hashlib
 import re

@@ -1,10 +1,11 @@
-"""Guidance by category and memory by session, in a prompt."""
+"""Guidance of categories and memory of sessions in a prompt."""
 
 import json
 
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from product_lists import TIERED_FORMATS
 
 COUNT = load_token_counter()
 PHOTOS = ("crop", "turn", "blur")
@@ -30,7 +31,7 @@ def photos(capdisc, hermetic, monkeypatch):
 
 
 def test_guidance_is_printed_once_a_category_in_a_frame_of_its_own(capdisc, photos) -> None:
-    """S290: two tools of a category, one block; whatever the case of its letters."""
+    """Two tools of a category share one block of guidance (S290)."""
     out = capdisc("render", "blur and crop photos").out
     details = out.split("--- Detailed Capability Reference ---\n")[1]
     assert details.startswith(">>> guidance:images [")
@@ -39,26 +40,26 @@ def test_guidance_is_printed_once_a_category_in_a_frame_of_its_own(capdisc, phot
 
 
 def test_a_full_prompt_has_the_guidance_too(capdisc, photos) -> None:
-    """S290."""
+    """A full prompt holds the guidance of a category once (S290)."""
     out = capdisc("render", "--style", "full").out
     assert out.count("Show a small one first.") == 1
     assert out.count(">>> tool:") == 3
 
 
 def test_guidance_and_instructions_of_a_manifest_stand_with_their_tool(capdisc, photos) -> None:
-    """S290, S291: guidance that two tools share word for word is said once, instructions with each."""
+    """Shared guidance is printed once, instructions with each tool (S290, S291)."""
     out = capdisc("render", "blur and crop photos", "--tier", "2").out
     assert out.count("Never overwrite the original.") == 1
     assert out.count("## Instructions\nSay which photo.") == 2
 
 
 def test_guidance_is_within_the_budget_of_tier_2_and_leaves_room_for_tools(capdisc, photos) -> None:
-    """S290."""
+    """Guidance is cut to fit Tier 2 in each format and leaves room for the tools (S290)."""
     (photos / "guidance" / "images.md").write_text(
         "# Images\n\n" + "Look at the photo again before you go on.\n" * 300
     )
     capdisc("index", "caps")
-    for form in ("text", "markdown", "xml", "json", "messages"):
+    for form in TIERED_FORMATS:
         made = capdisc(
             "render",
             "blur and crop photos",
@@ -78,7 +79,7 @@ def test_guidance_is_within_the_budget_of_tier_2_and_leaves_room_for_tools(capdi
 
 
 def test_changed_guidance_is_a_changed_index(capdisc, photos) -> None:
-    """S292: edited, removed, added; and nothing is published when nothing changed."""
+    """Editing, adding or removing guidance publishes a new index (S292)."""
 
     def generation() -> int:
         capdisc("index", "caps")
@@ -135,13 +136,13 @@ def test_the_first_root_wins(capdisc, photos, hermetic) -> None:
 
 
 def test_a_search_for_tools_has_the_guidance_too(capdisc, photos) -> None:
-    """S290."""
+    """tool_search returns the guidance of the category it found (S290)."""
     found = capdisc("call", "tool_search", json.dumps({"query": "blur photos"})).json
     assert found["workflowGuidance"].startswith("# Images\n\nShow a small one first.")
 
 
 def test_a_session_brings_its_memory_and_learns_what_is_found(capdisc, small) -> None:
-    """S298, S308: a part of its own with its own budget, after what stays the same."""
+    """The memory is a part with its own budget, after the prefix (S298, S308)."""
     first = capdisc("render", "book a room for Tuesday", "--session", "trip")
     assert "trip is a new session" in first.err
     assert "Session memory:" not in first.out
@@ -153,7 +154,7 @@ def test_a_session_brings_its_memory_and_learns_what_is_found(capdisc, small) ->
     assert json.loads(capdisc("session", "show", "trip", "--json").out)["turn"] == 2
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "xml", "json", "messages"])
+@pytest.mark.parametrize("form", TIERED_FORMATS)
 def test_memory_has_a_budget_of_its_own_inside_the_whole(capdisc, small, form) -> None:
     for query in ("book a room", "merge PDF files", "send an invoice", "translate a document"):
         capdisc("render", query, "--session", "trip")

@@ -1,4 +1,4 @@
-"""Prompts around a context: styles by model, templates, added texts, messages, halves for a cache."""
+"""Prompts around a context: styles by model, templates, appended texts, messages, splits."""
 
 import json
 import os
@@ -6,10 +6,10 @@ import os
 import pytest
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from product_lists import TEMPLATES, TIERED_FORMATS
 
 COUNT = load_token_counter()
 QUERY = "send the customer an invoice as a PDF"
-BUILTIN = ("auditable", "exploratory", "full", "knowledge", "minimal", "phased", "planner", "tools")
 
 
 def prompt(capdisc, *argv):
@@ -17,7 +17,7 @@ def prompt(capdisc, *argv):
 
 
 def test_a_prompt_for_a_model_with_tools_is_short(capdisc, small) -> None:
-    """S1, S7: how to find the rest, and the map; 500 tokens at most."""
+    """The short prompt says how to find the rest in 500 tokens at most (S1, S7)."""
     made = prompt(capdisc, "--style", "tools")
     assert {"prompt", "use_tools", "style", "tokens"} <= set(made)
     assert made["tokens"] == COUNT(made["prompt"]) <= 500
@@ -27,7 +27,7 @@ def test_a_prompt_for_a_model_with_tools_is_short(capdisc, small) -> None:
 
 
 def test_a_prompt_for_a_model_without_tools_has_every_capability_in_full(capdisc, small) -> None:
-    """S2: in the same order each time, no hidden one among them, without a limit that nobody set."""
+    """A full prompt has every visible capability in a stable order and no limit (S2)."""
     made = capdisc("render", "--style", "full", "--max-each", "0")
     ids = capdisc("list", "--ids").out.split()
     assert [line.split()[1] for line in made.out.splitlines() if line.startswith(">>> ")] == ids
@@ -64,7 +64,7 @@ def test_a_full_prompt_within_a_budget_tells_a_little_of_each(capdisc, small) ->
 def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
     capdisc, hermetic, write_skill, monkeypatch
 ) -> None:
-    """S9: 1,250 tokens of each, which is about 5,000 characters, or as many as are wanted."""
+    """A document is cut at 1,250 tokens, about 5,000 characters, or as set, and marked (S9)."""
     write_skill(
         hermetic / "skills", "cranes", body="Fold the paper once more along the line.\n" * 225
     )
@@ -80,7 +80,7 @@ def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
     "model", ["claude-3-haiku", "gpt-4o", "gpt-3.5-turbo", "gemini-pro", "claude-sonnet-4-20250514"]
 )
 def test_models_with_tools(capdisc, small, model) -> None:
-    """S3, S4."""
+    """Models that can call tools get the short prompt (S3, S4)."""
     made = prompt(capdisc, "--model", model)
     assert (made["style"], made["use_tools"], made["model"]) == ("tools", True, model)
 
@@ -89,20 +89,20 @@ def test_models_with_tools(capdisc, small, model) -> None:
     "model", ["claude-2", "Claude-Instant-1.2", "gpt-3.5-turbo-instruct", "text-davinci-003"]
 )
 def test_models_without_tools(capdisc, small, model) -> None:
-    """S3, S5: looked for first, since gpt-3.5-turbo-instruct contains the name of a model with tools."""
+    """Old names come first: gpt-3.5-turbo-instruct contains a newer name (S3, S5)."""
     made = prompt(capdisc, "--model", model)
     assert (made["style"], made["use_tools"]) == ("full", False)
 
 
 def test_an_unknown_model_is_taken_for_one_with_tools(capdisc, small) -> None:
-    """S6."""
+    """An unknown model gets the short prompt with tools, and the reason is given (S6)."""
     made = capdisc("render", "--model", "foo", "--json")
     assert json.loads(made.out)["reason"] == "unknown model"
     assert "style tools for foo: unknown model" in made.err
 
 
 def test_a_style_may_override_the_model_and_says_so(capdisc, small) -> None:
-    """S3."""
+    """--style wins over the model, with a notice, and an unknown style is refused (S3)."""
     made = capdisc("render", "--model", "claude-2", "--style", "tools", "--json")
     assert json.loads(made.out)["style"] == "tools"
     assert "against what is known of the model" in made.err
@@ -116,7 +116,7 @@ def test_a_style_takes_a_query_too(capdisc, small) -> None:
 
 
 def test_the_minimal_template_is_small(capdisc, small, monkeypatch) -> None:
-    """S295, S296: who, how to find, how to work, the date; 300 tokens at most without memory."""
+    """The minimal template has at most 300 tokens without memory (S295, S296)."""
     monkeypatch.setattr("capdisc.context.surroundings.today", lambda: "2026-07-31")
     out = capdisc("render", "--template", "minimal").out
     assert COUNT(out) <= 300
@@ -127,13 +127,13 @@ def test_the_minimal_template_is_small(capdisc, small, monkeypatch) -> None:
 
 
 def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
-    """S72, S237: planner and phased name the tools of `capdisc call`."""
+    """Templates name only tools that `capdisc call` knows (S72, S237)."""
     import re
 
     from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
     from capdisc_indexer.tools import TOOLS
 
-    for name in ("planner", "phased", "knowledge", "auditable"):
+    for name in TEMPLATES:
         named = set(
             re.findall(
                 r"\b[a-z]+(?:_[a-z]+)+\b", capdisc("render", "--template", name, "--tier", "1").out
@@ -144,8 +144,7 @@ def test_every_tool_that_a_template_names_can_be_called(capdisc, small) -> None:
 
 
 def test_a_planner_discovers_clarifies_plans_and_gives_json(capdisc, small) -> None:
-    """S73, S74, S76: search_all first; only what a tool has shown may be named. No command checks a plan: each name in
-    it can be asked for (`capdisc show table:…`, `capdisc call get_table_schema`), and an unknown one ends with 2."""
+    """The planning prompt goes from discovery to output and forbids inventions (S73, S76)."""
     out = capdisc("render", "--template", "planner").out
     words = (
         "DISCOVER: call search_all",
@@ -166,7 +165,7 @@ def test_a_planner_discovers_clarifies_plans_and_gives_json(capdisc, small) -> N
     [("auditable", "source"), ("exploratory", "Compare"), ("knowledge", "Explain")],
 )
 def test_ways_of_working_are_templates(capdisc, small, name, said) -> None:
-    """S82, S84, S89: chosen by name; a session's way of working is `session show`. Nothing is proved by code here."""
+    """Each mode is a template, and nothing is proved by code (S84, S89)."""
     out = capdisc("render", "--template", name).out
     assert said in out
     if name == "auditable":
@@ -175,7 +174,7 @@ def test_ways_of_working_are_templates(capdisc, small, name, said) -> None:
 
 
 def test_every_template_that_comes_along_works(capdisc, small) -> None:
-    for name in BUILTIN:
+    for name in TEMPLATES:
         made = capdisc("render", QUERY, "--template", name, "--budget", "2000")
         assert made.code == 0, (name, made.err)
         assert COUNT(made.out) <= 2000
@@ -252,11 +251,11 @@ def test_a_template_that_leaves_no_room_says_so(capdisc, small) -> None:
     assert "too small" in made.err
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "xml", "json", "messages"])
+@pytest.mark.parametrize("form", TIERED_FORMATS)
 def test_a_text_is_added_once_after_the_map_and_within_the_budget(
     capdisc, small, hermetic, form
 ) -> None:
-    """S8."""
+    """Appended text comes once, between overview and hits, cut to fit, in each format (S8)."""
     (hermetic / "note.md").write_text("Invoices go out on Fridays.\n" * 90)
     made = capdisc("render", QUERY, "--append", "note.md", "--format", form, "--budget", "900")
     assert COUNT(made.out) <= 900
@@ -273,7 +272,7 @@ def test_a_text_is_added_once_after_the_map_and_within_the_budget(
 
 
 def test_texts_are_added_from_files_and_from_stdin(capdisc, small, hermetic) -> None:
-    """S8: repeatable, - is stdin; then the query is not read from there."""
+    """--append repeats; with `-` the text is on stdin, not the query (S8)."""
     (hermetic / "one.md").write_text("/etc is closed.")
     made = capdisc("render", QUERY, "--append", "one.md", "--append", "-", stdin="Second text.")
     assert " /etc is closed.\nSecond text.\n" in made.out
@@ -303,7 +302,7 @@ def test_a_request_that_fills_the_budget_is_not_cut_but_refused(capdisc, small) 
     "extra", [(), ("--template", "phased"), ("--budget", "700"), ("--tier-budget", "0=90")]
 )
 def test_what_comes_first_is_the_same_for_every_query(capdisc, small, extra) -> None:
-    """S308: the prefix, byte for byte, asked for alone, with a query, or with none."""
+    """The prefix is the same bytes with any query or none (S308)."""
     queries = ((QUERY,), ("merge PDF files",), ("zzz qqq",), ())
     prefixes = {capdisc("render", *query, "--split", "prefix", *extra).out for query in queries}
     both = {
@@ -317,7 +316,7 @@ def test_what_comes_first_is_the_same_for_every_query(capdisc, small, extra) -> 
 
 @pytest.mark.parametrize("form", ["json", "messages"])
 def test_the_prefix_is_a_field_or_a_message_of_its_own(capdisc, small, form) -> None:
-    """S308."""
+    """With --split the prefix stands apart and is the same for every query (S308)."""
     queries = (QUERY, "merge PDF files", "zzz qqq")
     made = [
         json.loads(capdisc("render", query, "--split", "both", "--format", form).out)
@@ -349,7 +348,7 @@ def test_the_halves_are_the_whole_and_together_within_the_budget(capdisc, small)
 
 
 def test_a_context_can_be_piped_and_nothing_else_is_on_stdout(process, small) -> None:
-    """S69, S214, S235: headings in the order of the ranking; no model, no network, nothing but the prompt."""
+    """Only the context is on stdout, in ranked order, with no model (S69, S214, S235)."""
     made = process("render", QUERY, "--tier", "2", "--format", "markdown", "--kind", "tool")
     headings = [line[4:] for line in made.out.splitlines() if line.startswith("### ")]
     assert headings == process("search", QUERY, "--kind", "tool", "--ids").out.split()[:2]

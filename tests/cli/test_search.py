@@ -1,4 +1,4 @@
-"""capdisc search, as a person and as a program meet it."""
+"""capdisc search: its lines for people and its JSON for programs."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from capdisc_indexer.store.snapshot import Index
+from product_lists import SEARCH_MODES
 
 
 def test_the_right_capability_comes_first(capdisc, small) -> None:
@@ -61,7 +62,7 @@ def test_explain_shows_the_signals_of_each_hit(capdisc, small) -> None:
 
 
 def test_nonsense_finds_nothing_names_the_words_and_exits_1(capdisc, small) -> None:
-    """S251."""
+    """Nonsense finds nothing, exits with 1, names the words and lists known topics (S251)."""
     found = capdisc("search", "frobnicate the quuxly zorbleflux")
     assert (found.code, found.out) == (1, "")
     assert "nothing fits" in found.err
@@ -70,7 +71,7 @@ def test_nonsense_finds_nothing_names_the_words_and_exits_1(capdisc, small) -> N
 
 
 def test_nothing_found_is_still_a_whole_json_document(capdisc, small) -> None:
-    """S317."""
+    """An empty result is a whole JSON document that names the unmatched words (S317)."""
     found = capdisc("search", "frobnicate the quuxly zorbleflux", "--json")
     assert found.code == 1
     assert found.json["hits"] == []
@@ -100,7 +101,7 @@ def test_a_query_from_a_pipe(capdisc, small) -> None:
     ],
 )
 def test_filters_hold_for_every_hit_however_it_was_reached(capdisc, small, flags, holds) -> None:
-    """S190."""
+    """A filter holds for every hit, also for those that the graph added (S190)."""
     found = capdisc(
         "search", "send the customer an invoice as a PDF document", "--json", "-k", "30", *flags
     ).json
@@ -127,16 +128,16 @@ def test_available_hides_what_lacks_its_secret_and_shows_it_once_the_secret_is_t
     assert "canary-value" not in found.out + found.err
 
 
-@pytest.mark.parametrize("mode", ["auto", "hybrid", "lexical", "vector"])
+@pytest.mark.parametrize("mode", SEARCH_MODES)
 def test_every_mode_answers(capdisc, small, mode) -> None:
-    """S263."""
+    """Every search mode finds the same first hit (S263)."""
     assert capdisc("search", "merge PDF files", "--mode", mode, "--ids").out.startswith(
         "skill:merge-pdfs"
     )
 
 
 def test_names_are_found_whatever_their_spelling(capdisc, small) -> None:
-    """S260."""
+    """A name is found in kebab case, snake case, camel case and as words (S260)."""
     for query in ("git-status", "git_status", "gitStatus", "git status"):
         assert capdisc("search", query, "--ids").out.startswith("tool:git-status"), query
 
@@ -215,7 +216,7 @@ def test_hostile_text_reaches_a_person_visibly_and_a_program_escaped(
 
 
 def test_a_word_that_stands_only_in_the_body_finds_its_skill(capdisc, small) -> None:
-    """S172."""
+    """A word that only the body holds finds its skill (S172)."""
     assert "skill:plan-weekly-meals" in capdisc("search", "perishable", "--ids").out.split()
 
 
@@ -241,7 +242,7 @@ def test_a_hidden_skill_is_not_offered_through_what_requires_it(
 
 
 def test_vector_mode_without_an_encoder_falls_back_to_words(capdisc, small) -> None:
-    """S318: and says so."""
+    """Vector mode without an encoder falls back to words and says so (S318)."""
     found = capdisc("search", "merge PDF files", "--mode", "vector", "--encoder", "/nope", "--ids")
     assert found.out.startswith("skill:merge-pdfs")
     assert "words alone" in found.err

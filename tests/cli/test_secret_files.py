@@ -1,4 +1,4 @@
-"""Files that hold secrets are no sources and no linked files, by name and by content, unless the user allows it."""
+"""Files that hold secrets are neither sources nor links, unless the user allows it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""R47: of secrets only the names are read, kept and printed."""
+"""R47: only the names of secrets are read, stored and printed."""
 
 import json
 

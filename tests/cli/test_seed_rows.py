@@ -1,4 +1,4 @@
-"""Rows of the list of needs that no other test shows: each on the smallest catalogue that can show it."""
+"""Needs of the designs that no other test shows, each on the smallest catalogue that can."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def indexed(capdisc, hermetic, monkeypatch) -> Index:
 
 
 def test_what_a_client_adds_to_a_skill_is_shown_and_nothing_more(capdisc, indexed) -> None:
-    """S66: how a client runs it is the client's; capdisc starts no agent."""
+    """Hints for a client are shown, and no agent is started (S66)."""
     indexed(skill="context: fork\nagent: Explore\nmodel: small\n")
     extra = capdisc("show", "folded", "--json").json["capabilities"][0]["extra"]
     assert extra == {"context": "fork", "agent": "Explore", "model": "small"}
@@ -57,7 +57,7 @@ metadata:
 def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(
     capdisc, indexed, monkeypatch
 ) -> None:
-    """S169: its system, one of several programs, its secrets; the rest is shown."""
+    """System, programs and secrets decide whether a skill is available (S169)."""
     indexed(skill=OPENCLAW)
     monkeypatch.setenv("CRANE", "x")
 
@@ -78,14 +78,14 @@ def test_what_a_skill_needs_of_the_machine_decides_where_it_can_be_used(
 
 
 def test_a_name_may_be_said_with_its_category(capdisc, indexed) -> None:
-    """S67."""
+    """`category/name` names a capability, and a wrong category does not (S67)."""
     indexed(skill="category: paper craft\n")
     assert "Id: skill:folded" in capdisc("show", "paper craft/folded").out
     assert capdisc("show", "metal/folded").code == 2
 
 
 def test_skills_alone_at_most_so_many_and_none_where_nothing_fits(capdisc, small) -> None:
-    """S68, S256: what is too far away is measured, so that `search` has no threshold to set; `render` has one."""
+    """A search for skills keeps its limit and may find none (S68, S256)."""
     asked = ("search", "turn a document into another language", "--kind", "skill", "-k", "3")
     heads = capdisc(*asked, "--json").json["hits"]
     assert 0 < len(heads) <= 3
@@ -96,14 +96,14 @@ def test_skills_alone_at_most_so_many_and_none_where_nothing_fits(capdisc, small
 
 
 def test_words_that_nothing_knows_take_confidence_away(capdisc, small) -> None:
-    """S254: none where all are unknown; the same words beside unknown ones are worth less than alone."""
+    """Unknown words lower the confidence, down to none (S254)."""
     asked = ("merge PDF files", "merge quuxly zorbleflux", "frobnicate quuxly zorbleflux")
     sure = [capdisc("search", text, "--json").json["confidence"] for text in asked]
     assert sure[0] > sure[1] > sure[2] == 0
 
 
 def test_what_is_encoded_is_what_it_does_and_never_what_it_needs_to_know(capdisc, indexed) -> None:
-    """S170, S172, S266: each phrase by itself; parameters by name, whatever the kind; no secret and no body."""
+    """Phrases and parameters are encoded, no secret and no body (S170, S172, S266)."""
     schema = {
         "type": "object",
         "properties": {"paperSize": {"type": "string", "description": "A4 or letter."}},
@@ -141,7 +141,7 @@ def test_a_word_of_the_name_counts_more_than_one_of_the_description(capdisc, ind
 def test_part_of_a_squeezed_name_and_a_word_with_or_without_accents_find(
     capdisc, indexed, query
 ) -> None:
-    """S260."""
+    """Part of a camel-case name finds, and a word finds with or without its accents (S260)."""
     indexed(*CRANES, {"name": "findHeroImage", "description": "Dodaje zdjęcie na stronę."})
     assert (
         capdisc("search", query, "--mode", "lexical", "--ids").out.split()[0]
@@ -150,7 +150,7 @@ def test_part_of_a_squeezed_name_and_a_word_with_or_without_accents_find(
 
 
 def test_words_alone_need_no_model(capdisc, indexed, monkeypatch) -> None:
-    """S264: there may be none, and nobody is told."""
+    """A search by words needs no model and gives no notice (S264)."""
     indexed(*CRANES)
     monkeypatch.setenv("CAPDISC_ENCODER", "/no/such/model")
     found = capdisc("search", "crane", "--mode", "lexical", "--json")
@@ -162,7 +162,7 @@ def test_words_alone_need_no_model(capdisc, indexed, monkeypatch) -> None:
 
 
 def test_a_phrase_finds_its_capability_and_is_not_printed(capdisc, indexed) -> None:
-    """S277, S322: other words for it stand in `phrases`; there is no file of synonyms."""
+    """A phrase finds its capability and is not printed (S277)."""
     indexed(*CRANES)
     assert capdisc("search", "hungry for dumplings", "--ids").out.split()[0] == "tool:stove"
     shown = capdisc("render", "hungry for dumplings").out
@@ -171,7 +171,7 @@ def test_a_phrase_finds_its_capability_and_is_not_printed(capdisc, indexed) -> N
 
 
 def test_a_need_that_nothing_meets_is_answered_by_nothing(capdisc, indexed) -> None:
-    """S200, S316: in `render`, `--on-empty all` asks for everything instead."""
+    """A query that nothing meets finds nothing and names its words (S200, S316)."""
     indexed(*CRANES)
     found = capdisc("search", "send gmail", "--json")
     assert (found.code, found.json["hits"], found.json["unmatched"]) == (1, [], ["send", "gmail"])
@@ -181,7 +181,7 @@ def test_a_need_that_nothing_meets_is_answered_by_nothing(capdisc, indexed) -> N
 def test_an_option_wins_over_the_environment_and_that_over_a_file(
     capdisc, small, hermetic, monkeypatch
 ) -> None:
-    """S191, S201."""
+    """An option wins over the environment, and that over capdisc.toml (S191, S201)."""
     (hermetic / "capdisc.toml").write_text("limit = 1\n")
     asked = ("search", "merge PDF files", "--ids")
     counts = [len(capdisc(*asked).out.split())]
@@ -191,13 +191,13 @@ def test_an_option_wins_over_the_environment_and_that_over_a_file(
 
 
 def test_more_is_looked_at_than_is_shown(capdisc, office) -> None:
-    """S188: a hundred by words and a hundred by vectors, whatever the limit."""
+    """A hundred candidates by words and as many by vectors are scanned for one summary (S188)."""
     found = capdisc("render", "plan the week", "--json", "--tier-top", "1=1", "--diagnostics").json
     assert found["diagnostics"]["candidatesScanned"] >= 50
 
 
 def test_numbers_of_the_index_and_of_its_relations(capdisc, small) -> None:
-    """S207: the first by `status`, the others by `graph --stats`."""
+    """`status` counts the index and `graph --stats` its relations (S207)."""
     held, drawn = capdisc("status", "--json").json, capdisc("graph", "--stats", "--json").json
     assert held["capabilities"] == drawn["capabilities"] == 34
     assert held["generation"] >= 1
@@ -205,7 +205,7 @@ def test_numbers_of_the_index_and_of_its_relations(capdisc, small) -> None:
 
 
 def test_without_the_graph_nothing_comes_along(capdisc, small) -> None:
-    """S187."""
+    """With --mode no-graph no hit comes through another one (S187)."""
     found = capdisc("search", "send the customer an invoice", "--mode", "no-graph", "--json").json[
         "hits"
     ]
@@ -213,7 +213,8 @@ def test_without_the_graph_nothing_comes_along(capdisc, small) -> None:
 
 
 def test_every_kind_that_the_designs_name_is_one(capdisc, indexed) -> None:
-    """S153: with the category `general` where none is named, whatever the kind."""
+    """Each kind of the designs is known, with `general` as its category (S153)."""
+    # The kinds that the designs name are the assertion; the product knows more.
     kinds = "tool skill extension channel voice productivity emergent-tool database table api operation document term"
     indexed(
         *(

@@ -1,4 +1,4 @@
-"""capdisc show --links and --link: what a capability points to, inside its folder and, when asked, beyond."""
+"""capdisc show --links and --link: what a capability points to, and how far it is followed."""
 
 import os
 import socket
@@ -112,7 +112,7 @@ def test_no_more_than_two_hundred_links_are_listed(capdisc, skill, hermetic, wri
 
 
 def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None:
-    """S61."""
+    """A link, relative to the skill's folder, prints its file or section (S61)."""
     assert capdisc("show", "guide", "--link", "references/api.md").out.startswith("# API\n\nIntro.")
     assert (
         capdisc("show", "guide", "--link", "references/api.md#calls").out

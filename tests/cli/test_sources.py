@@ -28,7 +28,7 @@ def ids(found) -> list[str]:
 
 
 def test_one_run_takes_all_formats(capdisc, collection) -> None:
-    """S26, S28: databases, APIs and lists come in beside skills, without being declared."""
+    """Databases, APIs and lists are indexed beside skills, undeclared (S26, S28)."""
     with closing(sqlite3.connect(collection / "shop.sqlite")) as database:
         database.execute("create table customers (id integer primary key, name text)")
     counts = capdisc("index", "things", "--json").json["counts"]
@@ -80,7 +80,7 @@ def test_a_tool_comes_before_a_skill_of_like_wording(capdisc, hermetic, write_sk
 
 
 def test_an_operation_is_shown_with_what_a_call_needs(capdisc, collection) -> None:
-    """S31: parameters, secrets and risk of one operation, as text and as JSON."""
+    """An operation shows parameters, secrets and risk, in text and JSON (S31)."""
     capdisc("index", "things")
     (shown,) = capdisc("show", "operation:library.getBook", "--json").json["capabilities"]
     assert (shown["extra"]["method"], shown["extra"]["path"], shown["extra"]["type"]) == (
@@ -94,7 +94,7 @@ def test_an_operation_is_shown_with_what_a_call_needs(capdisc, collection) -> No
 
 
 def test_a_source_tells_where_it_comes_from(capdisc, collection) -> None:
-    """S155: format, path, place in the file and digest are in the JSON of every capability."""
+    """JSON has format, path, place in the file and digest of each capability (S155)."""
     capdisc("index", "things")
     (shown,) = capdisc("show", "tool:garden.water_bed", "--json").json["capabilities"]
     source = shown["source"]
@@ -104,7 +104,7 @@ def test_a_source_tells_where_it_comes_from(capdisc, collection) -> None:
 
 
 def test_a_declared_source_is_indexed_without_being_named(capdisc, hermetic) -> None:
-    """S17, S18: a declaration in the workspace's configuration is enough."""
+    """A source declared in the workspace is indexed (S17, S18)."""
     shutil.copy(FIXTURES / "functions.json", hermetic / "funcs")
     (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "functions"\npath = "funcs"\n')
     assert capdisc("index").code == 0
@@ -115,7 +115,7 @@ def test_a_declared_source_is_indexed_without_being_named(capdisc, hermetic) -> 
 
 
 def test_a_table_is_shown_the_same_whatever_it_came_from(capdisc, hermetic) -> None:
-    """S25."""
+    """A CSV table and an SQLite table are shown with the same keys (S25)."""
     (hermetic / "trips.csv").write_text("id,town\n1,Ulm\n")
     with closing(sqlite3.connect(hermetic / "shop.sqlite")) as database:
         database.execute("create table customers (id integer primary key, name text)")
@@ -180,7 +180,7 @@ def test_a_broken_declaration_ends_with_a_hint(capdisc, hermetic, command) -> No
 
 
 def test_an_unknown_format_names_the_known_ones(capdisc, hermetic) -> None:
-    """S18: the known types are named."""
+    """An unknown format is an error that lists the known ones (S18)."""
     (hermetic / "capdisc.toml").write_text('[[source]]\nformat = "mongodb"\npath = "x"\n')
     done = capdisc("index")
     assert done.code == 3

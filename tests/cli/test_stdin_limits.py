@@ -1,4 +1,4 @@
-"""What comes through a pipe is read to a limit, and no further."""
+"""Standard input is read up to a limit and no further."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""capdisc trust: what a workspace's own file, links and indexes may do before and after its user said yes."""
+"""capdisc trust: what a workspace's files, links and indexes may do before and after a yes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("text", OUTSIDE)
 def test_a_clone_reads_nothing_outside_until_it_is_trusted(capdisc, clone, outside, text) -> None:
-    """D1: the file of a cloned workspace made `index` read any text of the user."""
+    """Once the configuration of a cloned workspace made `index` read any text of the user."""
     configure(clone, text.format(outside=outside))
     done = capdisc("index")
     assert done.code == 0
@@ -87,7 +87,7 @@ def test_a_clone_reads_nothing_outside_until_it_is_trusted(capdisc, clone, outsi
 
 
 def test_credentials_are_not_read_unasked(capdisc, clone, home) -> None:
-    """D1, as it was found."""
+    """The case in which it was found: credentials and keys as declared sources."""
     (home / ".aws").mkdir()
     (home / ".aws" / "credentials").write_text(f"[default]\naws_secret_access_key = {CANARY}\n")
     configure(clone, document("~/.aws/credentials") + document("/etc/passwd"))
@@ -252,7 +252,7 @@ def sneaky(clone: Path) -> Path:
     "line", ['ignore = ["hidden-text"]', 'ignore = ["hidden-"]', 'select = ["name-"]']
 )
 def test_a_workspace_cannot_silence_what_guards_its_reader(capdisc, clone, sneaky, line) -> None:
-    """D7: a pull request could switch its own check off."""
+    """Once a pull request could switch its own check off."""
     configure(clone, f"[validate]\n{line}\n")
     for argv in (("validate",), ("validate", str(sneaky))):
         done = capdisc(*argv)
@@ -516,7 +516,7 @@ READERS = [
 
 @pytest.mark.parametrize("argv", READERS, ids=" ".join)
 def test_an_index_that_came_along_is_not_believed(capdisc, shipped, argv) -> None:
-    """D3: `show a --link secret.md` printed a file of the folder that the shipped index calls its root."""
+    """Once `show a --link secret.md` printed a file below the root that the index claimed."""
     done = capdisc(*argv)
     assert (done.code, done.out) == (4, "")
     assert f"the index in {shipped} was not built by you" in done.err

@@ -1,4 +1,4 @@
-"""capdisc validate: what is said of files, in which words, and with which status."""
+"""capdisc validate: its findings, formats and exit codes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from product_lists import REPORT_FORMATS
+
 HOOKS = Path(__file__).resolve().parents[2] / ".pre-commit-hooks.yaml"
 GOOD = "name: {0}\nkind: tool\ndescription: Folds paper cranes of any size.\n"
 BROKEN = "---\nname: cranes\ndescription: Use when: someone folds\nversion: 1.0\n---\nFold it.\n"
-FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_a_line_with_a_secret_is_not_repeated(capdisc, put) -> None:
         "a/SKILL.md",
         f"---\nname: a\ndescription: Folds cranes when asked to.\n---\nUse {key} \u202ehere.\n",
     )
-    for name in FORMATS:
+    for name in REPORT_FORMATS:
         said = capdisc("validate", "a", "--format", name)
         assert "hard-coded-secret" in said.out
         assert key not in said.out + said.err
@@ -473,7 +474,7 @@ def test_a_schema_is_json_for_editors(capdisc) -> None:
         assert schema["$id"] == f"urn:capdisc:schema:{kind}:1"
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", REPORT_FORMATS)
 def test_no_format_obeys_what_a_file_or_its_name_says(capdisc, put, name) -> None:
     put(
         "x\x1b[2J\u202e/CAPABILITY.yaml", 'name: "a\\e[2J"\nkind: tool\ndescription: b\n\u2028: 1\n'

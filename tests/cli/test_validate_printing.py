@@ -1,4 +1,4 @@
-"""What validate prints of a file, and where: no key, nothing unseen, no wrong path, and never over what it read."""
+"""What validate prints of a file: no key, no hidden character, no wrong path, no overwriting."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import subprocess
 
 import pytest
 
+from product_lists import REPORT_FORMATS
+
 # Put together here, so that no scanner takes this file for one that holds keys.
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS" + "5tU7vW9xY1zA3bC5"
-FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
 FIELDS = "---\nname: cranes\ndescription: Folds cranes when asked to.\n"
 NOTHING = "\u115f\u1160\u3164\uffa0\u2800\ufe00\U000e0101"
 
@@ -27,7 +28,7 @@ def put(hermetic):
     return write
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", REPORT_FORMATS)
 def test_no_format_repeats_a_key_wherever_it_stands(capdisc, put, name) -> None:
     put(
         "cranes/SKILL.md",

@@ -1,4 +1,4 @@
-"""R1, R2, R6: after kill -9 at any time the index opens, its stores agree, and the last published state answers."""
+"""R1, R2, R6: after kill -9 at any time the index opens, agrees and answers."""
 
 from __future__ import annotations
 

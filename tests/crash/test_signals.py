@@ -1,4 +1,4 @@
-"""R21: a signal ends a command at once, with a status of its own and without a word."""
+"""R21: a signal ends a command at once, with its own status and no output."""
 
 import os
 import signal

@@ -39,7 +39,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_output_is_what_it_was(capdisc, small, name, tmp_path, monkeypatch) -> None:
     # What is missing here is said in the output, so that here must be the same everywhere.
-    """S131, S132, S140, S142: the shape of each part, and their order in each format."""
+    """The shape of each part and their order are those of the file (S131, S132, S140, S142)."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("capdisc.context.surroundings.today", lambda: "2026-07-31")
     made = capdisc(*CASES[name])

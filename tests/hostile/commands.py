@@ -10,13 +10,14 @@ from typing import Any
 
 from hostile.case import Case
 from hostile.streams import Said, say
+from product_lists import RENDER_FORMATS, REPORT_FORMATS
 
 STACK_BYTES = 512 * 1024
 BUDGET = 1_200
 NEIGHBOURS_WORDS = "convert temperature celsius"
 OWN_WORDS = "pull turnips from the field"
-_VALIDATING = ("--format concise", "--format github", "--format sarif", "--statistics", "--fix")
-_FORMATS = ("text", "markdown", "xml", "json", "skills-xml")
+_ON_TERMINALS_TOO = "text"
+_REPORTS = tuple(("--format", form) for form in REPORT_FORMATS)
 
 
 class Run:
@@ -71,16 +72,16 @@ class Run:
             ["status"],
         ):
             yield argv[0], [*argv, *self._index]
-        yield self._rendering("text")
+        yield self._rendering(_ON_TERMINALS_TOO)
 
     def _in_a_pipe(self) -> Iterator[tuple[str, list[str]]]:
-        for options in _VALIDATING:
-            yield "validate", ["validate", *self._roots, *options.split()]
+        for options in (*_REPORTS, ("--statistics",), ("--fix",)):
+            yield "validate", ["validate", *self._roots, *options]
         yield "list", ["list", "--cost", *self._index]
         yield "doctor", ["doctor", *self._index]
         yield "tools", ["tools", "--static", "--format", "gemini", *self._index]
         yield "call", ["call", "search_tool", json.dumps({"query": OWN_WORDS}), *self._index]
-        yield from (self._rendering(form) for form in _FORMATS[1:])
+        yield from (self._rendering(form) for form in RENDER_FORMATS if form != _ON_TERMINALS_TOO)
 
     def _rendering(self, form: str) -> tuple[str, list[str]]:
         return f"render {form}", [

@@ -14,9 +14,9 @@ from capdisc_indexer.lazy_imports import load_token_counter
 from hostile.groups import CASES
 from hostile.known import KNOWN
 from hostile.together import Together, one_scan
+from product_lists import RENDER_FORMATS
 
 SEED = int(os.environ.get("CAPDISC_SEED", "1"))
-FORMATS = ("text", "markdown", "xml", "json", "skills-xml")
 WORDS = (
     "convert temperature",
     "pull turnips from the field",
@@ -52,7 +52,11 @@ def test_budgets_hold_over_hostile_content(scanned, capdisc) -> None:
     adopt(Path(index))
     rng, count = random.Random(SEED), load_token_counter()
     for _ in range(60):
-        words, form, budget = rng.choice(WORDS), rng.choice(FORMATS), rng.randrange(100, 4_000)
+        words, form, budget = (
+            rng.choice(WORDS),
+            rng.choice(RENDER_FORMATS),
+            rng.randrange(100, 4_000),
+        )
         found = capdisc(
             "render", words, "--format", form, "--budget", str(budget), "--index-dir", index
         )

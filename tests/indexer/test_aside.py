@@ -1,4 +1,4 @@
-"""Work beside the rest gives what it gives, raises what it raises, and needs no thread."""
+"""Work in a background thread returns and raises as it would in line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is nearest to texts without a meaning: kept from build to build, and always what a search of all would give."""
+"""The nearest neighbours of null queries, kept between builds, equal those of a full search."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def ids(index_dir) -> list[str]:
 
 
 def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
-    """S175: the last index is the cache of vectors; `--rebuild` trusts none of it."""
+    """The last index is the cache of vectors; --rebuild ignores it (S175)."""
     first = build_index([root], index_dir, BuildOptions())
     second = build_index([root], index_dir, BuildOptions())
     assert (first.counts["parsed"], first.counts["embedded"]) == (3, 3)
@@ -40,7 +40,7 @@ def test_a_second_run_parses_and_embeds_nothing(root, index_dir) -> None:
 
 
 def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_skill) -> None:
-    """S213."""
+    """One changed file is parsed and embedded alone (S213)."""
     build_index([root], index_dir, BuildOptions())
     write_skill(root, "beta", "Something else entirely. Use when asked.")
     report = build_index([root], index_dir, BuildOptions())
@@ -54,7 +54,7 @@ def test_one_changed_file_is_parsed_and_embedded_alone(root, index_dir, write_sk
 
 
 def test_a_changed_body_alone_embeds_nothing(root, index_dir, write_skill) -> None:
-    """S172, S175."""
+    """A change of a body alone embeds nothing (S172, S175)."""
     build_index([root], index_dir, BuildOptions())
     write_skill(root, "beta", body="Another body, the same description.")
     report = build_index([root], index_dir, BuildOptions())
@@ -78,7 +78,7 @@ def test_a_change_of_equal_size_with_the_old_time_stamp_is_found(root, index_dir
 
 
 def test_deleted_files_disappear(root, index_dir) -> None:
-    """S206."""
+    """A deleted file leaves the index (S206)."""
     build_index([root], index_dir, BuildOptions())
     (root / "beta" / "SKILL.md").unlink()
     report = build_index([root], index_dir, BuildOptions())
@@ -89,7 +89,7 @@ def test_deleted_files_disappear(root, index_dir) -> None:
 def test_the_first_root_wins_and_the_shadowed_one_is_reported(
     hermetic, root, index_dir, write_skill
 ) -> None:
-    """S152."""
+    """The first root wins an id, and the shadowed file is reported (S152)."""
     other = hermetic / "other"
     shadowed = write_skill(other, "beta", "The other one. Use when asked.")
     report = build_index([root, other], index_dir, BuildOptions())
@@ -280,7 +280,7 @@ def test_a_manifest_whose_companion_cannot_be_read_stays_out_and_is_not_read_aga
 
 
 def test_a_second_manifest_of_an_id_is_left_out_and_a_second_skill_stays(root, index_dir) -> None:
-    """S152."""
+    """A second manifest of an id is an error; a second skill stays under a qualified id (S152)."""
     for name in ("one", "two"):
         folder = root / name / "x"
         folder.mkdir(parents=True)

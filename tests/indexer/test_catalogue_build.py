@@ -1,4 +1,4 @@
-"""A catalogue of JSON lines in the index: a changed line costs that line."""
+"""A catalogue of JSON lines in the index: a changed line costs only that line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Near copies are one answer; what differs by a word that matters is two."""
+"""Near copies are one hit; texts that differ in a word that matters are two."""
 
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing.pipeline import build_index

@@ -1,4 +1,4 @@
-"""Tables and documents from their declaration to an answer, and what of them a second build reads again."""
+"""Tables and documents from their declaration to a hit, and what a second build reads again."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ids(tmp_path: Path, text: str, **query: object) -> list[str]:
 
 
 def test_a_question_finds_the_table_that_joins_what_it_names(places, tmp_path: Path) -> None:
-    """S21, S22."""
+    """A question about two tables finds the table that joins them first (S21, S22)."""
     built(places, tmp_path)
     found = ids(tmp_path, "which songs did a customer order", kinds=("table",))
     assert set(found[:3]) == {"table:shop.orders", "table:shop.songs", "table:shop.customers"}
@@ -64,7 +64,7 @@ def test_a_question_finds_the_table_that_joins_what_it_names(places, tmp_path: P
 
 
 def test_a_phrase_deep_in_a_document_finds_its_section(places, tmp_path: Path) -> None:
-    """S36."""
+    """A phrase deep in a document finds its section (S36)."""
     built(places, tmp_path)
     assert ids(tmp_path, "purple umbrella")[0].startswith("section:terms.refunds-")
 
@@ -79,7 +79,7 @@ def test_data_files_are_read_only_when_declared(places, tmp_path: Path) -> None:
 def test_kinds_are_filtered_before_ranking_so_that_a_limit_is_filled(
     places, tmp_path: Path
 ) -> None:
-    """S27."""
+    """A kind filter applies before ranking, so that the limit is filled (S27)."""
     for number in range(60):
         (places["papers"] / f"note-{number}.md").write_text(
             f"# Song order {number}\n\nA customer orders songs.\n"
@@ -90,7 +90,7 @@ def test_kinds_are_filtered_before_ranking_so_that_a_limit_is_filled(
 
 
 def test_nothing_is_read_again_when_nothing_changed(places, tmp_path: Path) -> None:
-    """S42."""
+    """A build without changes parses nothing and publishes nothing (S42)."""
     built(places, tmp_path)
     again = built(places, tmp_path)
     assert (again.published, again.counts["parsed"]) == (False, 0)
@@ -99,7 +99,7 @@ def test_nothing_is_read_again_when_nothing_changed(places, tmp_path: Path) -> N
 def test_a_touched_file_is_unchanged_and_an_edit_with_the_old_time_is_not(
     places, tmp_path: Path
 ) -> None:
-    """S42."""
+    """A touched file counts as unchanged; an edit with the old time counts as updated (S42)."""
     built(places, tmp_path)
     terms = places["papers"] / "terms.md"
     status = terms.stat()
@@ -112,7 +112,7 @@ def test_a_touched_file_is_unchanged_and_an_edit_with_the_old_time_is_not(
 
 
 def test_a_dropped_table_goes_and_the_others_stay_as_they_were(places, tmp_path: Path) -> None:
-    """S42, S121: a database is what it declares now."""
+    """A dropped table leaves the index, and the others stay (S42, S121)."""
     built(places, tmp_path)
     with closing(sqlite3.connect(places["shop"])) as connection:
         connection.execute("DROP TABLE audit_trail")
@@ -127,7 +127,7 @@ def test_a_dropped_table_goes_and_the_others_stay_as_they_were(places, tmp_path:
 
 
 def test_a_removed_file_takes_its_tables_along(places, tmp_path: Path) -> None:
-    """S42."""
+    """A deleted source takes its tables with it (S42)."""
     built(places, tmp_path)
     places["prices"].unlink()
     assert built(places, tmp_path).counts["removed"] == 1
@@ -136,7 +136,7 @@ def test_a_removed_file_takes_its_tables_along(places, tmp_path: Path) -> None:
 def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(
     places, tmp_path: Path
 ) -> None:
-    """S23, S224."""
+    """Samples come only when asked for, and never hold a key (S23, S224)."""
     key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
     with closing(sqlite3.connect(places["shop"])) as connection:
         connection.execute("INSERT INTO customers VALUES (1, 'Ann', ?), (2, 'Bob', 'none')", (key,))
@@ -154,7 +154,7 @@ def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(
 
 
 def test_a_document_on_the_web_is_reported_and_not_fetched(tmp_path: Path) -> None:
-    """S39."""
+    """A source on the web is reported as missing and not fetched (S39)."""
     sources = (DeclaredSource(format="document", path="https://example.invalid/handbook.md"),)
     report = build_index([], tmp_path / "index", BuildOptions(sources=sources))
     assert [finding.code for finding in report.findings] == ["source-missing"]

@@ -1,4 +1,4 @@
-"""The gate gives whole libraries, whoever else is importing them."""
+"""Lazily imported libraries come whole, even while another thread imports them."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Catalogues in other languages than English: other endings of a word still find it."""
+"""Catalogues in other languages than English: a word is found with other endings."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def catalogue(hermetic, write_skill):
     ],
 )
 def test_another_ending_finds_the_word_by_words_alone(catalogue, query, found) -> None:
-    """S260."""
+    """A word with another ending finds by words alone, in four languages (S260)."""
     with Index(catalogue) as index:
         assert (
             search_index(index, Query(texts=(query,)), None, "lexical").hits[0].id

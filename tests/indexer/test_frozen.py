@@ -1,4 +1,4 @@
-"""Values are immutable, equal by what they hold, and travel between processes."""
+"""Frozen values are immutable, equal by content, and can be pickled."""
 
 import copy
 import dataclasses

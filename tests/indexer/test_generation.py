@@ -1,4 +1,4 @@
-"""Generations: what is published stays as it is, what is damaged is noticed."""
+"""A published generation stays as it is, and damage to it is noticed."""
 
 import os
 import threading

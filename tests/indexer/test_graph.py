@@ -1,4 +1,4 @@
-"""Edges at query time."""
+"""What edges add to the hits of a query."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_name_that_is_not_indexed_is_passed_over() -> None:
 
 
 def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
-    """S187: the share is fixed, and `--mode no-graph` goes without."""
+    """A partner adds a fixed share of its own score, unless in no-graph mode (S187)."""
     scores = {"tool:send": 0.8, "tool:other": 0.4}
     gains = traversal.partners({key: HEADS[key] for key in scores}, scores, resolve)
     assert gains["tool:other"] == traversal.PARTNER_SHARE * 0.8

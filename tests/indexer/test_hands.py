@@ -1,4 +1,4 @@
-"""Other processes share the work of a large build; whatever happens to them, the result is the same."""
+"""Worker processes share a large build; whatever happens to them, the result is the same."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Each word of a query is held against each word of a capability."""
+"""Late interaction: each word of a query is compared with each word of a capability."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""When nothing fits, nothing is returned, however large the catalogue."""
+"""A query that nothing fits finds nothing, however large the catalogue."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def many(hermetic, write_skill):
 
 
 def test_made_up_words_find_nothing_in_a_large_catalogue(many) -> None:
-    """S255: measured against the index's own background."""
+    """Invented words find nothing, measured against the index's background (S255)."""
     encoder = encoders.load_encoder()
     with Index(many) as index:
         assert index.generation.background > 0.15
@@ -78,10 +78,15 @@ def test_a_real_request_is_sure_of_itself(many) -> None:
 
 def test_relevance_and_score_stay_on_0_to_1(many) -> None:
     with Index(many) as index:
-        for text in ("song", "sell the river", "plan plan plan", "the of and"):
-            for hit in search_index(index, Query(texts=(text,)), encoders.load_encoder()).hits:
-                assert 0 <= hit.relevance <= 1
-                assert 0 <= hit.score <= 1
+        hits = [
+            hit
+            for text in ("song", "sell the river", "plan plan plan", "the of and")
+            for hit in search_index(index, Query(texts=(text,)), encoders.load_encoder()).hits
+        ]
+    assert hits
+    for hit in hits:
+        assert 0 <= hit.relevance <= 1
+        assert 0 <= hit.score <= 1
 
 
 def test_an_empty_query_is_an_error(many) -> None:

@@ -1,4 +1,4 @@
-"""Reading what a capability points to, while its folder is not at rest."""
+"""Reading the files that a capability links to while its folder changes."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The memory of folders as a file: what comes back is what was kept, and of what no scan has learned, nothing."""
+"""The file of remembered folders: it returns what was stored, and nothing unscanned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few changes leave the vector store as it is: what is new lies beside it until there is enough of it."""
+"""A few changes lie beside the vector store until there are enough to merge them."""
 
 import subprocess
 import sys

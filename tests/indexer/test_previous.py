@@ -1,4 +1,4 @@
-"""A last build that holds other things than a build writes, even with their right digests, is built anew, and said."""
+"""A last build with contents that no build writes is ignored, with a notice."""
 
 from __future__ import annotations
 

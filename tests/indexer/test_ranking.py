@@ -1,4 +1,4 @@
-"""Scores in, scores out."""
+"""Fusion and ranking, from scores to scores."""
 
 from hypothesis import given
 from hypothesis import strategies as st

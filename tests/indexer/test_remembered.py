@@ -1,4 +1,4 @@
-"""The memory of folders beside the index: believed while it is whole and of this release, and never needed."""
+"""Remembered folders are believed while whole and of this release, and never needed."""
 
 from __future__ import annotations
 

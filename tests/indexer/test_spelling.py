@@ -1,4 +1,4 @@
-"""Words that the catalogue does not know find those that it does know."""
+"""Misspelt and joined words find the words that the catalogue has."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_clauses(text, parts) -> None:
 
 
 def test_each_of_two_wishes_finds_its_own(catalogue) -> None:
-    """S271: at every size."""
+    """Each part of a two-part query finds its own, at every size (S271)."""
     with Index(catalogue) as index:
         wish = "put the papers into one file, and also tell me whether I need an umbrella because of rain"
         found = search_index(index, Query(texts=(wish,)), encoders.load_encoder())

@@ -1,4 +1,4 @@
-"""The state of all files on disk: a line a file, and the lines of what has not changed are copied."""
+"""The state of scanned files: a line a file, and unchanged lines are copied."""
 
 from __future__ import annotations
 

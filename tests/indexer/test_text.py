@@ -1,4 +1,4 @@
-"""Words, identifiers and scripts."""
+"""Normalisation of words, identifiers and scripts."""
 
 import doctest
 
@@ -25,7 +25,7 @@ def test_one_line_drops_what_steers_a_terminal_or_hides() -> None:
 
 
 def test_a_query_of_stop_words_alone_keeps_them() -> None:
-    """S261."""
+    """Stop words are dropped, unless the query has no other words (S261)."""
     assert normalization.without_stop_words(["how", "are", "you"]) == ["how", "are", "you"]
     assert normalization.without_stop_words(["how", "merge"]) == ["merge"]
 

@@ -1,4 +1,4 @@
-"""An index of another release is recognised before any native library sees it."""
+"""An index of another release is recognised before a native library opens it."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A store that behaves as S3 does, behind a proxy that sees every request and can spoil it."""
+"""A store that behaves as S3 does, behind a proxy that sees and can spoil each request."""
 
 from __future__ import annotations
 

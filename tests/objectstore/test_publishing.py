@@ -1,4 +1,4 @@
-"""Whatever happens to a writer, what is published is whole; of two, one wins and the other learns it."""
+"""What a writer publishes is whole; of two writers one wins and the other learns it."""
 
 import os
 import signal

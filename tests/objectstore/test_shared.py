@@ -1,4 +1,4 @@
-"""One builds, others read: from the store when something is new, else from the copy they have."""
+"""One builds and others read: from the store when it has news, else from their copy."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a bucket holds is believed only as far as it fits the pointer; who names a bucket must be the user."""
+"""A bucket is believed only as far as it fits its pointer, and only the user names one."""
 
 import hashlib
 import json

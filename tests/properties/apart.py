@@ -1,4 +1,4 @@
-"""Work in a process of its own, which a signal may end."""
+"""Work in a process of its own, so that a signal ends it alone."""
 
 from __future__ import annotations
 

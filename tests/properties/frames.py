@@ -1,4 +1,4 @@
-"""How a careful agent reads a printed context: every line belongs to the frame or to a content, and to one only."""
+"""A reader of printed contexts: each line belongs to a frame or to one content."""
 
 from __future__ import annotations
 

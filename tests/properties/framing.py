@@ -1,4 +1,4 @@
-"""A capability in a prompt, printed and read again."""
+"""A capability printed in a prompt and read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of the shipped model with one thing wrong with each, and a sound copy of another model."""
+"""Damaged copies of the shipped model, and a sound copy of another one."""
 
 from __future__ import annotations
 

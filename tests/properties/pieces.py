@@ -1,4 +1,4 @@
-"""Texts put together from pieces that mean something to some reader."""
+"""Texts made of pieces that mean something to some parser."""
 
 from __future__ import annotations
 

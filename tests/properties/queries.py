@@ -1,4 +1,4 @@
-"""Queries that break parsers, filters and terminals, and what may come of each."""
+"""Queries meant to break parsers, filters and terminals, with what each may lead to."""
 
 from __future__ import annotations
 

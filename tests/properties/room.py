@@ -28,6 +28,7 @@ from capdisc_indexer.rendering.formats.format import CLIPPED_MARK
 from capdisc_indexer.rendering.token_accounting import name_line
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
+from product_lists import RENDER_FORMATS
 
 WORDS = (
     "send the customer an invoice",
@@ -37,7 +38,6 @@ WORDS = (
     "qqq zzz",
     "",
 )
-FORMATS = ("text", "markdown", "xml", "json", "messages", "skills-xml")
 TEMPLATES = ("minimal", "planner", "phased", "tools")
 _STYLES = ({}, {}, {"style": "tools"}, {"style": "full"}, {"model": "claude-2"}, {"auto": True})
 
@@ -127,7 +127,7 @@ def _has_room(desk: RenderContext, made: Context, tier: Tier, block: Block) -> b
 
 
 def _typed(rng: random.Random, world: World) -> RenderOptions:
-    form = rng.choice(FORMATS)
+    form = rng.choice(RENDER_FORMATS)
     plain = form == "skills-xml"
     return RenderOptions(
         request=QueryOptions(

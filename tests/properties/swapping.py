@@ -1,4 +1,4 @@
-"""Somebody who swaps files and folders for links to the outside while they are read."""
+"""A process that swaps files and folders for links to the outside while they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promise of every render: never one token over, in any format, whatever the capabilities hold."""
+"""No render is a token over its budget, in any format, whatever the capabilities hold."""
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,6 +10,7 @@ from capdisc_indexer.model.types import Budgets, Descriptor, Parameter, Query, R
 from capdisc_indexer.rendering import RenderInputs, assemble
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.text.token_counts import TokenCounter
+from product_lists import TIERED_FORMATS
 
 COUNT = load_token_counter()
 TEXT = st.text(
@@ -37,7 +38,7 @@ def descriptors(draw):
     st.integers(40, 900),
 )
 def test_no_printed_context_is_over_its_budget(found, name, budget) -> None:
-    """S129."""
+    """Whatever is rendered, in each format, the printed text keeps within its budget (S129)."""
     form = FORMATS[name]
     cards = [{"category": d.category, "name": d.name, "kind": d.kind} for d in found]
     material = RenderInputs(overview=summarise_categories(cards), descriptors=found)
@@ -85,7 +86,7 @@ def test_a_detail_that_is_too_long_is_cut_and_marked_never_left_out() -> None:
 
 
 def test_a_summary_that_is_too_long_is_shortened_and_does_not_hide_the_next_one() -> None:
-    """S134: shortened, then skipped, never a stop."""
+    """A long summary is shortened, then skipped, and hides no other (S134)."""
     budgets = Budgets(tier1=60)
     long = f"skill:{'a' * 64}"
     context = made([capability("a" * 64, description="word " * 47), capability("b")], budgets)
@@ -107,7 +108,7 @@ def test_a_budget_below_the_overview_is_an_error_that_names_the_least() -> None:
         overview=summarise_categories([{"category": "x", "name": "y", "kind": "z"}]), descriptors=()
     )
     ranking = Ranking(query=Query(texts=()), hits=(), mode="none", confidence=0.0)
-    for name in ("text", "markdown", "xml", "json"):
+    for name in TIERED_FORMATS:
         try:
             assemble(
                 material, ranking, FORMATS[name], Budgets(total=3), TokenCounter(load_token_counter)

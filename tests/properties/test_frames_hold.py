@@ -1,4 +1,4 @@
-"""No content can close, open or imitate the frame around it: whoever reads the frames gets each content unchanged."""
+"""No content can close, open or imitate its frame; a reader gets it back unchanged."""
 
 import pytest
 from hypothesis import example, given, settings

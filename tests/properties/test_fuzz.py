@@ -1,4 +1,4 @@
-"""Whatever becomes of a file, it brings findings and never an exception, in `validate` and in `index`."""
+"""Whatever a file holds, `validate` and `index` give findings and no exception."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""A hook gives `validate` files in batches, in any order and number: what it says of a file is always the same."""
+"""validate says the same of a file in any batch, order and number."""
 
 from __future__ import annotations
 

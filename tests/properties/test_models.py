@@ -1,4 +1,4 @@
-"""A damaged model is refused before any vector is stored or compared; without a model or a network words answer."""
+"""A damaged model is refused before it gives a vector; words answer without model or network."""
 
 import shutil
 
@@ -39,7 +39,7 @@ def test_a_damaged_model_is_refused_before_anything_is_stored(
 def test_an_index_made_without_its_model_has_no_vectors_and_says_so(
     name, model, tmp_path, write_skill, monkeypatch
 ) -> None:
-    """S267: encoders are local, so no key can be missing."""
+    """A missing encoder leaves an index without vectors, with a notice (S267)."""
     write_skill(tmp_path / "skills", "pull-turnips")
     DAMAGES[name](model)
     monkeypatch.setattr(static_encoder, "MODEL_FOLDER", model)
@@ -51,7 +51,7 @@ def test_an_index_made_without_its_model_has_no_vectors_and_says_so(
 def test_vectors_of_two_models_of_one_dimension_never_mix(
     model, tmp_path, write_skill, capdisc
 ) -> None:
-    """S174."""
+    """An index built with one model is not asked with another of the same dimension (S174)."""
     skills, index, other = tmp_path / "skills", tmp_path / "index", another(model)
     write_skill(skills, "pull-turnips", "Pulls turnips. Use in autumn.")
     build_index([skills], index, BuildOptions())

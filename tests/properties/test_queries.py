@@ -1,4 +1,4 @@
-"""Whatever is asked, there is an answer or a word about the query, and nothing of it steers a terminal."""
+"""Any query has an answer or a message, and neither steers a terminal."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""1,000 contexts made by chance is what a release asks for (CAPDISC_RENDER_ROUNDS=1000); every run makes a few."""
+"""Random contexts keep their budgets; a release asks for CAPDISC_RENDER_ROUNDS=1000."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Files that become links while they are read, again and again, never bring in what lies outside."""
+"""Files that become links while they are read bring in nothing from outside."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The ground under every budget: counts of pieces add up to the count of the whole."""
+"""Token counts of pieces add up to the count of the whole, which every budget relies on."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

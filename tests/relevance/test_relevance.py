@@ -1,4 +1,4 @@
-"""Floors on what search finds, on a catalogue of 120 capabilities and requests as people write them."""
+"""Floors on retrieval quality, on 120 capabilities and requests as people write them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_hybrid_search_keeps_its_floor_and_beats_words_alone(office) -> None:
 
 @pytest.mark.parametrize(("kind", "most"), [("made up", 1), ("of another world", 5)])
 def test_most_of_what_the_catalogue_cannot_answer_is_refused(office, kind, most) -> None:
-    """S316."""
+    """Queries that the catalogue cannot answer are refused, up to a fixed number (S316)."""
     encoder, nonsense = (
         encoders.load_encoder(),
         [each for each in _queries("nonsense.jsonl") if each["kind"] == kind],
@@ -132,7 +132,7 @@ OTHER_LANGUAGES = {
 def test_most_requests_in_other_languages_find_their_capability_in_the_first_three(
     capdisc, office
 ) -> None:
-    """S265: with the encoder that comes along."""
+    """The shipped encoder answers other languages (S265)."""
     missed = [
         text
         for text, expected in OTHER_LANGUAGES.items()

@@ -1,57 +1,94 @@
-"""Every need of the designs is shown by a test or answered in a sentence."""
+"""Every need in rows.toml is shown by a test or answered in a sentence."""
 
 import pytest
 
-from rows.report import ALL, main, numbers, rows, summary
+from rows.report import find_coverage, main, row_numbers, summary
 
 
 @pytest.fixture(scope="module")
-def known():
-    return rows()
+def coverage():
+    return find_coverage()
 
 
-def test_no_row_is_silent(known) -> None:
-    """S217, S312: what the designs tested, they tested by rules, and each of these is a row with a test of its own."""
-    assert known.silent == ()
+def test_no_row_is_silent(coverage) -> None:
+    """Each row has a test or an answer; what the designs tested is among the rows (S217, S312)."""
+    assert coverage.silent == ()
 
 
-def test_three_of_four_are_shown_by_a_test(known) -> None:
-    assert len(known.shown) >= 240
+def test_the_rows_are_322_single_lines(coverage) -> None:
+    assert list(coverage.needs) == list(range(1, 323))
+    for number, need in coverage.needs.items():
+        assert need.endswith("."), number
+        assert "\n" not in need, number
 
 
-def test_a_row_is_shown_or_answered_and_not_both(known) -> None:
-    assert not known.shown.keys() & known.answered.keys()
+def test_seven_of_eight_rows_are_shown_by_a_test(coverage) -> None:
+    assert len(coverage.tests) >= 280
 
 
-def test_only_rows_that_there_are_have_tests_and_answers(known) -> None:
-    assert known.shown.keys() | known.answered.keys() <= set(ALL)
+def test_a_row_is_shown_or_answered_and_not_both(coverage) -> None:
+    assert not coverage.tests.keys() & coverage.answers.keys()
 
 
-def test_an_answer_is_a_sentence_that_says_where_to_read_it(known) -> None:
-    for number, where in known.answered.items():
-        assert where.endswith("."), number
-        assert "`" in where, number
+def test_a_number_in_a_docstring_is_a_row(coverage) -> None:
+    unknown = {
+        number: names for number, names in coverage.tests.items() if number not in coverage.needs
+    }
+    assert unknown == {}
+    assert coverage.answers.keys() <= coverage.needs.keys()
+
+
+def test_a_docstring_says_more_than_numbers(coverage) -> None:
+    """`S251.` tells a reader nothing; the docstring of a test says in words what it shows."""
+    import ast
+
+    from rows.report import TESTS
+
+    bare = []
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                if row_numbers(text) and not any(map(str.isalpha, text.replace("S", ""))):
+                    bare.append(f"{path.relative_to(TESTS)}:{node.lineno} {node.name}")
+    assert bare == []
+
+
+def test_an_answer_is_a_sentence_that_says_where_to_read_it(coverage) -> None:
+    for number, answer in coverage.answers.items():
+        assert answer.endswith("."), number
+        assert "`" in answer, number
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "numbers"),
     [
         ("S3.", (3,)),
         ("S7–S9, S1", (1, 7, 8, 9)),
         ("S7-S9: so", (7, 8, 9)),
+        ("A sentence (S9, S10).", (9, 10)),
         ("AS3, S3a, S1234", ()),
         ("", ()),
     ],
 )
-def test_rows_are_named_one_by_one_or_as_a_range(text, named) -> None:
-    assert numbers(text) == named
+def test_rows_are_named_singly_or_as_a_range(text, numbers) -> None:
+    assert row_numbers(text) == numbers
 
 
-def test_what_is_silent_is_named_and_fails(tmp_path, monkeypatch, capsys, known) -> None:
+def test_a_silent_row_is_named_and_fails(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "rows.toml").write_text('[a]\n1 = "One."\n[b]\n2 = "Two."\n3 = "Three."\n')
     (tmp_path / "answered.toml").write_text('[[answered]]\nrow = 2\nwhere = "`x`."\n')
     (tmp_path / "test_a.py").write_text('def test_a():\n    "S1."\n\ndef helper():\n    "S3."\n')
-    few = rows(tmp_path, tmp_path / "answered.toml")
-    assert (few.shown, few.silent[0]) == ({1: ("test_a.py::test_a",)}, 3)
-    monkeypatch.setattr("rows.report.rows", lambda: few)
+    partial = find_coverage(tmp_path, tmp_path / "rows.toml", tmp_path / "answered.toml")
+    assert (partial.tests, partial.silent) == ({1: ("test_a.py::test_a",)}, (3,))
+    monkeypatch.setattr("rows.report.find_coverage", lambda: partial)
     assert main(["--verbose"]) == 1
-    assert capsys.readouterr().out.splitlines()[2::320] == ["S3    silent", summary(few)]
+    assert capsys.readouterr().out.splitlines() == [
+        "S1    One.",
+        "      test_a.py::test_a",
+        "S2    Two.",
+        "      `x`.",
+        "S3    Three.",
+        "      silent",
+        summary(partial),
+    ]

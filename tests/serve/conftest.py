@@ -1,4 +1,4 @@
-"""Servers with sockets in a folder whose path is short enough for one, and clients as processes of their own."""
+"""Servers with sockets in a short path, and clients in processes of their own."""
 
 from __future__ import annotations
 

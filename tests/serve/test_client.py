@@ -1,4 +1,4 @@
-"""What a command line does where a server is there, is not, or does not do its work."""
+"""What a command does where a server answers, is missing, or fails."""
 
 import os
 import signal

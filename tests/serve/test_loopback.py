@@ -1,4 +1,4 @@
-"""Where sockets have no names in the file system: a port on 127.0.0.1, and a secret that both sides must know."""
+"""Without sockets in the file system: a port on 127.0.0.1 and a shared secret."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Where a server is met: nobody else may decide what a part of its path leads to."""
+"""Where the socket lies: nobody else may decide what a part of its path leads to."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Whatever a server answers is what the command would have printed, and how it would have ended."""
+"""A server's answer is byte for byte what the command would have printed, with its status."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Starting, ending, dying; who may ask; and what bad clients can do, which is nothing."""
+"""Start, end and crash of a server; who may ask it; and bad clients, who harm nobody."""
 
 import os
 import random
@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -311,8 +310,6 @@ def test_watch_serves_what_it_builds_and_both_end_together(
     assert until(lambda: client(*asking)[1] == "skill:alpha\n")
     write_skill(hermetic / "skills", "beta", "Folds paper cranes. Use when asked.")
     assert until(lambda: "skill:beta" in client(*asking)[1])
-    started = time.monotonic()
     assert server.end(signal.SIGINT) == 130
-    assert time.monotonic() - started < 30
     assert until(lambda: not server.workers())
     assert not server.path.exists()

@@ -1,4 +1,4 @@
-"""A server trusts what its client's user trusts at the time of each question, and says so in the same bytes."""
+"""A server trusts what its client's user trusts at the time of each query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server does before it is asked, as far as it can."""
+"""What a server prepares before its first query."""
 
 from capdisc.serve import worker
 from capdisc.serve.request_execution import IndexCache

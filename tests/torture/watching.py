@@ -125,6 +125,8 @@ def r29(work: Path, rng: random.Random, scale: float) -> Figure:
             for number in range(300):
                 write(root, number, "second")
             took = equal_after(index_dir, [root], work, 15)
+            # The index may be right before the notice is out.
+            until(lambda watched=watched: "the kernel gives no events" in watched.notices, 15)
             failed += took is None or watched.notices.count("the kernel gives no events") != 1
     return Figure(
         "R29", "without watches it polls, with one notice", 2, failed, "at the start, and later"

@@ -17,6 +17,8 @@ from workbench import command, held, index, run, skills, start, wanted, write_sk
 
 from capdisc_indexer.store import generation
 
+# How long a query beside a stopped writer, or the end of a command after a signal, may take.
+PROMISED_SECONDS = 2.0
 _STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
@@ -116,13 +118,11 @@ def r9(work: Path, rng: random.Random, scale: float) -> Figure:
         )
         with (gen / "text" / ".tantivy-meta.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            found = run(
-                work, command("search", "fold paper", "--index-dir", str(index_dir)), timeout=10
-            )
+            found = run(work, command("search", "fold paper", "--index-dir", str(index_dir)))
         worst = max(worst, found.seconds)
         late += (
             [f"turn {turn}: {found.code} after {found.seconds:.1f} s"]
-            if found.code or found.seconds > 2
+            if found.code or found.seconds > PROMISED_SECONDS
             else []
         )
         child.kill()
@@ -155,9 +155,8 @@ def r21(work: Path, rng: random.Random, scale: float) -> Figure:
         if child.returncode == _STATUS[sent]:
             in_time += 1
             quiet = not err and not list((index_dir / "gens").glob(".*"))
-            wrong += (
-                [] if quiet and time.monotonic() - started < 2 else [f"turn {turn}: {err[:100]!r}"]
-            )
+            is_late = time.monotonic() - started > PROMISED_SECONDS
+            wrong += [f"turn {turn}: {err[:100]!r}"] if is_late or not quiet else []
         elif child.returncode not in workbench.DONE:
             wrong.append(
                 f"turn {turn}: {argv[0]} {sent.name} gave {child.returncode} {err[:100]!r}"

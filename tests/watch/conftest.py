@@ -1,4 +1,4 @@
-"""Watching is stepped through: `next(turns)` waits for the next thing told, within a generous limit."""
+"""Watching step by step: `next(turns)` waits for the next set of changes, with a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions that change while somebody watches: held back, and taken in soon after they were accepted."""
+"""Definitions that change while watched are held back, and indexed once accepted."""
 
 from __future__ import annotations
 

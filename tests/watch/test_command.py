@@ -1,4 +1,4 @@
-"""The command: what it prints, what it runs, how it ends."""
+"""capdisc watch: what it prints, what it runs, how it ends."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def command(root, index_dir):
 
 
 def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, write_skill) -> None:
-    """S209."""
+    """watch --json prints one document for each set of changes (S209)."""
     watched = command()
     write_skill(root, "beta")
     assert until(lambda: len(watched.turns) == 2), watched.err
@@ -62,7 +62,7 @@ def test_a_person_reads_a_line_for_each_change(root, index_dir, hermetic) -> Non
 def test_a_command_runs_after_each_change_and_may_fail(
     command, root, hermetic, index_dir, write_skill
 ) -> None:
-    """S209."""
+    """--exec runs after each change, and its failure does not end watching (S209)."""
     log = hermetic / "log"
     watched = command(
         "--exec", f'echo "$CAPDISC_GENERATION $CAPDISC_INDEX_DIR" >> {log}; echo printed; exit 3'
@@ -79,7 +79,7 @@ def test_a_command_runs_after_each_change_and_may_fail(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_ends_it_and_what_it_started(command, hermetic, number, code) -> None:
-    """S212: with the signal's exit status; `capdisc index` is the one turn for scripts."""
+    """A signal ends watching and its command, with the signal's status (S212)."""
     watched = command("--exec", f"echo $$ > {hermetic / 'pid'}; exec sleep 600")
     assert until(
         lambda: (hermetic / "pid").exists() and (hermetic / "pid").read_text().endswith("\n")

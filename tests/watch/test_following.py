@@ -34,7 +34,7 @@ def test_a_start_without_a_change_is_told_as_well(watching, root, index_dir) -> 
 def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(
     watching, root, write_skill, described
 ) -> None:
-    """S211, S315."""
+    """An edit, a new folder and a deleted folder are followed (S211, S315)."""
     turns = watching(root)
     next(turns)
     write_skill(root, "alpha", "Folds paper. Use when asked.")
@@ -47,7 +47,7 @@ def test_an_edit_a_new_folder_and_a_deleted_one_are_followed(
 
 
 def test_one_edit_among_many_parses_and_embeds_one(watching, root, write_skill) -> None:
-    """S213: an event is not answered by reading all folders anew."""
+    """One edit does not read all folders anew (S213)."""
     for number in range(300):
         write_skill(root, f"s{number}", f"Folds {number} paper cranes. Use when asked.")
     turns = watching(root)
@@ -80,7 +80,7 @@ def test_a_burst_leaves_what_a_build_from_scratch_gives(
 def test_every_way_of_saving_is_one_reindex_with_the_right_content(
     watching, root, described
 ) -> None:
-    """S211."""
+    """Every way of saving a file causes one new generation with the right content (S211)."""
     turns = watching(root)
     number = next(turns).report.generation.number
     path = root / "alpha" / "SKILL.md"
@@ -96,7 +96,7 @@ def test_every_way_of_saving_is_one_reindex_with_the_right_content(
 def test_an_edit_behind_a_link_is_followed(
     watching, root, hermetic, write_skill, described
 ) -> None:
-    """S211."""
+    """An edit of the target of a link is followed (S211)."""
     write_skill(hermetic / "store", "beta")
     (root / "linked").symlink_to(hermetic / "store" / "beta")
     turns = watching(root, hermetic / "store")
@@ -142,7 +142,7 @@ def test_who_never_stops_writing_holds_nothing_back(watching, root, write_skill)
 
 
 def test_without_the_kernels_events_it_is_found_by_looking(watching, root, write_skill) -> None:
-    """S210."""
+    """Without events of the system, polling finds a new file (S210)."""
     turns = watching(root, poll=True, interval_s=0.2)
     next(turns)
     write_skill(root, "beta")
@@ -216,7 +216,7 @@ def test_a_broken_file_gets_no_grace_for_a_stamp_from_elsewhere(
 
 
 def test_changed_guidance_is_followed(watching, root, index_dir) -> None:
-    """S292: by the kernel's events, as manifests are."""
+    """Changed guidance is followed as manifests are (S292)."""
     turns = watching(root, interval_s=30)
     next(turns)
     (root / "guidance").mkdir()

@@ -1,4 +1,4 @@
-"""Roots that come, go, and turn into others."""
+"""Roots that appear, disappear and turn into others."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from capdisc_indexer.model.types import BuildOptions
 def test_a_root_that_is_missing_at_the_start_is_waited_for(
     watching, root, hermetic, write_skill, described
 ) -> None:
-    """S210, S315."""
+    """A root that is missing at the start is waited for and then followed (S210, S315)."""
     later = hermetic / "not" / "yet"
     turns = watching(root, later)
     assert next(turns).notices == (f"{later} is not there; waiting for it",)

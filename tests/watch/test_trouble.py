@@ -1,4 +1,4 @@
-"""Lost events, kernels that refuse, other writers, full disks: said once, and got over."""
+"""Lost events, too few watches, other writers, full disks: reported once, and survived."""
 
 import errno
 import logging

@@ -1,4 +1,4 @@
-"""A link that comes while folders are watched leads no further than it might have at the start."""
+"""A link that appears while watching leads no further than one at the start."""
 
 from __future__ import annotations
 

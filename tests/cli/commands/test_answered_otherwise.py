@@ -1,4 +1,4 @@
-"""What the designs have and capdisc answers by other commands: that these do answer."""
+"""Needs of the designs that other commands answer: that these commands do."""
 
 import json
 import os
@@ -15,7 +15,7 @@ def here(hermetic, monkeypatch, write_skill):
 
 
 def test_an_index_follows_content_whatever_the_clock_says(capdisc, here, write_skill) -> None:
-    """S42: added, updated, removed, unchanged; an edit with the old time is seen, a touch changes nothing."""
+    """Counts follow content: an edit with the old time is updated, a touch is unchanged (S42)."""
     skill = here / "skills" / "alpha" / "SKILL.md"
     assert capdisc("index", "skills", "--json").json["counts"]["added"] == 1
     before = skill.stat()
@@ -29,7 +29,7 @@ def test_an_index_follows_content_whatever_the_clock_says(capdisc, here, write_s
 
 
 def test_a_full_rebuild_gives_the_same_ids_and_a_newer_generation(capdisc, here) -> None:
-    """S43."""
+    """A forced rebuild publishes a newer generation with the same ids (S43)."""
     capdisc("index", "skills")
     first, ids = capdisc("status", "--json").json["generation"], capdisc("list", "--ids").out
     capdisc("index", "skills", "--rebuild")
@@ -38,7 +38,7 @@ def test_a_full_rebuild_gives_the_same_ids_and_a_newer_generation(capdisc, here)
 
 
 def test_a_lost_index_is_made_again_from_the_files(capdisc, here) -> None:
-    """S276."""
+    """After the index folder is deleted, a new build lists the same capabilities (S276)."""
     capdisc("index", "skills")
     before = capdisc("list", "--json").json
     shutil.rmtree(here / "index")
@@ -47,7 +47,7 @@ def test_a_lost_index_is_made_again_from_the_files(capdisc, here) -> None:
 
 
 def test_what_is_wrong_fails_and_json_is_whole_all_the_same(capdisc, here) -> None:
-    """S294."""
+    """A manifest without a description fails validation, and stdout is still whole JSON (S294)."""
     (here / "CAPABILITY.yaml").write_text("name: x\nkind: tool\n")
     done = capdisc("validate", ".", "--json")
     assert done.code == 1
@@ -57,7 +57,7 @@ def test_what_is_wrong_fails_and_json_is_whole_all_the_same(capdisc, here) -> No
 def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
     capdisc, here, write_skill
 ) -> None:
-    """S44: each time until it is mended. No last version is kept, so that no answer is older than the files."""
+    """A broken file is an error at each build, and its older version is not listed."""
     write_skill(here / "skills", "beta", "Cooks soup. Use when asked.")
     capdisc("index", "skills")
     (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: alpha\n---\n")
@@ -74,14 +74,14 @@ def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
 
 
 def test_each_part_of_a_score_is_said(capdisc, data) -> None:
-    """S239: by --explain for people and as signals for programs."""
+    """The parts of a score are signals in JSON, and --explain prints them (S239)."""
     first = capdisc("search", "erase a whole disk", "--json").json["hits"][0]
     assert first["signals"]["bm25"] > 0
     assert "bm25" in capdisc("search", "erase a whole disk", "--explain").out
 
 
 def test_lines_of_calls_are_a_trace_that_can_be_played_again(capdisc, data, hermetic) -> None:
-    """S244: which tools were asked, what they answered and from which files."""
+    """A file of calls can be replayed, with the same answers and their sources (S244)."""
     calls = [
         {"tool": "search_all", "arguments": {"query": "erase a whole disk"}},
         {"tool": "search_tool", "arguments": {"query": "wipe_disk"}},
@@ -97,19 +97,19 @@ def test_lines_of_calls_are_a_trace_that_can_be_played_again(capdisc, data, herm
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
 def test_search_is_hybrid_by_default_and_can_be_one_half(capdisc, data, mode) -> None:
-    """S245."""
+    """Search is hybrid by default, and --mode chooses words or vectors alone (S245)."""
     assert capdisc("search", "erase a disk", "--json").json["mode"] == "hybrid"
     assert capdisc("search", "erase a disk", "--mode", mode, "--json").json["mode"] == mode
 
 
 def test_what_a_question_is_about_is_said_by_what_it_finds(capdisc, data) -> None:
-    """S231: no lists of words decide which tools are used; the kinds of what is found do."""
+    """A question about a table finds the table first, without any list of words."""
     found = capdisc("call", "search_all", '{"query": "compatibility of bolts"}').json
     assert found["results"][0]["kind"] == "table"
 
 
 def test_an_answer_has_its_sources_and_no_words_of_a_model(capdisc, data, monkeypatch) -> None:
-    """S234, S235, S240: the last word is the model's; nothing here needs one, or a key for one."""
+    """An answer has sources and needs neither a model nor a key (S234, S235, S240)."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     found = capdisc("call", "search_all", '{"query": "erase a whole disk"}').json
     assert found["sources"]
@@ -118,7 +118,7 @@ def test_an_answer_has_its_sources_and_no_words_of_a_model(capdisc, data, monkey
 
 
 def test_the_phases_of_a_search_are_groups_of_tools(capdisc, data) -> None:
-    """S237: discovery, schema, rows and content are told apart by `kind` in the list of tools."""
+    """Each tool in the list has a kind: discovery, schema, rows or content (S237)."""
     groups = {each["name"]: each["kind"] for each in capdisc("tools", "--all").json["tools"]}
     assert groups["search_tool"] == "discovery"
     assert groups["get_table_schema"] == "schema"
@@ -127,6 +127,6 @@ def test_the_phases_of_a_search_are_groups_of_tools(capdisc, data) -> None:
 
 
 def test_ids_go_from_one_command_to_the_next(capdisc, data) -> None:
-    """S246."""
+    """`search --ids` pipes into `show -` (S246)."""
     ids = capdisc("search", "erase a whole disk", "--ids", "-k", "1").out
     assert "Id: tool:wipe_disk" in capdisc("show", "-", stdin=ids).out

@@ -1,4 +1,4 @@
-"""capdisc call."""
+"""capdisc call: one discovery tool, asked by name."""
 
 import json
 
@@ -6,14 +6,14 @@ import pytest
 
 
 def test_a_tool_answers_in_json_and_nothing_else(capdisc, data) -> None:
-    """S12, S221."""
+    """A tool called by name prints one JSON document and leaves stderr empty (S12, S221)."""
     done = capdisc("call", "list_databases")
     assert (done.code, done.err) == (0, "")
     assert done.json["databases"][0]["name"] == "music"
 
 
 def test_arguments_come_from_an_argument_an_option_or_stdin(capdisc, data) -> None:
-    """S221."""
+    """JSON arguments come as an argument, with --args or on stdin, to the same effect (S221)."""
     given = '{"database": "music"}'
     first = capdisc("call", "list_tables", given).out
     assert capdisc("call", "list_tables", "--args", given).out == first
@@ -21,7 +21,7 @@ def test_arguments_come_from_an_argument_an_option_or_stdin(capdisc, data) -> No
 
 
 def test_an_unknown_tool_is_an_error_with_the_nearest(capdisc, data) -> None:
-    """S15, S110, S221."""
+    """An unknown tool is an error that names the nearest one and `search` (S15, S110, S221)."""
     done = capdisc("call", "lst_skills")
     assert (done.code, done.out) == (2, "")
     assert "list_skills" in done.err
@@ -57,7 +57,7 @@ def test_an_unknown_tool_is_an_error_with_the_nearest(capdisc, data) -> None:
 def test_what_makes_no_sense_is_an_error_and_stdout_stays_empty(
     capdisc, data, argv, code, said
 ) -> None:
-    """S33, S109, S199."""
+    """Wrong arguments exit with a status of their kind, a message and a hint (S33, S109, S199)."""
     done = capdisc(*argv)
     assert (done.code, done.out) == (code, "")
     assert said in done.err
@@ -65,13 +65,13 @@ def test_what_makes_no_sense_is_an_error_and_stdout_stays_empty(
 
 
 def test_without_an_index_that_is_said(capdisc, hermetic) -> None:
-    """S199."""
+    """Without an index, call prints nothing on stdout and exits with 4 (S199)."""
     done = capdisc("call", "list_skills")
     assert (done.code, done.out) == (4, "")
 
 
 def test_an_envelope_says_whether_it_worked(capdisc, data) -> None:
-    """S111, S199: the error as JSON on stdout, as text on stderr, and by the exit code."""
+    """An error is JSON on stdout, text on stderr and an exit code (S111, S199)."""
     good = capdisc("call", "list_skills", "--envelope")
     assert good.json["status"] == "success"
     assert good.json["results"]["skills"][0]["name"] == "track-orders"
@@ -82,7 +82,7 @@ def test_an_envelope_says_whether_it_worked(capdisc, data) -> None:
 
 
 def test_a_batch_goes_on_after_an_error(capdisc, data) -> None:
-    """S232: one line out for each line in; S236: a text that holds the word answer stops nothing."""
+    """Each call of a batch has its line, also after an error, whatever its text (S232, S236)."""
     calls = [
         {"tool": "list_databases"},
         {"tool": "no_such_tool"},
@@ -98,7 +98,7 @@ def test_a_batch_goes_on_after_an_error(capdisc, data) -> None:
 
 
 def test_a_batch_in_a_file_with_blank_lines(capdisc, data, hermetic) -> None:
-    """S232."""
+    """A batch file may hold blank lines; they give no answer (S232)."""
     (hermetic / "calls.jsonl").write_text('\n{"name": "list_apis", "args": {}}\n\n')
     done = capdisc("call", "--batch", "calls.jsonl")
     assert done.code == 0
@@ -107,7 +107,7 @@ def test_a_batch_in_a_file_with_blank_lines(capdisc, data, hermetic) -> None:
 
 @pytest.mark.parametrize("limit", [60, 90, 250, 500])
 def test_an_answer_keeps_to_its_tokens_and_says_what_is_missing(capdisc, data, limit) -> None:
-    """S126, S241."""
+    """An answer keeps within --max-tokens and counts the entries it leaves out (S126, S241)."""
     from capdisc_indexer.lazy_imports import load_token_counter
 
     done = capdisc("call", "search_tool", "--max-tokens", str(limit))
@@ -118,14 +118,14 @@ def test_an_answer_keeps_to_its_tokens_and_says_what_is_missing(capdisc, data, l
 
 
 def test_an_answer_that_cannot_be_cut_to_size_is_refused(capdisc, data) -> None:
-    """S126."""
+    """A limit too small for any answer is a usage error (S126)."""
     done = capdisc("call", "search_tool", "--max-tokens", "3")
     assert (done.code, done.out) == (2, "")
     assert "--max-tokens" in done.err
 
 
 def test_a_parameter_under_another_name_is_taken_with_a_notice(capdisc, data) -> None:
-    """S242."""
+    """A parameter under another known name is accepted, and stderr says so (S242)."""
     done = capdisc("call", "get_table_info", '{"table_id": "artists"}')
     assert done.json["table"] == "artists"
     assert "took table_id for table" in done.err
@@ -149,7 +149,7 @@ def test_hidden_characters_in_a_catalogue_do_not_reach_a_terminal(
 
 
 def test_the_steps_that_the_help_names_lead_from_a_wish_to_a_call(capdisc, data) -> None:
-    """S91, S107, S243: keywords, an exact name, the call; written in the help of call."""
+    """Keywords, exact name and call lead to a result, as the help says (S91, S107, S243)."""
     assert "search_tool" in capdisc("call", "--help").out
     found = capdisc("call", "search_tool", '{"query": "list tables"}').json["tools"][0]
     known = capdisc("call", "search_tool", json.dumps({"query": found["name"]})).json["tool"]
@@ -172,7 +172,7 @@ def test_nothing_that_is_asked_is_written_down(capdisc, data, hermetic) -> None:
 
 
 def test_other_commands_answer_what_other_registries_ask(capdisc, data) -> None:
-    """S208: details, ids, settings, whether there is an index. S203: what an agent makes is a file like any other."""
+    """Details, ids, settings and the state of the index have a command each (S208)."""
     assert capdisc("show", "wipe_disk", "--json").json["capabilities"][0]["id"] == "tool:wipe_disk"
     assert "tool:wipe_disk" in capdisc("list", "--ids").out.split()
     assert capdisc("config", "--json").code == 0
@@ -180,7 +180,7 @@ def test_other_commands_answer_what_other_registries_ask(capdisc, data) -> None:
 
 
 def test_the_core_answers_without_the_terminal(process) -> None:
-    """S123: no module of the command line is imported by the discovery tools, and nothing heavy."""
+    """Discovery tools import no module of the command line and no heavy library (S123)."""
     import subprocess
     import sys
 

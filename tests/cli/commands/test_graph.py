@@ -5,9 +5,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from product_lists import GRAPH_DRAWINGS
+
 
 def test_the_relations_of_one_come_heaviest_first_with_their_direction(capdisc, small) -> None:
-    """S177, S182."""
+    """Relations are listed by weight, each with its direction and declaring field (S177, S182)."""
     done = capdisc("graph", "render-pdf")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
@@ -32,7 +34,7 @@ def test_the_relations_of_one_come_heaviest_first_with_their_direction(capdisc, 
 
 
 def test_json_holds_nodes_edges_and_what_leads_nowhere(capdisc, small) -> None:
-    """S181: all kinds of a pair."""
+    """JSON has nodes, all kinds of edges and what is unresolved (S181)."""
     found = capdisc("graph", "send-invoice", "--depth", "2", "--json").json
     assert found["schema_version"] == 1
     assert found["ids"] == ["tool:send-invoice"]
@@ -50,7 +52,7 @@ def test_json_holds_nodes_edges_and_what_leads_nowhere(capdisc, small) -> None:
 
 
 def test_what_leads_nowhere_is_said(capdisc, small) -> None:
-    """S54, S177."""
+    """An allowed tool that the index lacks is named on stderr (S54, S177)."""
     assert (
         "lead to nothing in the index: Bash (by allowed-tools)"
         in capdisc("graph", "roll-back-deploy").err
@@ -58,7 +60,7 @@ def test_what_leads_nowhere_is_said(capdisc, small) -> None:
 
 
 def test_numbers(capdisc, small) -> None:
-    """S182."""
+    """Statistics count capabilities and edges, in JSON as in text (S182)."""
     facts = capdisc("graph", "--stats", "--json").json
     assert facts["capabilities"] == 34
     assert facts["edges"] == sum(facts["kinds"].values())
@@ -83,7 +85,7 @@ def test_a_limit_says_what_it_leaves_out(capdisc, small) -> None:
 
 
 def test_a_foreign_key_leads_from_the_table_that_has_it(capdisc, hermetic) -> None:
-    """S22."""
+    """A foreign key is an edge from the table that has it to the one it refers to (S22)."""
     (hermetic / "shop.sql").write_text(
         "create table songs (id int primary key, title text);"
         "create table sales (id int primary key, song_id int references songs(id));"
@@ -103,9 +105,9 @@ def test_a_foreign_key_leads_from_the_table_that_has_it(capdisc, hermetic) -> No
     )
 
 
-@pytest.mark.parametrize("name", ["dot", "mermaid", "svg"])
+@pytest.mark.parametrize("name", GRAPH_DRAWINGS)
 def test_pictures(capdisc, small, name) -> None:
-    """S182."""
+    """The graph is drawn as DOT, Mermaid and well-formed SVG (S182)."""
     done = capdisc("graph", "render-pdf", "--depth", "2", "--format", name)
     assert done.code == 0
     assert "tool:read-template" in done.out
@@ -134,7 +136,7 @@ def test_mistakes_are_usage_errors(capdisc, small, argv, message) -> None:
 
 
 def test_related_ones_join_a_search_on_request(capdisc, small) -> None:
-    """S268, S279."""
+    """--expand adds related hits that name the hit they came through (S268, S279)."""
     plain = capdisc("search", "render a PDF from a template", "-k", "1", "--json").json
     more = capdisc(
         "search", "render a PDF from a template", "-k", "1", "--expand", "3", "--json"
@@ -150,7 +152,7 @@ def test_related_ones_join_a_search_on_request(capdisc, small) -> None:
 
 
 def test_the_graph_is_derived_from_files_alone(capdisc, small, hermetic) -> None:
-    """S311: asking leaves nothing behind."""
+    """Asking for the graph writes nothing (S311)."""
     home = hermetic.parent / "home"
     before = set(home.rglob("*"))
     first = capdisc("graph", "--json").out

@@ -1,8 +1,8 @@
-"""capdisc list: what narrows it."""
+"""capdisc list: the options that narrow it."""
 
 
 def test_categories_are_counted(capdisc, data) -> None:
-    """S113."""
+    """Categories are listed with counts that agree with the list of each category (S113)."""
     found = capdisc("list", "--categories", "--json").json["categories"]
     assert found[0] == {"category": "office", "count": 6}
     counted = {each["category"]: each["count"] for each in found}
@@ -13,7 +13,7 @@ def test_categories_are_counted(capdisc, data) -> None:
 
 
 def test_risk_and_confirmation_narrow_the_list(capdisc, data) -> None:
-    """S282."""
+    """--risk and --confirm narrow the list, and an unknown risk is a usage error (S282)."""
     assert capdisc("list", "--risk", "critical", "--ids").out == "tool:wipe_disk\n"
     assert capdisc("list", "--confirm", "--ids").out == "tool:wipe_disk\n"
     low, every = (
@@ -26,7 +26,7 @@ def test_risk_and_confirmation_narrow_the_list(capdisc, data) -> None:
 def test_what_authors_hide_is_left_out_where_agents_are_meant(
     capdisc, hermetic, write_skill, monkeypatch
 ) -> None:
-    """S55."""
+    """--invocable and list_skills leave out skills that their authors hide from models (S55)."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     write_skill(hermetic / "skills", "shown")
     write_skill(

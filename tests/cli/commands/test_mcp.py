@@ -1,4 +1,4 @@
-"""capdisc mcp: the discovery tools over the protocol, tried with the SDK's own client."""
+"""capdisc mcp: the discovery tools over the protocol, called by the SDK's own client."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def test_tools_are_listed_and_answer(catalogue, mode: str) -> None:
 
 @MODES
 def test_errors_are_answers_that_say_what_to_do(catalogue, mode: str) -> None:
-    """S221: an unknown name lists what there is. S110: and points back to search."""
+    """An unknown tool name is answered with the known ones and with search (S110, S221)."""
     is_error, text = _called("no_such_tool", mode=mode)
     assert is_error
     assert "discover_capabilities" in text
@@ -194,7 +194,7 @@ def test_a_client_of_the_newer_protocol_that_listens_is_told_too(catalogue) -> N
 def test_a_server_begins_without_an_index_and_finds_it_when_it_is_there(
     hermetic, index_dir, write_skill, capdisc, mode
 ):
-    """S220: what is loaded later is seen."""
+    """A server without an index finds one that is built later (S220)."""
 
     async def talk(client):
         names = [tool.name for tool in (await client.list_tools()).tools]
@@ -211,7 +211,7 @@ def test_a_server_begins_without_an_index_and_finds_it_when_it_is_there(
 
 
 def test_nothing_is_run_without_leave(catalogue) -> None:
-    """S108: execute_tool is not there unless it is asked for."""
+    """execute_tool is not offered unless the server was started with leave (S108)."""
     is_error, text = _called("execute_tool", {"tool_name": "say-hello"})
     assert is_error
     assert "not offered" in text
@@ -221,7 +221,7 @@ SAYS = "inputSchema: {properties: {x: {type: string}, n: {type: integer, default
 
 
 def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, monkeypatch) -> None:
-    """D2: after one yes to a harmless value, an agent could pass any other."""
+    """Once, after one yes to a harmless value, an agent could pass any other."""
     from capdisc.context import surroundings
 
     catalogue("repeat", SAYS + 'run: {command: [echo, "{x}", "{n}"]}\n')
@@ -252,7 +252,7 @@ def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, mo
 
 
 def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(catalogue, hermetic) -> None:
-    """D2: `; touch canary` was run by `sh -c "echo {x}"`."""
+    """Once `sh -c "echo {x}"` ran the argument `; touch canary`."""
     catalogue("inject", SAYS + 'run: {command: ["sh","-c","echo {x}"]}\n')
     wish = {"tool_name": "inject", "arguments": {"x": "; touch canary"}}
     for flags in ((), ("--yes",)):
@@ -264,7 +264,7 @@ def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(catalogue
 
 
 def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypatch) -> None:
-    """S108, S281: what nobody has said yes to is refused, and `--yes` is for who wants it all."""
+    """With leave only what a person agreed to runs, or all with --yes (S108, S281)."""
     execute = ("execute_tool", {"tool_name": "say-hello"})
     is_error, text = _called(*execute, "--allow-run")
     assert is_error

@@ -1,4 +1,4 @@
-"""capdisc run: a capability that says how it is run, made to run, with care."""
+"""capdisc run: a capability that declares how it is run, run with its checks and consent."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def terminal(monkeypatch):
 
 
 def test_output_and_exit_status_are_passed_on(capdisc, tool) -> None:
-    """S108: a capability that says how is run."""
+    """A capability that declares how it is run runs; output and status pass through (S108)."""
     tool("echo", ECHO)
     tool("fail", 'run: {command: [sh, -c, "echo out; echo err >&2; exit 3"]}\n')
     done = capdisc("run", "echo", '{"text": "a b; $HOME"}', "--yes")
@@ -67,7 +67,7 @@ def test_output_and_exit_status_are_passed_on(capdisc, tool) -> None:
 
 
 def test_json_holds_all_of_it(capdisc, tool) -> None:
-    """S111: status beside the results, in one document."""
+    """One JSON document has the status and the results (S111)."""
     tool("fail", 'run: {command: [sh, -c, "echo out; echo err >&2; exit 3"]}\n')
     done = capdisc("run", "fail", "--yes", "--json")
     found = done.json
@@ -85,7 +85,7 @@ def test_arguments_come_from_stdin_too(capdisc, tool) -> None:
 
 
 def test_everything_that_is_wrong_with_the_arguments_is_said_at_once(capdisc, tool) -> None:
-    """S109: missing, unexpected, of another type, none of the choices."""
+    """All mistakes are reported together: missing, unknown, wrong type or choice (S109)."""
     tool("echo", ECHO)
     done = capdisc("run", "echo", '{"times": "many", "tone": "odd", "txt": "a"}', "--yes")
     assert (done.code, done.out) == (2, "")
@@ -111,7 +111,7 @@ def test_the_hint_of_arguments_that_cannot_be_read_names_its_own_parameters(capd
 
 
 def test_fill_prints_the_arguments_with_their_defaults(capdisc, tool) -> None:
-    """S247: defaults are filled in and shown; what they mean in plain language is the agent's part."""
+    """--fill prints the arguments with their defaults (S247)."""
     tool("echo", ECHO)
     done = capdisc("run", "echo", '{"text": "a"}', "--fill")
     assert json.loads(done.out) == {"text": "a", "times": 1}
@@ -148,7 +148,7 @@ def test_dry_run_names_the_files_that_a_yes_holds_for(capdisc, tool) -> None:
 
 
 def test_an_unknown_name_points_back_to_search(capdisc, tool) -> None:
-    """S110."""
+    """Running an unknown name proposes the nearest and points to search (S110)."""
     tool("echo", ECHO)
     done = capdisc("run", "ehco", "--yes")
     assert done.code == 2
@@ -157,7 +157,7 @@ def test_an_unknown_name_points_back_to_search(capdisc, tool) -> None:
 
 
 def test_without_a_run_the_call_is_printed_for_the_agent_to_make(capdisc, tool) -> None:
-    """S108: nothing is run that does not say how; exit status 3."""
+    """Without a `run` nothing runs, and the call is printed; status 3 (S108)."""
     tool("plain", SCHEMA)
     done = capdisc("run", "plain", '{"text": "a"}', "--yes")
     assert (done.code, json.loads(done.out)) == (
@@ -170,7 +170,7 @@ def test_without_a_run_the_call_is_printed_for_the_agent_to_make(capdisc, tool) 
 
 
 def test_a_skill_is_read_not_run(capdisc, tool, hermetic, write_skill) -> None:
-    """S198: no extension is loaded; what a capability holds is printed, and the agent goes on from there."""
+    """Running a skill or an extension loads nothing and prints what it holds (S198)."""
     write_skill(hermetic / "tools", "merge-pdfs")
     tool("echo", ECHO)
     done = capdisc("run", "merge-pdfs")
@@ -197,7 +197,7 @@ OPENAPI = {
 
 
 def test_an_operation_is_shown_as_a_line_for_curl(capdisc, tool, hermetic, monkeypatch) -> None:
-    """S33: no tool executes a REST call blindly; the line says method, path and parameters."""
+    """An operation is not executed but shown as a curl line (S33)."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     (hermetic / "tools").mkdir()
     (hermetic / "tools" / "music.json").write_text(json.dumps(OPENAPI))
@@ -208,7 +208,7 @@ def test_an_operation_is_shown_as_a_line_for_curl(capdisc, tool, hermetic, monke
 
 
 def test_a_parameter_may_be_called_as_the_model_was_told_to(capdisc, tool) -> None:
-    """S16: Anthropic's API takes no `page[size]`; the map says what was made of it, and either name is understood."""
+    """A parameter such as `page[size]`, which Anthropic's API refuses, has two names (S16)."""
     tool(
         "show",
         'inputSchema: {properties: {"page[size]": {type: integer}}, required: ["page[size]"]}\n',
@@ -250,7 +250,7 @@ def test_at_a_terminal_the_call_is_shown_and_a_yes_is_remembered(capdisc, tool, 
 def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(
     capdisc, tool, terminal
 ) -> None:
-    """D2: one yes to `hello` let every later value through, unasked."""
+    """Once a yes to `hello` let every later value through without asking."""
     tool("echo", ECHO)
     terminal()
     assert capdisc("run", "echo", '{"text": "a"}', stdin="y\n").code == 0
@@ -342,7 +342,7 @@ def test_yes_by_option_is_not_remembered(capdisc, tool) -> None:
 def test_side_effects_and_risk_are_asked_about_each_time(
     capdisc, tool, monkeypatch, field: str
 ) -> None:
-    """S280, S281: a risk above low and `requiresConfirmation` need a yes, exit status 5 without."""
+    """Risk above low and `requiresConfirmation` need a yes, else status 5 (S280, S281)."""
     tool("echo", f"{ECHO}{field}\n")
     with monkeypatch.context() as patched:
         patched.setattr(surroundings, "_is_terminal", lambda stream: True)
@@ -455,7 +455,7 @@ def test_nothing_is_run_from_an_index_that_others_may_write(capdisc, tool, herme
 
 
 def test_a_private_host_is_refused(capdisc, tool) -> None:
-    """S33: HTTP goes to the public host of the manifest's URL."""
+    """An HTTP call goes to the public host of the manifest's URL only (S33)."""
     tool("http", "run: {http: {method: GET, url: 'https://127.0.0.1/x'}}\n")
     done = capdisc("run", "http", "--yes")
     assert (done.code, done.out) == (5, "")
@@ -531,7 +531,7 @@ def test_what_was_typed_before_the_question_is_no_yes(
 
 
 def test_search_show_run(capdisc, tool) -> None:
-    """S91, S107, S303: reason, search, look, run; the loop is the agent's, and capdisc has no model."""
+    """Search, show and run lead to a result without a model (S91, S107, S303)."""
     tool("echo", ECHO)
     found = capdisc("search", "says what it is told", "--ids", "-k", "1").out.strip()
     assert found == "tool:echo"
@@ -540,7 +540,7 @@ def test_search_show_run(capdisc, tool) -> None:
 
 
 def test_runs_are_chained_by_the_shell(capdisc, tool) -> None:
-    """S246: one tool's output is the next one's input; conditions are the shell's."""
+    """The output of one run is the input of the next (S246)."""
     tool("make", """run: {command: [printf, '{"text": "made"}']}\n""")
     tool("echo", ECHO)
     made = capdisc("run", "make", "--yes").out
@@ -548,7 +548,7 @@ def test_runs_are_chained_by_the_shell(capdisc, tool) -> None:
 
 
 def test_two_folders_in_one_index_are_both_run(capdisc, tool, hermetic) -> None:
-    """S219: several sources at once. S220: an index after an empty start has them at the next call."""
+    """Two folders share an index, and an empty start is filled later (S219, S220)."""
     tool("echo", ECHO)
     other = hermetic / "more" / "two" / "CAPABILITY.yaml"
     other.parent.mkdir(parents=True)
@@ -560,8 +560,7 @@ def test_two_folders_in_one_index_are_both_run(capdisc, tool, hermetic) -> None:
 
 
 def test_the_core_runs_a_capability_without_the_terminal(tool, hermetic) -> None:
-    """S112, S218: from Python, a descriptor and its arguments are all it takes; functions themselves are not held.
-    S123: it imports nothing of the terminal, and no SDK."""
+    """Python runs a descriptor without the terminal or an SDK (S112, S123, S218)."""
     tool("echo", ECHO)
     code = (
         "import os, sys; from pathlib import Path\n"

@@ -42,7 +42,7 @@ def tool(hermetic, monkeypatch, capdisc):
 def test_an_argument_in_program_text_is_refused_whatever_its_value(
     capdisc, tool, hermetic, argv
 ) -> None:
-    """D2: `sh -c "echo {x}"` ran `; touch canary` of an argument."""
+    """Once `sh -c "echo {x}"` ran the argument `; touch canary`."""
     tool(INJECTED)
     done = capdisc(*argv)
     assert (done.code, done.out) == (5, "")
@@ -59,7 +59,7 @@ def test_an_argument_that_the_text_reads_as_its_own_is_a_value(capdisc, tool, he
 
 
 def test_validate_says_where_it_stands_and_fix_passes_it_apart(capdisc, tool) -> None:
-    """D2: there was no finding."""
+    """Once validate had no finding for an argument in program text."""
     path = tool(f"# kept as it is\n{INJECTED}")
     [finding] = capdisc("validate", "tools", "--format", "json").json["findings"]
     assert (finding["code"], finding["severity"]) == ("program-text", "error")
@@ -119,7 +119,7 @@ def test_what_fix_cannot_put_right_for_sure_stays_an_error(capdisc, tool, writte
 
 @pytest.mark.parametrize("value", ["-9", "--config=evil", "-rf"])
 def test_a_value_that_would_be_an_option_is_refused(capdisc, tool, value: str) -> None:
-    """D14: `-9` was taken for a number, whatever the schema said."""
+    """Once `-9` passed as a number, whatever the schema said."""
     tool(FIELDS + 'run: {command: ["echo", "{x}"]}\n')
     done = capdisc("run", "say", json.dumps({"x": value}), "--yes")
     assert (done.code, done.out) == (2, "")

@@ -1,4 +1,4 @@
-"""capdisc run: what of its secrets a tool's output shows, and which variables are none."""
+"""capdisc run: a tool's output shows no secret, and some variables are no secrets."""
 
 import json
 
@@ -28,7 +28,7 @@ def tool(hermetic, monkeypatch, capdisc):
 
 
 def test_a_secret_at_the_limit_of_output_does_not_come_out_in_part(capdisc, tool) -> None:
-    """D4: 1,012 bytes, then the secret; stdout ended in its first 12 characters."""
+    """Once, after 1,012 bytes and a secret, stdout ended in its first 12 characters."""
     tool("head -c 1012 /dev/zero | tr '\\0' x; echo $KEY; head -c 2000 /dev/zero")
     found = capdisc("run", "say", "--yes", "--max-output", "1", "--json")
     assert (found.code, found.json["status"]) == (124, "too-large")
@@ -39,7 +39,7 @@ def test_a_secret_at_the_limit_of_output_does_not_come_out_in_part(capdisc, tool
 def test_a_secret_at_the_limit_of_time_does_not_come_out_in_part(
     capdisc, tool, stream: str, name: str
 ) -> None:
-    """D4."""
+    """Once half of a secret came out when the time limit fell between two writes."""
     tool(f"printf %.9s $KEY >&{stream}; sleep 60")
     found = capdisc("run", "say", "--yes", "--timeout", "1s", "--json")
     assert (found.json["status"], found.json[name]) == ("timeout", "<secret KEY>")
@@ -68,7 +68,7 @@ def test_secrets_too_short_to_be_masked_are_named_before_a_yes(capdisc, tool, mo
 def test_a_variable_that_steers_programs_is_no_secret(
     capdisc, tool, monkeypatch, name: str
 ) -> None:
-    """D14: `requiredSecrets: [PATH]` brought the relative parts of PATH back."""
+    """Once `requiredSecrets: [PATH]` brought the relative parts of PATH back."""
     monkeypatch.setenv(name, f".:{SECRET}:/usr/bin:/bin")
     tool(f"echo ${name}", secrets=name)
     for flags in (("--dry-run",), ("--yes",)):

@@ -19,7 +19,7 @@ def shown(capdisc, name="trip"):
 def test_a_session_survives_its_process_below_the_users_state_folder(
     process, capdisc, small, hermetic
 ) -> None:
-    """S297: one readable file for each session."""
+    """A session is one readable file below the user's state folder (S297)."""
     assert process("session", "new", "trip").code == 0
     assert process("search", "book a room for Tuesday", "--session", "trip", "--ids").code == 0
     found = shown(capdisc)
@@ -61,7 +61,7 @@ def test_a_name_that_is_new_to_search_is_said(capdisc, small, trip) -> None:
 
 
 def test_a_result_gives_the_things_that_the_rule_names(capdisc, small, trip) -> None:
-    """S283, S284: the rule of the manifest, `session observe ID < result.json`."""
+    """`session observe` keeps the entities that the manifest's rule names (S283, S284)."""
     done = capdisc(
         "session",
         "observe",
@@ -81,7 +81,7 @@ def test_a_result_gives_the_things_that_the_rule_names(capdisc, small, trip) -> 
 
 
 def test_no_rule_no_thing_and_many_results_without_any_are_a_warning(capdisc, small, trip) -> None:
-    """S286, S287: nothing is guessed."""
+    """Without a rule nothing is guessed, and a fruitless result warns (S286, S287)."""
     done = capdisc(
         "session", "observe", trip, "exchange-rate", stdin='{"id": 1, "name": "looks like one"}'
     )
@@ -106,7 +106,7 @@ def test_a_result_that_is_not_json_is_refused_and_changes_nothing(
 
 
 def test_uses_are_counted(capdisc, small, trip) -> None:
-    """S300."""
+    """A use is counted with its outcome, and the session shows the last one (S300)."""
     capdisc("session", "use", trip, "create-event", "--ok")
     done = capdisc("session", "use", trip, "create-event", "--failed")
     assert done.out == "tool:create-event: used 2 times, 1 ok, 1 failed\n"
@@ -118,7 +118,7 @@ def test_uses_are_counted(capdisc, small, trip) -> None:
 def test_what_the_index_does_not_have_is_refused_with_the_nearest(
     capdisc, small, trip, verb
 ) -> None:
-    """S301."""
+    """A session refuses an id that the index lacks and proposes the nearest (S301)."""
     done = capdisc("session", verb, trip, "tool:create-evnt")
     assert (done.code, done.out) == (2, "")
     assert "tool:create-event" in done.err
@@ -126,7 +126,7 @@ def test_what_the_index_does_not_have_is_refused_with_the_nearest(
 
 
 def test_the_prompt_shows_exactly_the_active_capabilities_in_full(capdisc, small, trip) -> None:
-    """S70."""
+    """The prompt of a session frames exactly its active capabilities, in their order (S70)."""
     capdisc("session", "add", trip, "merge-pdfs", "git-status")
     capdisc("search", "book a room for Tuesday", "--session", trip)
     text = capdisc("session", "prompt", trip).out
@@ -147,7 +147,7 @@ def test_ids_come_from_a_search_through_a_pipe(capdisc, small, trip) -> None:
 
 @pytest.mark.parametrize("limit", [20, 60, 200, 700])
 def test_the_prompt_keeps_to_its_limit(capdisc, small, trip, limit) -> None:
-    """S298."""
+    """The prompt of a session keeps within --max-tokens at every size (S298)."""
     for query in ("book a room for Tuesday", "join PDF files", "send an invoice"):
         capdisc("search", query, "--session", trip)
     capdisc("session", "add", trip, "merge-pdfs")
@@ -157,7 +157,7 @@ def test_the_prompt_keeps_to_its_limit(capdisc, small, trip, limit) -> None:
 
 
 def test_clearing_empties_a_session_or_its_tools(capdisc, small, trip) -> None:
-    """S302."""
+    """`session clear` empties a session, only its tools, or deletes it (S302)."""
     capdisc("search", "book a room for Tuesday", "--session", trip)
     capdisc("session", "note", trip, "step 1 gave 12 rows")
     capdisc("session", "clear", trip, "--tools")
@@ -171,7 +171,7 @@ def test_clearing_empties_a_session_or_its_tools(capdisc, small, trip) -> None:
 
 
 def test_notes_are_kept_and_say_how_to_work(capdisc, small, trip) -> None:
-    """S85, S86, S87: results of steps are notes, and a request in one sets the way of working."""
+    """Results of steps are notes, and a request in one sets the mode (S85, S86, S87)."""
     capdisc("session", "note", trip, "prove", "that", "it", "holds")
     capdisc("session", "note", trip, "-", stdin="redo it\n")
     assert shown(capdisc)["mode"] == "auditable"
@@ -233,7 +233,7 @@ def test_a_search_that_cannot_be_remembered_prints_nothing(capdisc, small, trip,
 
 
 def test_confidence_is_returned_and_nothing_learns_from_use(capdisc, small, trip) -> None:
-    """S310: relations and confidence are there; use changes no ranking."""
+    """A search returns its confidence, and use changes no ranking."""
     before = capdisc("search", "book a room for Tuesday", "--json").json
     assert 0 < before["confidence"] <= 1
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""capdisc tools."""
+"""capdisc tools: definitions of functions for a model."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 
 from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS
 from forms_of_providers import FORMS as SHAPES
+from product_lists import TOOL_FORMATS
 
 
 def names(done) -> list[str]:
@@ -14,7 +15,7 @@ def names(done) -> list[str]:
 
 
 def test_without_a_query_the_few_that_find_the_others_are_offered(capdisc, data) -> None:
-    """S90, S92, S307."""
+    """Without a query only the bridge tools are offered (S90, S92, S307)."""
     assert names(capdisc("tools", "--names")) == list(BRIDGE_TOOLS)
 
 
@@ -31,14 +32,14 @@ def test_a_query_can_come_through_a_pipe(capdisc, data) -> None:
 def test_the_environment_says_whether_it_is_few_or_all(
     capdisc, data, monkeypatch, value, few
 ) -> None:
-    """S90."""
+    """CAPDISC_PROGRESSIVE switches between few and all tools, and an option wins over it (S90)."""
     monkeypatch.setenv("CAPDISC_PROGRESSIVE", value)
     assert (names(capdisc("tools", "--names")) == list(BRIDGE_TOOLS)) is few
     assert names(capdisc("tools", "--names", "--progressive")) == list(BRIDGE_TOOLS)
 
 
 def test_another_word_there_is_an_error(capdisc, data, monkeypatch) -> None:
-    """S90."""
+    """Any other word in CAPDISC_PROGRESSIVE is a usage error that names the variable (S90)."""
     monkeypatch.setenv("CAPDISC_PROGRESSIVE", "maybe")
     done = capdisc("tools")
     assert (done.code, done.out) == (2, "")
@@ -46,12 +47,12 @@ def test_another_word_there_is_an_error(capdisc, data, monkeypatch) -> None:
 
 
 def test_all_lists_every_discovery_tool_and_the_count_is_the_one_given(capdisc, data) -> None:
-    """S12, S14."""
+    """--all lists every discovery tool of the table, no more and no fewer (S12, S14)."""
     assert names(capdisc("tools", "--all", "--names")) == list(TOOLS)
 
 
 def test_tools_without_data_are_hidden_and_listed_by_all_as_not_available(capdisc, small) -> None:
-    """S13."""
+    """A tool without data is left out of the offer, and --all marks it unavailable (S13)."""
     static = names(capdisc("tools", "--static", "--names"))
     assert "list_skills" in static
     assert "list_apis" not in static
@@ -60,7 +61,7 @@ def test_tools_without_data_are_hidden_and_listed_by_all_as_not_available(capdis
 
 
 def test_static_offers_every_capability_that_can_be_called(capdisc, data) -> None:
-    """S90, S124: few definitions cost a fraction of all."""
+    """The few definitions cost a fraction of all (S90, S124)."""
     static, few = capdisc("tools", "--static").json, capdisc("tools").json
     assert {"tool:wipe_disk", "operation:zoo.getPet"} <= {each["id"] for each in static["tools"]}
     assert "table:music.albums" not in {each["id"] for each in static["tools"]}
@@ -68,7 +69,7 @@ def test_static_offers_every_capability_that_can_be_called(capdisc, data) -> Non
 
 
 def test_a_query_offers_what_fits_and_the_few_in_any_case(capdisc, data) -> None:
-    """S197, S222."""
+    """A query offers what fits after the bridge tools, and nonsense those alone (S197, S222)."""
     done = capdisc("tools", "erase a whole disk", "--names", "-k", "1")
     assert names(done) == [*BRIDGE_TOOLS, "wipe_disk"]
     hopeless = capdisc("tools", "qqxzv wkrtl", "--names")
@@ -83,7 +84,7 @@ def test_what_is_no_function_is_named_on_stderr(capdisc, data) -> None:
 
 
 def test_filters_and_relevance_narrow_the_offer(capdisc, data) -> None:
-    """S241."""
+    """Filters and --min-relevance leave out tools that would otherwise be offered (S241)."""
     assert "wipe_disk" not in names(
         capdisc("tools", "erase a whole disk", "--names", "--max-risk", "low")
     )
@@ -96,15 +97,15 @@ def test_filters_and_relevance_narrow_the_offer(capdisc, data) -> None:
     assert set(few) < set(many)
 
 
-@pytest.mark.parametrize("form", [form for form in SHAPES if form != "json"])
+@pytest.mark.parametrize("form", [form for form in TOOL_FORMATS if form != "json"])
 def test_each_form_is_what_its_provider_takes(capdisc, data, form) -> None:
-    """S16, S222."""
+    """Definitions satisfy the JSON schema of every provider's form (S16, S222)."""
     for argv in (("--static",), ("get a pet",)):
         jsonschema.validate(capdisc("tools", *argv, "--format", form).json, SHAPES[form])
 
 
 def test_our_own_form_has_ids_kinds_and_tokens(capdisc, data) -> None:
-    """S16."""
+    """The product's own form satisfies its schema and names its version and choice (S16)."""
     found = capdisc("tools", "--static").json
     jsonschema.validate(found["tools"], SHAPES["json"])
     assert (found["schema_version"], found["choice"]) == (1, "static")
@@ -115,7 +116,7 @@ def test_an_unknown_form_is_an_error(capdisc, data) -> None:
 
 
 def test_only_what_is_named_is_offered(capdisc, data) -> None:
-    """S196."""
+    """--only offers the named tools alone and refuses a name without a definition (S196)."""
     assert names(capdisc("tools", "--only", "discover_capabilities", "--names")) == [
         "discover_capabilities"
     ]
@@ -128,7 +129,7 @@ def test_only_what_is_named_is_offered(capdisc, data) -> None:
 
 
 def test_a_map_says_what_each_name_stands_for(capdisc, data) -> None:
-    """S16: the names are reversible, and what was changed is said."""
+    """--map names the id behind each changed name (S16)."""
     found = capdisc("tools", "--static", "--map", "--format", "gemini")
     assert found.json["names"]["petstore_getPet"] == "operation:petstore.getPet"
     assert found.json["names"]["search_tool"] == "capdisc:search_tool"
@@ -136,7 +137,7 @@ def test_a_map_says_what_each_name_stands_for(capdisc, data) -> None:
 
 
 def test_a_pinned_capability_is_in_every_list(capdisc, data, monkeypatch) -> None:
-    """S93: by the setting `pin`; in the environment by name."""
+    """A pinned capability is offered always, by setting or environment (S93)."""
     monkeypatch.setenv("CAPDISC_PIN", "wipe_disk")
     assert names(capdisc("tools", "--names")) == [*BRIDGE_TOOLS, "wipe_disk"]
     assert "wipe_disk" in names(capdisc("tools", "list pictures", "--names"))
@@ -147,7 +148,7 @@ def test_a_pinned_capability_is_in_every_list(capdisc, data, monkeypatch) -> Non
 
 
 def test_auto_offers_everything_where_it_is_small_beside_the_context(capdisc, data) -> None:
-    """S321."""
+    """--auto offers all tools where they take a small share of the context (S321)."""
     assert capdisc("tools", "--auto").json["choice"] == "static"
     assert capdisc("tools", "--auto", "--context-size", "8000").json["choice"] == "progressive"
     assert (
@@ -159,14 +160,14 @@ def test_auto_offers_everything_where_it_is_small_beside_the_context(capdisc, da
 
 
 def test_auto_can_be_set(capdisc, data, monkeypatch) -> None:
-    """S90, S321."""
+    """CAPDISC_PROGRESSIVE=auto chooses by size, and --progressive wins over it (S90, S321)."""
     monkeypatch.setenv("CAPDISC_PROGRESSIVE", "auto")
     assert capdisc("tools").json["choice"] == "static"
     assert capdisc("tools", "--progressive").json["choice"] == "progressive"
 
 
 def test_a_capability_added_later_is_offered(capdisc, hermetic, monkeypatch) -> None:
-    """S219, S220, S203: nothing is bound at the start; files in, files out."""
+    """A file that is added or deleted changes what is offered (S219, S220)."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     (hermetic / "a").mkdir()
     (hermetic / "b").mkdir()

@@ -1,4 +1,4 @@
-"""Our validator and the usual one agree on what fits, for any schema of the keywords that we read."""
+"""Our validator agrees with the jsonschema library on every schema of the keywords we read."""
 
 import jsonschema
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Arguments against schemas: every mistake at once, in words; never an endless or a forbidden look."""
+"""Arguments against schemas: all mistakes at once, in words, and never an endless check."""
 
 import pytest
 
@@ -17,7 +17,7 @@ TABLE = {
 
 
 def test_every_mistake_is_named_at_once() -> None:
-    """S109."""
+    """Missing, wrongly typed, forbidden and unknown arguments are reported together (S109)."""
     given = {"limit": "many", "order": "sideways", "tabel": "x"}
     assert find_problems(TABLE, given) == [
         "table: is missing",
@@ -41,7 +41,7 @@ def test_a_name_beside_the_listed_ones_passes_where_the_schema_says_so() -> None
 
 
 def test_defaults_are_filled_in_and_keep_their_type() -> None:
-    """S97, S247."""
+    """Defaults are filled in at every depth and keep their JSON type (S97, S247)."""
     assert fill_defaults(TABLE, {"table": "t", "where": {}}) == {
         "table": "t", "limit": 10, "order": "up", "where": {"deep": False},
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Text cut into pieces: the same in memory and on disk, for any text."""
+"""WordPiece tokens are the same from memory and from disk, for any text."""
 
 from array import array
 

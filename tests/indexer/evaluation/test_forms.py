@@ -1,4 +1,4 @@
-"""Queries, judgements and runs in the forms that people have them in."""
+"""Queries, judgements and runs in their usual file formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The network of these tests ends on this machine, as in those of `network`."""
+"""Requests of these tests end on this machine, as in the tests of fetching."""
 
 from __future__ import annotations
 

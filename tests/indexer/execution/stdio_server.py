@@ -1,4 +1,4 @@
-"""An MCP server for the tests: one tool that answers as it is asked to. Run it with `python stdio_server.py`."""
+"""An MCP server for tests, with one tool that answers as told: `python stdio_server.py`."""
 
 from __future__ import annotations
 

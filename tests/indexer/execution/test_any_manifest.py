@@ -1,4 +1,4 @@
-"""Whatever a manifest says of how it is run comes to a call or to an error of ours."""
+"""Any `run` of a manifest leads to a call or to an error of ours."""
 
 import os
 from contextlib import suppress

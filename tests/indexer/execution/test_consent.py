@@ -1,4 +1,4 @@
-"""What is asked before a call is made, and what a yes holds for."""
+"""What needs consent before a call, and what a yes covers."""
 
 import os
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_what_only_reads_and_is_known_is_not_asked_about(described) -> None:
 def test_side_effects_risk_and_the_manifests_wish_are_asked_about_each_time(
     described, fields
 ) -> None:
-    """S280, S281."""
+    """Side effects, confirm and any risk above low each ask for consent (S280, S281)."""
     assert len(_reasons(described(run=RUN, **fields))) == 1
 
 
@@ -208,7 +208,7 @@ def _approval(descriptor, **arguments):
 
 
 def test_a_yes_covers_exact_values_and_any_number_or_choice(described) -> None:
-    """D2."""
+    """A yes covers the values it was given for; numbers and choices may vary."""
     tool = described(run=_TAKES, schema=_TYPED)
     first = _approval(tool, a="1", n=1, m="x")
     assert _approval(tool, a="1", n=2, m="y").exact == first.exact

@@ -1,4 +1,4 @@
-"""Secrets are masked first, and what is printed is cut afterwards."""
+"""Output is masked first and cut afterwards, so that no part of a secret remains."""
 
 import os
 import sys
@@ -89,7 +89,7 @@ def test_short_secrets_are_named() -> None:
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("cut", [12, 3, 20])
 def test_the_limit_of_output_cuts_no_secret(stream: str, cut: int) -> None:
-    """D4: it was cut first and masked afterwards, so that its first bytes came out."""
+    """Once output was cut first and masked afterwards, so that a secret's first bytes came out."""
     code = (
         f"import os, sys; sys.{stream}.write('x' * (1024 - {cut}) + os.environ['KEY'] + 'y' * 100)"
     )
@@ -112,7 +112,7 @@ def test_the_limit_of_output_in_one_read_and_the_rest_of_a_secret_in_the_next() 
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_limit_of_time_between_two_writes_cuts_no_secret(number: int) -> None:
-    """D4: half of it was written before the limit."""
+    """Once half of a secret was written before the time limit."""
     code = f"import os, time\nos.write({number}, b'key: ' + os.environ['KEY'][:9].encode())\ntime.sleep(60)\n"
     outcome = _printed(code, seconds=1.5)
     assert outcome.status == "timeout"

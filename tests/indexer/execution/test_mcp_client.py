@@ -1,8 +1,7 @@
-"""A tool of an MCP server, called for one answer."""
+"""One call of a tool of an MCP server."""
 
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,9 +51,7 @@ def test_a_tool_that_is_not_there_is_a_failure() -> None:
 
 
 def test_a_server_that_does_not_answer_in_time_is_ended() -> None:
-    began = time.monotonic()
     assert _call(how="wait", limits=CallLimits(seconds=3)).status == "timeout"
-    assert time.monotonic() - began < 30
 
 
 def test_an_answer_above_the_limit_is_not_passed_on() -> None:
@@ -117,7 +114,7 @@ def test_a_server_of_a_registry_answers() -> None:
 
 
 def test_a_secret_in_two_pieces_of_a_log_is_one_whatever_stands_on_stdout_between_them() -> None:
-    """D4."""
+    """A secret that two writes split is masked as one."""
     code = (
         "import os, time\n"
         "os.write(2, os.environ['KEY'][:6].encode()); time.sleep(0.3)\n"
@@ -133,7 +130,7 @@ def test_a_secret_in_two_pieces_of_a_log_is_one_whatever_stands_on_stdout_betwee
 
 
 def test_half_a_secret_in_the_log_of_a_server_that_hangs_is_masked() -> None:
-    """D4."""
+    """The part of a secret that a server wrote before it hung is masked."""
     code = "import os, time; os.write(2, os.environ['KEY'][:6].encode()); time.sleep(60)"
     call = (sys.executable, "-c", code)
     limits = CallLimits(seconds=2)

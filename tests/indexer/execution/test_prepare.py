@@ -1,4 +1,4 @@
-"""From a capability and arguments to the exact call."""
+"""From a capability and its arguments to the exact call."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def place(tmp_path) -> ExecutionContext:
 
 
 def test_defaults_are_filled_in(described, place) -> None:
-    """S247: defaults come from the schema."""
+    """Defaults come from the schema (S247)."""
     call = prepare_call(described(schema=SCHEMA, run=COMMAND), {"path": "a"}, place)
     assert isinstance(call, CommandCall)
     assert call.argv[1:] == ("a", "5")
@@ -40,7 +40,7 @@ def test_defaults_are_filled_in(described, place) -> None:
 
 
 def test_everything_that_is_wrong_with_the_arguments_is_said_at_once(described, place) -> None:
-    """S109: missing, unexpected, of another type, none of the choices."""
+    """All mistakes are reported together: missing, unknown, wrong type or choice (S109)."""
     with pytest.raises(UsageError) as raised:
         prepare_call(
             described(schema=SCHEMA, run=COMMAND), {"size": "x", "mode": "odd", "pth": "a"}, place

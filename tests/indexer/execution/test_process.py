@@ -1,4 +1,4 @@
-"""A program in a group of its own, within its limits."""
+"""A program in a process group of its own, within its limits."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Words as a shell reads them."""
+"""Words quoted for a shell."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""One HTTP request: to the host that is named, within limits, without following anyone anywhere."""
+"""One HTTP request goes to the named host, within limits, and follows no redirect."""
 
 import gzip
 import socket

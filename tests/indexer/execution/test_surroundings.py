@@ -1,4 +1,4 @@
-"""What a program gets to know of the environment, and what of it does not come back."""
+"""Which environment variables a program gets, and which of them its output may not show."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_program_gets_path_home_language_and_what_it_declared() -> None:
 
 
 def test_a_variable_that_steers_programs_is_not_handed_on_even_when_it_is_named() -> None:
-    """D14: relative parts of PATH came back."""
+    """Once relative parts of PATH came back in this way."""
     environ = {"PATH": ".:/bin", "HOME": "/h", "LD_PRELOAD": "./x.so", "PYTHONPATH": "", "KEY": "k"}
     names = ["PATH", "HOME", "LD_PRELOAD", "KEY"]
     assert build_environment(environ, names) == {

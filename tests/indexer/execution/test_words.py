@@ -1,4 +1,4 @@
-"""Arguments in the words of a command."""
+"""Arguments as words of a command."""
 
 import pytest
 from hypothesis import given
@@ -82,7 +82,7 @@ def test_a_leading_dash_is_fine_behind_two_dashes_and_inside_a_word() -> None:
     ],
 )
 def test_a_leading_dash_is_fine_where_the_schema_names_it(declared, value) -> None:
-    """D14."""
+    """Numbers, choices and patterns of the schema may begin with a dash."""
     schema = {"properties": {"n": declared}}
     assert build_argv(["add", "{n}"], {"n": value}, ["n"], schema) == ("add", str(value))
 
@@ -100,7 +100,7 @@ def test_a_leading_dash_is_fine_where_the_schema_names_it(declared, value) -> No
     ],
 )
 def test_a_leading_dash_that_no_schema_names_is_refused(declared, value) -> None:
-    """D14: `-9` is an option to most programs, not a number."""
+    """Most programs take `-9` for an option, not for a number."""
     with pytest.raises(UsageError, match="dash"):
         build_argv(["kill", "{n}"], {"n": value}, ["n"], {"properties": {"n": declared}})
 

@@ -1,4 +1,4 @@
-"""A handbook with an index of its own, and a desk to ask at."""
+"""A handbook with an index of its own, and a tool context to ask."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from capdisc_indexer.facts import RULES, extract_facts
     ],
 )
 def test_plain_statements_are_found(line, rule, name, value) -> None:
-    """S49."""
+    """Statements such as `X is Y` and `X: Y` give a name and a value (S49)."""
     (found,) = extract_facts(line)
     assert (found.rule, found.name, found.value) == (rule, name, value)
 
@@ -45,13 +45,13 @@ def test_plain_statements_are_found(line, rule, name, value) -> None:
     ],
 )
 def test_everything_else_is_named_as_skipped_with_its_reason(line, why) -> None:
-    """S49."""
+    """A line that states nothing is skipped, with the reason (S49)."""
     (found,) = extract_facts(line)
     assert (found.rule, found.why) == ("", why)
 
 
 def test_a_new_value_in_a_request_is_proposed_and_kept_only_when_asked(call) -> None:
-    """S88."""
+    """A new value in a request is proposed as a fact and stored only with `save` (S88)."""
     done = call("extract_facts_from_text", text="change my age to 50")
     assert [(each["name"], each["value"]) for each in done["facts"]] == [("age", "50")]
     assert done["saved"] is False
@@ -61,7 +61,7 @@ def test_a_new_value_in_a_request_is_proposed_and_kept_only_when_asked(call) -> 
 
 
 def test_the_tool_says_its_rules_and_counts_what_it_skipped(call) -> None:
-    """S49, S311: rules, no language model."""
+    """The tool names its rules and needs no language model (S49, S311)."""
     done = call("extract_facts_from_text", text="a = 1\n" + "Well, well.\n" * 60)
     assert done["rules"] == list(RULES)
     assert (len(done["facts"]), len(done["skipped"]), done["skipped_total"]) == (1, 50, 120 // 2)

@@ -1,4 +1,4 @@
-"""Facts that are kept, questions that stay open."""
+"""Stored facts and open questions."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def names(call):
 
 
 def test_a_fact_is_there_in_a_new_process_with_its_reason(call, desk) -> None:
-    """S48, S50."""
+    """A stored fact is read by a new process with its reason (S48, S50)."""
     call("add_fact", name="vip threshold", value="100,000 USD", reasoning="the handbook says so")
     script = (
         "from pathlib import Path; from capdisc_indexer import facts\n"
@@ -30,7 +30,7 @@ def test_a_fact_is_there_in_a_new_process_with_its_reason(call, desk) -> None:
 
 
 def test_another_spelling_of_the_name_replaces_the_fact_and_says_which(call) -> None:
-    """S48."""
+    """A fact under another spelling of its name replaces the old one, which is returned (S48)."""
     call("add_fact", name="userAge", value=41)
     done = call("add_fact", name="the user's age", value=42)
     assert (done["added"]["value"], done["replaced"][0]["value"]) == (42, 41)
@@ -43,7 +43,7 @@ def test_a_name_with_what_cannot_be_seen_is_kept_without_it(call) -> None:
 
 
 def test_questions_without_an_answer_are_listed_until_they_have_one(call) -> None:
-    """S50."""
+    """Unanswered questions are listed with their count until a fact answers them (S50)."""
     for _ in range(2):
         call("resolve_fact", question="Where is the Christmas party?")
     call("resolve_fact", question="Who is the release manager?")

@@ -1,4 +1,4 @@
-"""Questions of fact."""
+"""Questions of fact, answered or asked back."""
 
 import pytest
 
@@ -55,7 +55,7 @@ UNANSWERED = [
 
 @pytest.mark.parametrize("question", ANSWERED)
 def test_what_is_written_is_answered_with_the_sentence_that_says_it(call, question) -> None:
-    """S45."""
+    """An answer is the sentence that states it, with its source and confidence (S45)."""
     done = call("resolve_fact", question=question)
     assert ANSWERED[question] in done["answer"]
     assert done["confidence"] >= MIN_ANSWER_CONFIDENCE
@@ -67,7 +67,7 @@ def test_what_is_written_is_answered_with_the_sentence_that_says_it(call, questi
 
 @pytest.mark.parametrize("question", UNANSWERED)
 def test_what_is_not_written_is_not_answered(call, question) -> None:
-    """S45, S46: below the threshold there is no answer, and the asker is told."""
+    """Below the threshold there is no answer, and the asker is told (S45, S46)."""
     done = call("resolve_fact", question=question)
     assert done["answer"] is None
     assert done["needs_clarification"] is True
@@ -76,7 +76,7 @@ def test_what_is_not_written_is_not_answered(call, question) -> None:
 
 
 def test_the_answer_has_the_promised_members_and_says_that_it_is_an_extract(call) -> None:
-    """S45."""
+    """The answer has the promised keys in order and says that it is an extract (S45)."""
     done = call("resolve_fact", question="Who is the release manager?")
     assert list(done)[:6] == [
         "question", "answer", "confidence", "sources", "sources_checked", "needs_clarification",
@@ -91,7 +91,7 @@ def test_the_answer_has_the_promised_members_and_says_that_it_is_an_extract(call
 
 
 def test_only_what_was_read_is_named_as_a_source_and_nothing_outside_is_asked(call) -> None:
-    """S47: neither the web nor a model is a source."""
+    """Neither the web nor a model is a source (S47)."""
     for question in (*ANSWERED, *UNANSWERED):
         checked = call("resolve_fact", question=question)["sources_checked"]
         assert checked[0] == "facts"
@@ -106,7 +106,7 @@ def test_a_stored_fact_comes_first(call) -> None:
 
 
 def test_a_fact_that_fits_in_part_is_given_as_unsure(call) -> None:
-    """S46: between the two thresholds."""
+    """Between the two thresholds an answer is given as unsure (S46)."""
     call("add_fact", name="user age", value=42)
     done = call("resolve_fact", question="What is my age?")
     assert (done["answer"], done["needs_clarification"]) == ("42", True)
@@ -127,7 +127,7 @@ def test_a_question_about_one_word_is_never_sure(call) -> None:
 
 
 def test_stop_words_go_as_whole_words(call) -> None:
-    """S51."""
+    """Stop words leave a question as whole words, so that `analysis` stays whole (S51)."""
     call("add_fact", name="analysis", value="done on Mondays")
     assert call("resolve_fact", question="what is analysis")["answer"] == "done on Mondays"
     assert call("resolve_fact", question="what is lysis")["answer"] is None

@@ -50,6 +50,6 @@ def test_no_sentence_has_a_line_break_or_is_longer_than_allowed(text) -> None:
 
 
 def test_a_subject_is_what_is_left_of_a_question() -> None:
-    """S51."""
+    """The subject of a question keeps its words, and spellings of a name share one key (S51)."""
     assert subject_words("What is the meaning of analysis?") == ["analysis"]
     assert spelling_key("What's the userAge?") == spelling_key("user age")

@@ -1,4 +1,4 @@
-"""The world and the cases are those of the torture runs."""
+"""The servers and URLs are those of the long tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents from a server on this machine that stands in for all public ones."""
+"""Documents from a server on this machine that stands in for every public one."""
 
 import gzip
 import socket

@@ -1,4 +1,4 @@
-"""The certificate must be one for the name in the URL, by someone whom the system trusts."""
+"""A certificate must fit the name in the URL and come from a trusted authority."""
 
 import shutil
 import ssl

@@ -1,4 +1,4 @@
-"""What is read out of a URL, and which are refused before anything is looked up."""
+"""What is read out of a URL, and which URLs are refused before any look-up."""
 
 import pytest
 from hypothesis import given

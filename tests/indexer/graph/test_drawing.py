@@ -1,4 +1,4 @@
-"""Pictures of a network."""
+"""Drawings of a graph."""
 
 import itertools
 import re

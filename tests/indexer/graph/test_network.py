@@ -1,4 +1,4 @@
-"""Edges between capabilities."""
+"""Edges between capabilities, from declarations and from what they share."""
 
 from capdisc_indexer.graph import capability_graph as networks
 from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
@@ -14,7 +14,7 @@ def edges(network: CapabilityGraph, kind: str = "") -> list[tuple[str, str, floa
 
 
 def test_what_is_required_leads_there_from_any_kind_and_what_is_not_there_is_named(network) -> None:
-    """S177."""
+    """Requirements of any kind are directed edges, and the unresolved ones are named (S177)."""
     found = network(
         {"name": "a", "requires": ["b", "nowhere"]},
         {"name": "b"},
@@ -27,7 +27,7 @@ def test_what_is_required_leads_there_from_any_kind_and_what_is_not_there_is_nam
 def test_what_is_used_together_is_one_edge_however_often_it_is_said_and_stays_on_a_second_build(
     network,
 ) -> None:
-    """S178: presets are `composedWith` lists; S279: related ones weigh a half."""
+    """`composedWith` makes one edge a pair; `related` weighs a half (S178, S279)."""
     given = [
         {"name": "a", "composedWith": ["b"], "related": ["c"]},
         {"name": "b", "composedWith": ["a"]},
@@ -40,7 +40,7 @@ def test_what_is_used_together_is_one_edge_however_often_it_is_said_and_stays_on
 
 
 def test_shared_tags_count_from_two_on_and_are_capped(network) -> None:
-    """S179."""
+    """Two shared tags relate two capabilities, and more add weight up to a limit (S179)."""
     found = network(
         {"name": "a", "tags": ["x", "y", "z", "v"]},
         {"name": "b", "tags": ["X", "y"]},
@@ -55,14 +55,14 @@ def test_shared_tags_count_from_two_on_and_are_capped(network) -> None:
 
 
 def test_a_tag_on_very_many_capabilities_says_nothing_and_is_named(network) -> None:
-    """S179."""
+    """A tag on very many capabilities makes no edge and is named (S179)."""
     found = network(*({"name": f"n{n}", "tags": ["all", "every"]} for n in range(12)))
     assert edges(found, "TAGGED_WITH") == []
     assert found.ignored == ("tag all (12)", "tag every (12)")
 
 
 def test_small_groups_of_one_kind_and_category_are_neighbours(network) -> None:
-    """S180: eight make 28 edges, nine none."""
+    """Eight members make 28 edges, nine make none (S180)."""
     eight = [{"name": f"n{n}", "category": "small"} for n in range(8)]
     others = [
         {"name": "other", "kind": "document", "category": "small"},
@@ -77,7 +77,7 @@ def test_small_groups_of_one_kind_and_category_are_neighbours(network) -> None:
 
 
 def test_a_pair_keeps_all_its_kinds_and_requirements_their_direction(network) -> None:
-    """S181."""
+    """A pair keeps each kind of its edges, and only requirements are directed (S181)."""
     found = network(
         {"name": "b", "requires": ["a"], "related": ["a"], "tags": ["x", "y"]},
         {"name": "a", "tags": ["x", "y"]},
@@ -90,14 +90,14 @@ def test_a_pair_keeps_all_its_kinds_and_requirements_their_direction(network) ->
 
 
 def test_tools_that_a_skill_may_use_are_edges_of_half_weight(network) -> None:
-    """S54: names that are no capability are named."""
+    """Allowed tools are edges of half weight, and unknown ones are named (S54)."""
     found = network({"name": "shell"}, skills={"fix": "allowed-tools: shell(git:*) Read"})
     assert edges(found) == [("skill:fix", "tool:shell", 0.5)]
     assert [each.target for each in found.unresolved] == ["Read"]
 
 
 def test_dependencies_of_a_skill_are_requirements(network) -> None:
-    """S65: as a key of its own, or below metadata."""
+    """`dependencies` count at the top and below metadata (S65)."""
     skills = {
         "one": "dependencies: [two, shell]",
         "two": 'metadata:\n  dependencies: "shell, gone"',
@@ -133,7 +133,7 @@ CHAIN = CapabilityGraph(
 
 
 def test_around_one_are_its_relations_by_weight_and_further_ones_by_depth() -> None:
-    """S182: one hop, and the graph of several."""
+    """Neighbours come by weight, further ones by depth (S182)."""
     near = networks.select_neighbourhood(CHAIN, ["b"], 1)
     assert edges(near) == [("a", "b", 1.0), ("b", "c", 0.9), ("d", "b", 0.2)]
     far = networks.select_neighbourhood(CHAIN, ["a"], 2)
@@ -154,7 +154,7 @@ def test_kinds_and_weights_filter() -> None:
 
 
 def test_stats_count_capabilities_edges_and_pairs() -> None:
-    """S182."""
+    """Statistics count capabilities, edges, pairs and the unconnected (S182)."""
     facts = networks.graph_stats(CHAIN)
     assert (facts["capabilities"], facts["edges"], facts["pairs"], facts["alone"]) == (5, 4, 4, 1)
     assert facts["kinds"] == {"REQUIRES": 4}
@@ -162,7 +162,7 @@ def test_stats_count_capabilities_edges_and_pairs() -> None:
 
 
 def test_the_order_of_the_files_does_not_matter(indexed, tmp_path) -> None:
-    """S186, for what is shown."""
+    """The order of the files does not change the graph that is shown (S186)."""
     given = [{"name": n, "tags": ["x", "y"], "related": ["a"], "category": "k"} for n in "abcd"]
     with Index(indexed(*given)) as index:
         first = networks.build_graph(index)

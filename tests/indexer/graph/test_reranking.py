@@ -1,4 +1,4 @@
-"""What the graph does to a ranking: the rows of the list about it, on a catalogue made for them."""
+"""What the graph does to a ranking, on a catalogue made for it."""
 
 import pytest
 
@@ -31,7 +31,7 @@ HUB = [
 
 
 def test_a_partner_of_many_does_not_pass_what_fits_better(indexed) -> None:
-    """S183."""
+    """A hub with many partners does not outrank what fits the query (S183)."""
     with Index(indexed(*HUB)) as index:
         assert ids(asked(index, "latest news headlines"))[0] == "tool:news"
 
@@ -48,14 +48,14 @@ NEEDY = [
 
 
 def test_what_a_hit_requires_comes_along_and_says_through_what(indexed) -> None:
-    """S184."""
+    """What a hit requires is listed with the hit that requires it (S184)."""
     with Index(indexed(*NEEDY)) as index:
         hits = {hit.id: hit.via for hit in asked(index, "formal letter to a customer").hits}
     assert hits == {"tool:letter": "", "tool:zebra": "tool:letter", "document:note": "tool:letter"}
 
 
 def test_filters_hold_for_what_comes_along(indexed) -> None:
-    """S185."""
+    """Kind and exclusion filters hold for what the graph adds (S185)."""
     with Index(indexed(*NEEDY)) as index:
         found = asked(index, "formal letter to a customer", kinds=("tool",))
         assert ids(found) == ["tool:letter", "tool:zebra"]
@@ -67,7 +67,7 @@ def test_filters_hold_for_what_comes_along(indexed) -> None:
 
 @pytest.mark.parametrize("catalogue", [HUB, NEEDY])
 def test_the_order_of_the_catalogue_changes_no_score(indexed, catalogue) -> None:
-    """S186."""
+    """The order of the catalogue changes no score (S186)."""
     with Index(indexed(*catalogue)) as index:
         first = [(hit.id, hit.score) for hit in asked(index, "latest formal letter news").hits]
     with Index(indexed(*reversed(catalogue))) as index:
@@ -90,7 +90,7 @@ RELATED = [
 
 
 def test_related_ones_are_added_only_on_request_with_a_quota_of_their_own(indexed) -> None:
-    """S268: behind the hits, at 0.7 of the score, filtered, and with what they came through. S269."""
+    """Related hits follow at 0.7 of the score, filtered, beyond the limit (S268, S269)."""
     with Index(indexed(*RELATED)) as index:
         found = asked(index, "paint the fence", limit=1, kinds=("tool",))
         assert ids(found) == ["tool:paint"]

@@ -1,4 +1,4 @@
-"""Which links a text holds."""
+"""The links of a Markdown text."""
 
 import pytest
 from hypothesis import given

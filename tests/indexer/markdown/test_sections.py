@@ -1,4 +1,4 @@
-"""The part of a text below a heading."""
+"""The section of a Markdown text below a heading."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Shell text whose arguments are passed apart, and the text that is left as it is."""
+"""Shell text rewritten to take its arguments as words, or left alone."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Where the arguments of a shell text go, command by command."""
+"""Where the arguments in a shell text end up, command by command."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Templates as pieces, halves of a prompt, and which model gets which style."""
+"""Templates, the split of a prompt, and which model gets which style."""
 
 import tomllib
 from pathlib import Path
@@ -52,12 +52,13 @@ def test_anything_else_is_a_mistake(text) -> None:
 
 
 def test_every_template_that_comes_along_can_be_laid_out() -> None:
+    assert {"minimal", "planner"} <= set(list_templates())
     for name in list_templates():
         assert fill_template(load_builtin(name), VALUES)
 
 
 def test_legacy_names_are_looked_for_first_and_in_one_file() -> None:
-    """S4, S5."""
+    """Names in the model table choose the prompt in any case, the old names first (S4, S5)."""
     table = tomllib.loads(Path(templates.__file__).with_name("models.toml").read_text())
     assert set(table) == {"legacy", "tools"}
     assert all(name == name.lower() for each in table.values() for name in each)

@@ -13,7 +13,7 @@ def capability(**fields) -> Descriptor:
 
 
 def test_a_line_has_the_name_what_it_does_its_parameters_and_needs() -> None:
-    """S135: without a doubled full stop."""
+    """A line has name, text, parameters and needs, and no doubled full stop (S135)."""
     names = [Parameter(name=name) for name in ("paper", "size", "colour", "times")]
     one = capability(parameters=tuple(names), requires=("tool:cut",), confirm=True)
     assert (
@@ -24,7 +24,7 @@ def test_a_line_has_the_name_what_it_does_its_parameters_and_needs() -> None:
 
 
 def test_a_description_is_cut_on_a_word() -> None:
-    """S136: at 240 characters in a whole line, at 120 and then 50 where there is less room."""
+    """A description is cut on a word at 240, 120 or 50 characters (S136)."""
     one = capability(description="paper crane " * 50)
     lines = [summary_line(one), *shorter_lines(one)]
     assert [len(line) <= limit for line, limit in zip(lines, (252, 132, 62, 9), strict=True)] == [
@@ -35,14 +35,14 @@ def test_a_description_is_cut_on_a_word() -> None:
 
 
 def test_a_description_of_121_characters_is_whole() -> None:
-    """S136: it is the shorter line that cuts it."""
+    """121 characters are whole in a full line; the shorter one cuts them (S136)."""
     one = capability(description="x" * 60 + " " + "y" * 60)
     assert "y" * 60 in summary_line(one)
     assert "y" * 60 not in shorter_lines(one)[0]
 
 
 def test_what_warns_is_the_last_to_go() -> None:
-    """S137."""
+    """However short a line gets, its warnings stay (S137)."""
     one = capability(description="paper " * 80, confirm=True)
     for line in (summary_line(one, "[missing: KEY]"), *shorter_lines(one, "[missing: KEY]")[:-1]):
         assert line.endswith("Ask before use. [missing: KEY]")
@@ -54,14 +54,14 @@ def test_a_name_cannot_break_the_line_it_is_missing_on() -> None:
 
 
 def test_the_usage_hint_is_there_where_it_is_wanted() -> None:
-    """S278."""
+    """A line shows the usage hint on request only (S278)."""
     one = capability(usage_hint="when asked twice")
     assert "Hint" not in summary_line(one)
     assert summary_line(one, hint=True) == "tool:fold: Folds paper. Hint: when asked twice."
 
 
 def test_a_detail_has_its_facts_before_its_schema_and_its_instructions() -> None:
-    """S140, S142."""
+    """A detail gives facts, then schema, then instructions, in a fixed order (S140, S142)."""
     one = capability(
         title="Fold", category="craft", secrets=("KEY",), tags=("paper",), requires=("tool:cut",),
         related=("tool:glue",), risk="low", schema={"properties": {"paper": {"type": "string"}}},
@@ -78,7 +78,7 @@ def test_a_detail_has_its_facts_before_its_schema_and_its_instructions() -> None
 
 
 def test_a_nested_schema_is_indented_with_arrays_and_unions_named() -> None:
-    """S141."""
+    """A nested schema is indented and names arrays, unions, choices and defaults (S141)."""
     schema = {
         "required": ["paper"],
         "properties": {

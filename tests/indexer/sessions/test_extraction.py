@@ -1,4 +1,4 @@
-"""Things that results name."""
+"""Entities that declared rules find in results."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def named(declared, result):
 
 
 def test_one_thing_at_a_path() -> None:
-    """S283: path, type, nameField, idField."""
+    """A rule names path, type, name field and id field (S283)."""
     rule = {"path": "event", "type": "event", "nameField": "title"}
     assert named(rule, {"event": {"id": 7, "title": "Standup"}}) == [("event", "7", "Standup")]
     rule = {"path": "data.row", "type": "row", "nameField": "n", "idField": "key"}
@@ -48,13 +48,13 @@ def test_keys_may_be_written_with_underscores() -> None:
 
 @pytest.mark.parametrize("path", ["$root", "", None])
 def test_the_root_is_the_result_itself(path) -> None:
-    """S284."""
+    """An extraction path of `$root`, empty or absent means the result itself (S284)."""
     declared = {"type": "page", "nameField": "name"} | ({"path": path} if path is not None else {})
     assert named(declared, {"id": "p1", "name": "Home"}) == [("page", "p1", "Home")]
 
 
 def test_of_six_items_five_are_kept_and_it_is_said() -> None:
-    """S284."""
+    """Of six items five are kept, and the reason says so (S284)."""
     rule = {"path": "$root.items", "type": "page", "nameField": "name", "isArray": True}
     items = found(rule, {"items": [{"id": n} for n in range(6)]})
     assert [each.id for each in items.entities] == ["0", "1", "2", "3", "4"]
@@ -62,7 +62,7 @@ def test_of_six_items_five_are_kept_and_it_is_said() -> None:
 
 
 def test_a_type_beside_the_path_and_names_in_order() -> None:
-    """S285: what finds resources of several types says which beside its matches."""
+    """A type may stand beside the matches, and the first name field counts (S285)."""
     rule = {
         "path": "matches",
         "typeField": "type",
@@ -74,7 +74,7 @@ def test_a_type_beside_the_path_and_names_in_order() -> None:
 
 
 def test_a_type_in_each_item_wins_and_a_declared_one_fills_in() -> None:
-    """S285: what searches vectors says it in each item."""
+    """A type in an item wins over the declared one (S285)."""
     rule = {
         "path": "r",
         "typeField": "type",
@@ -104,7 +104,7 @@ def test_a_type_in_each_item_wins_and_a_declared_one_fills_in() -> None:
     ],
 )
 def test_nothing_is_guessed_and_the_reason_is_given(result, why) -> None:
-    """S286."""
+    """A result that the rule does not fit yields no entity, and the reason is given (S286)."""
     done = found({"path": "items", "type": "page", "nameField": "name", "isArray": True}, result)
     assert done.entities == ()
     assert why in done.why

@@ -17,7 +17,7 @@ TEXT = st.text(max_size=40)
 
 
 def test_what_is_remembered_is_there_in_a_new_process(tmp_path) -> None:
-    """S297: a session survives its process."""
+    """A session survives its process (S297)."""
     sessions.record_discoveries(tmp_path / "s", "trip", ["tool:a", "tool:b"])
     script = (
         "from pathlib import Path; from capdisc_indexer import sessions\n"

@@ -1,4 +1,4 @@
-"""What happens to a session, and what it says in a prompt."""
+"""Changes of a session, and its memory text."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def entity(number, kind="page", **others):
 
 
 def test_uses_are_counted_with_the_last_result() -> None:
-    """S300."""
+    """Uses are counted by outcome, and the last outcome is kept (S300)."""
     session = EMPTY
     for result in ("ok", "failed", ""):
         session = transitions.record_use(session, "tool:x", result)
@@ -31,7 +31,7 @@ def test_uses_are_counted_with_the_last_result() -> None:
 
 
 def test_known_are_the_active_then_the_used_then_the_found_each_once() -> None:
-    """S299: the union of what was found in earlier turns and in this one, without repetitions."""
+    """Known ids are the active, the used and those of all turns, each once."""
     session = transitions.add_discoveries(
         transitions.add_discoveries(EMPTY, ["tool:a", "tool:b"]), ["tool:c", "tool:a"]
     )
@@ -42,7 +42,7 @@ def test_known_are_the_active_then_the_used_then_the_found_each_once() -> None:
 
 
 def test_clearing_the_tools_keeps_what_was_learnt() -> None:
-    """S302: after a compaction."""
+    """Clearing only the tools keeps entities and notes (S302)."""
     session = transitions.record_observation(
         transitions.record_use(
             transitions.activate_capabilities(
@@ -74,7 +74,7 @@ def test_things_have_an_end() -> None:
 
 
 def test_the_memory_shows_ten_things_three_of_a_type_and_twenty_tools_and_counts_the_rest() -> None:
-    """S298."""
+    """The memory lists ten entities, three of a type, and twenty tools (S298)."""
     session = transitions.add_discoveries(EMPTY, [f"tool:t{n:02}" for n in range(25)] + ["skill:s"])
     session = transitions.record_observation(
         session, [entity(n) for n in range(8)] + [entity(n, "image") for n in range(4)]
@@ -96,7 +96,7 @@ def test_an_empty_session_says_nothing() -> None:
 
 @pytest.mark.parametrize("budget", [0, 5, 20, 60, 120, 300, 1_000])
 def test_the_memory_keeps_to_its_budget(budget) -> None:
-    """S298: within --max-tokens."""
+    """The memory keeps within its tokens (S298)."""
     session = transitions.add_discoveries(EMPTY, [f"tool:{'t' * 20}{n}" for n in range(25)])
     session = transitions.add_note(
         transitions.record_observation(session, [entity(n) for n in range(12)]), "a note"
@@ -132,19 +132,20 @@ def test_words_of_a_note_say_how_to_work(text, last, mode) -> None:
 
 
 def test_a_word_inside_another_says_nothing() -> None:
-    """S83's `true` in `construe`."""
+    """A mode word inside another word does not count, as `true` in `construe` (S83)."""
     assert next_mode("construe the clause") == ""
     assert not is_redo("against the wind")
 
 
+# The words are the assertion: they are what the design promises.
 @pytest.mark.parametrize("word", ["redo", "re-do", "re-run", "rerun", "again", "repeat", "retry"])
 def test_a_request_to_do_it_again_keeps_the_way_of_working(word) -> None:
-    """S86."""
+    """Every word for doing it again keeps the mode, whatever else the request says (S86)."""
     assert is_redo(f"please {word} that")
     assert next_mode(f"{word} and explain it", "auditable") == "auditable"
 
 
 @pytest.mark.parametrize("text", ["redo in exploratory mode", "repeat it and compare the two"])
 def test_a_way_of_working_that_is_named_wins_and_comparing_is_exploring(text) -> None:
-    """S87."""
+    """A mode that is named wins over a redo word, and comparing means exploring (S87)."""
     assert next_mode(text, "auditable") == "exploratory"

@@ -1,4 +1,4 @@
-"""Folders written from text, and what comes of loading them."""
+"""Folders written from text, and what loading them gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a CAPABILITY.yaml becomes, and what is said about it."""
+"""What a CAPABILITY.yaml becomes, and its findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def manifest(more: str = "", **beside: str) -> dict[str, str | bytes]:
 
 
 def test_three_fields_are_enough(load: Load) -> None:
-    """S167, S275: the category of all that name none is `general`."""
+    """Name, kind and description are enough; the category is `general` (S167, S275)."""
     loaded = load(manifest())
     found = only(loaded)
     assert (found.id, found.title, found.category, found.available) == (
@@ -78,7 +78,7 @@ version: 2.0.1
 
 
 def test_every_field_finds_its_place(load: Load) -> None:
-    """S154, S168, S277."""
+    """Every optional field of a manifest is read into the descriptor (S154, S168, S277)."""
     loaded = load(manifest(FULL))
     found = only(loaded)
     assert loaded.findings == ()
@@ -116,7 +116,7 @@ def test_every_field_finds_its_place(load: Load) -> None:
 
 
 def test_parameters_come_from_the_schema_with_its_types(load: Load) -> None:
-    """S164."""
+    """Parameters come from the schema, and numbers in it keep their type (S164)."""
     found = only(load(manifest(FULL)))
     assert found.parameters == (
         Parameter(name="to", type="array<string>", required=True, description="Who gets it"),
@@ -145,7 +145,7 @@ def test_keys_may_be_spelt_in_any_style(load: Load, key: str) -> None:
 def test_a_missing_field_is_named_and_keeps_the_capability_out(
     load: Load, field: str, value: str | None
 ) -> None:
-    """S165."""
+    """A missing or empty required field is an error at its line, and nothing is indexed (S165)."""
     lines = [line for line in PLAIN.splitlines() if not line.startswith(field)]
     lines += [] if value is None else [f"{field}: {value}"]
     loaded = load({"a/CAPABILITY.yaml": "\n".join(lines)})
@@ -173,7 +173,7 @@ def test_a_description_that_shows_nothing_is_none(load: Load, codes: Codes, text
 
 
 def test_each_item_of_a_list_is_a_capability(load: Load, codes: Codes) -> None:
-    """S161."""
+    """Each item of a list is a capability, and a broken item costs only itself (S161)."""
     text = (
         "capabilities:\n  - {name: a, kind: tool, description: A.}\n  - {kind: tool, description: nameless}\n"
         "  - {name: b, kind: tool, description: B.}\n"
@@ -189,7 +189,7 @@ def test_each_item_of_a_list_is_a_capability(load: Load, codes: Codes) -> None:
 def test_several_documents_are_refused_since_readers_differ_in_which_they_take(
     load: Load, codes: Codes
 ) -> None:
-    """S161: a list under `capabilities` says the same without doubt."""
+    """Several YAML documents are refused; a `capabilities` list is the form (S161)."""
     loaded = load({"all/CAPABILITY.yaml": f"{PLAIN}---\n{PLAIN}"})
     assert loaded.descriptors == ()
     assert codes(loaded) == ["error yaml-multi-document 5"]
@@ -235,7 +235,7 @@ def test_a_value_that_breaks_the_rules_keeps_the_capability_out(load: Load, line
 
 
 def test_an_unknown_kind_is_an_error_that_names_the_known_ones(load: Load, codes: Codes) -> None:
-    """S153: the kinds are a fixed list."""
+    """Kinds are a fixed list, and the error names it (S153)."""
     loaded = load({"a/CAPABILITY.yaml": PLAIN.replace("tool", "gadget")})
     assert loaded.descriptors == ()
     assert codes(loaded) == ["error field-value 2"]
@@ -276,7 +276,7 @@ def test_a_secret_instead_of_its_name_is_refused_and_never_repeated(
 
 
 def test_the_schema_beside_the_manifest_is_used_when_it_has_none(load: Load) -> None:
-    """S163."""
+    """The schema.json beside a manifest is used, unless the manifest has a schema (S163)."""
     schema = '{"properties": {"to": {"type": "string"}}}'
     assert [each.name for each in only(load(manifest(schema=schema))).parameters] == ["to"]
     own = "inputSchema: {properties: {cc: {type: string}}}\n"
@@ -296,7 +296,7 @@ def test_the_schema_beside_the_manifest_is_used_when_it_has_none(load: Load) -> 
 def test_a_bad_schema_beside_the_manifest_keeps_the_capability_out(
     load: Load, schema: str, code: str
 ) -> None:
-    """S163."""
+    """A broken schema.json is an error, and the capability is not indexed (S163)."""
     loaded = load(manifest(schema=schema))
     assert loaded.descriptors == ()
     finding = next(each for each in loaded.findings if each.severity == "error")
@@ -305,7 +305,7 @@ def test_a_bad_schema_beside_the_manifest_keeps_the_capability_out(
 
 
 def test_the_body_of_the_skill_beside_the_manifest_is_its_content(load: Load) -> None:
-    """S162."""
+    """The body of SKILL.md beside a manifest is its content, unless it has its own (S162)."""
     skill = "---\nname: other\ndescription: Not read.\n---\n\nSteps.\n"
     assert only(load(manifest(skill=skill))).content == "Steps."
     assert only(load(manifest("skillContent: Mine.\n", skill=skill))).content == "Mine."
@@ -349,7 +349,7 @@ def test_content_may_be_a_file_inside_the_folder(load: Load, path: str) -> None:
 def test_content_outside_the_folder_is_never_read(
     load: Load, codes: Codes, tmp_path: Path, path: str
 ) -> None:
-    """S162."""
+    """Content outside the manifest's folder is never read, however it is spelled (S162)."""
     (tmp_path / "outside.md").write_text("CANARY")
     (tmp_path / "catalog/mail").mkdir(parents=True)
     (tmp_path / "catalog/mail/link.md").symlink_to(tmp_path / "outside.md")
@@ -374,7 +374,7 @@ def test_a_half_written_manifest_is_refused(load: Load, codes: Codes) -> None:
 
 
 def test_an_unquoted_colon_is_put_right(load: Load, codes: Codes) -> None:
-    """S166."""
+    """An unquoted colon in a description is repaired and reported with its line (S166)."""
     loaded = load({"a/CAPABILITY.yaml": PLAIN.replace("Sends", "Mail: sends")})
     assert only(loaded).description == "Mail: sends a mail."
     assert codes(loaded) == ["warning yaml-unquoted-colon 3"]

@@ -1,4 +1,4 @@
-"""What the lines of a corpus.jsonl become, and what is said about those that become nothing."""
+"""What the lines of a corpus.jsonl become, and the findings about the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that a configuration declares: which files they mean, and what is wrong with a declaration."""
+"""Sources declared in a configuration: the files they mean, and mistakes in a declaration."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_declaration_that_makes_no_sense_is_an_error(
 
 @pytest.mark.parametrize("name", ["capdisc.toml", ".capdisc/config.toml", "pyproject.toml"])
 def test_paths_are_meant_from_the_file_of_the_declaration(tmp_path: Path, name: str) -> None:
-    """S17, S18: databases and files come in by a declaration in the configuration."""
+    """Paths of a declaration are relative to its file (S17, S18)."""
     table = "tool.capdisc.source" if name == "pyproject.toml" else "source"
     text = f'[[{table}]]\nformat = "sql"\npath = "data/shop.sqlite"\nname = "shop"\nsamples = 3\n'
     (one,) = config(tmp_path, text, name).sources
@@ -170,7 +170,7 @@ def test_a_pattern_of_many_stars_is_no_burden() -> None:
 
 
 def test_folders_of_the_seed_s_variable_are_scanned_too(tmp_path: Path) -> None:
-    """S158: CAPDISC_DIRS with the platform's separator, else the variable of the design that this follows."""
+    """CAPDISC_DIRS, or else the variable of the design, adds folders (S158)."""
     both = {"CAPDISC_DIRS": "/a:/b", "WUNDERLAND_CAPABILITY_DIRS": "/c"}
     assert load_config(tmp_path, tmp_path / "none", both, ":")["roots"] == ["/a", "/b"]
     seed = {"WUNDERLAND_CAPABILITY_DIRS": "/c:/d"}

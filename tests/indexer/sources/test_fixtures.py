@@ -1,4 +1,4 @@
-"""The fixture catalogues, as a whole."""
+"""The fixture catalogues as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where front matter begins and ends, and which slips in it are put right."""
+"""Where front matter begins and ends, and which slips in it are repaired."""
 
 from __future__ import annotations
 

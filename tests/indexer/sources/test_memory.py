@@ -1,4 +1,4 @@
-"""A scan with a memory finds what one without finds, and reads only the folders that have changed."""
+"""A scan with remembered folders equals one without, and reads only what changed."""
 
 from __future__ import annotations
 

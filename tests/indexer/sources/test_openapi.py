@@ -1,4 +1,4 @@
-"""What an OpenAPI document becomes: the API, and each operation with all that a call of it needs."""
+"""What an OpenAPI document becomes: the API, and its operations with all a call needs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def one(
 
 
 def test_a_document_is_an_api_and_its_operations(library) -> None:
-    """S28, S29: one api with its url, version and number of operations; each operation by itself."""
+    """A document gives one API and its operations (S28, S29)."""
     api = library.pop("library")
     assert (api.id, api.kind, api.title) == ("api:library", "api", "Lending Library")
     url = "https://willow.library.example/v1"
@@ -61,7 +61,7 @@ def test_a_document_is_an_api_and_its_operations(library) -> None:
 
 
 def test_an_operation_keeps_what_a_caller_asks_for(library) -> None:
-    """S30, S31: type, method, path, parameters with place, type and need, and the schema of the answer."""
+    """An operation keeps method, path, parameters and response (S30, S31)."""
     found = library["getBook"]
     assert found.extra["type"] == "query"
     assert (found.extra["api"], found.extra["method"], found.extra["path"]) == (
@@ -84,7 +84,7 @@ def test_an_operation_keeps_what_a_caller_asks_for(library) -> None:
 
 
 def test_operations_are_told_apart_as_queries_and_mutations(library) -> None:
-    """S32: the type that a search filters by."""
+    """Operations are queries or mutations, which a search filters by (S32)."""
     types = {name: each.extra["type"] for name, each in library.items() if each.kind == "operation"}
     assert types == {
         "findBooks": "query", "getBook": "query", "addBook": "mutation", "withdrawBook": "mutation",
@@ -107,7 +107,7 @@ def test_parameters_and_body_are_one_schema(library) -> None:
 
 
 def test_a_call_is_described_down_to_the_place_of_each_argument(library) -> None:
-    """S33: nothing is sent here; how it would be sent is kept."""
+    """The place of each argument is kept, and nothing is sent (S33)."""
     http = library["addBook"].run["http"]
     assert (http["method"], http["url"]) == ("POST", "https://willow.library.example/v1/books")
     assert {each["in"] for each in http["parameters"]} == {"body"}

@@ -1,4 +1,4 @@
-"""Whatever a file holds, loading it returns findings and never raises."""
+"""Loading a file returns findings and never raises, whatever the file holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are taken for sources, by their name and by what they begin with, and which are left alone."""
+"""Which files are taken for sources, by name and by their beginning."""
 
 from __future__ import annotations
 

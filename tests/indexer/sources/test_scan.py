@@ -83,7 +83,7 @@ def test_a_link_to_a_folder_inside_gives_no_second_copy(tmp_path: Path) -> None:
 
 
 def test_a_link_is_followed_to_a_place_that_is_skipped_otherwise(tmp_path: Path) -> None:
-    """S160, S314."""
+    """A link is followed, once, into a folder that is skipped otherwise (S160, S314)."""
     put(tmp_path / "node_modules/kit/SKILL.md")
     (tmp_path / "kit").symlink_to(tmp_path / "node_modules/kit")
     (tmp_path / "same").symlink_to(tmp_path / "node_modules/kit")
@@ -103,7 +103,7 @@ def test_a_link_into_another_root_is_fine(tmp_path: Path) -> None:
 
 
 def test_loops_of_links_end(tmp_path: Path) -> None:
-    """S160, S314."""
+    """Links that form a loop end the scan with each file listed once (S160, S314)."""
     put(tmp_path / "a/SKILL.md")
     (tmp_path / "a/up").symlink_to(tmp_path)
     (tmp_path / "a/self").symlink_to(tmp_path / "a/self")
@@ -112,7 +112,7 @@ def test_loops_of_links_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["outside", "outside/SKILL.md"])
 def test_a_link_that_leads_out_is_reported_and_not_followed(tmp_path: Path, target: str) -> None:
-    """S160."""
+    """A link that leads out of the root is reported and not followed (S160)."""
     put(tmp_path / "outside/SKILL.md", "secret")
     put(tmp_path / "root/b/SKILL.md")
     link = tmp_path / "root/a" if target == "outside" else tmp_path / "root/SKILL.md"

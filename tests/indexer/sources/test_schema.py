@@ -1,4 +1,4 @@
-"""The words for the types of inputs."""
+"""The words that describe the types of inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a SKILL.md becomes, and what is said about it."""
+"""What a SKILL.md becomes, and its findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAIN = "name: issue-triage\ndescription: Sorts new issues."
 
 
 def test_a_plain_skill_is_read_without_a_finding(load: Load) -> None:
-    """S149."""
+    """A SKILL.md alone is a capability, with a title made of its name (S149)."""
     loaded = load(skill(PLAIN, "\n# Steps\n\nDo it.\n"))
     found = only(loaded)
     assert (found.id, found.kind, found.name, found.title) == (
@@ -50,7 +50,7 @@ def test_the_digest_is_that_of_the_file(load: Load) -> None:
 
 
 def test_all_optional_fields_find_their_place(load: Load) -> None:
-    """S169."""
+    """All optional fields of SKILL.md are read, also those under other tools' metadata (S169)."""
     found = only(
         load(
             skill(
@@ -103,7 +103,7 @@ def test_a_skill_kept_from_the_model_is_hidden(load: Load, field: str) -> None:
 
 
 def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> None:
-    """S53."""
+    """A skill without a name is named after its folder, with a warning (S53)."""
     loaded = load(skill("description: Sorts."))
     assert only(loaded).id == "skill:issue-triage"
     assert codes(loaded) == ["warning name-missing 2"]
@@ -116,7 +116,7 @@ def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> 
 def test_without_front_matter_there_is_no_skill(
     load: Load, codes: Codes, text: str, code: str
 ) -> None:
-    """S53: it is an error that says so, not a guess."""
+    """A SKILL.md without front matter is an error, not a guess (S53)."""
     loaded = load({"pdf-merge/SKILL.md": text})
     assert loaded.descriptors == ()
     assert codes(loaded) == [f"error {code} 1"]
@@ -167,7 +167,7 @@ def test_names_are_compared_in_normal_form(load: Load) -> None:
 def test_a_long_description_is_warned_of_and_a_very_long_one_cut(
     load: Load, codes: Codes, length: int, kept: int, count: int
 ) -> None:
-    """S171."""
+    """A description that is too long is reported, and a very long one is cut (S171)."""
     loaded = load(skill(f"name: a\ndescription: {'d' * length}"))
     assert len(only(loaded).description) == kept
     assert len(codes(loaded)) == count
@@ -202,7 +202,7 @@ def test_a_secret_instead_of_its_name_is_never_repeated(load: Load) -> None:
 def test_a_repaired_description_is_complete_and_named_with_its_line(
     load: Load, codes: Codes
 ) -> None:
-    """S166, S313."""
+    """A skill with an unquoted colon is kept whole and reported with its line (S166, S313)."""
     loaded = load(skill("name: a\ndescription: Use when: the user asks\nlicense: MIT"))
     assert only(loaded).description == "Use when: the user asks"
     assert only(loaded).extra["license"] == "MIT"

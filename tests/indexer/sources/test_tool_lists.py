@@ -1,4 +1,4 @@
-"""What lists of tools become: those of MCP servers, and those that libraries take for function calling."""
+"""What tool lists become: those of MCP servers, and those of function-calling libraries."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_declaration_names_the_server(declared) -> None:
 
 
 def test_functions_come_in_the_shapes_of_all_libraries(declared) -> None:
-    """S218, S222: OpenAI, Anthropic and Gemini definitions become descriptors with JSON schemas."""
+    """OpenAI, Anthropic and Gemini definitions become descriptors (S218, S222)."""
     loaded = declared((FIXTURES / "functions.json").read_text())
     assert ids(loaded) == ["function:weather_today", "function:weather_week", "function:convert"]
     found = by_name(loaded)["convert"]
@@ -161,7 +161,7 @@ def test_the_flat_form_and_json_lines_are_read_too(declared) -> None:
 
 
 def test_a_category_is_the_shared_prefix_of_names(declared) -> None:
-    """S118: without a server, functions are filed by their prefix; one that stands alone is general."""
+    """Functions are filed by a prefix that several share, else as general (S118)."""
     tools = [{**TOOL, "name": name} for name in ("base_read", "base_write", "plot_line", "alone")]
     filed = {each.name: each.category for each in declared(tools).descriptors}
     assert filed == {
@@ -173,7 +173,7 @@ def test_a_category_is_the_shared_prefix_of_names(declared) -> None:
 
 
 def test_of_declared_prefixes_the_longest_wins(declared) -> None:
-    """S119: the categories that a configuration names by prefix; sql_opt_x is not filed under sql."""
+    """The longest declared prefix wins: sql_opt_x is not filed under sql (S119)."""
     tools = [{**TOOL, "name": name} for name in ("sql_opt_x", "sql_run", "sqlite", "chat")]
     found = declared(tools, called="td", categories=["sql", "sql_opt", "chat"]).descriptors
     filed = {each.name: each.category for each in found}
@@ -181,14 +181,14 @@ def test_of_declared_prefixes_the_longest_wins(declared) -> None:
 
 
 def test_patterns_take_and_leave_tools(declared) -> None:
-    """S120: include and exclude in the declaration; a profile is a declaration of its own."""
+    """`include` and `exclude` of a declaration choose the tools (S120)."""
     tools = [{**TOOL, "name": name} for name in ("base_read", "base_drop", "chat_ask")]
     found = declared(tools, include=["base_*"], exclude="*_drop").descriptors
     assert [each.name for each in found] == ["base_read"]
 
 
 def test_nothing_that_a_tool_says_is_dropped(declared) -> None:
-    """S148: a tool of a program keeps its tags, secrets, requirements, category and side effects."""
+    """A tool keeps tags, secrets, requirements, category and side effects (S148)."""
     more = {
         "displayName": "Web search", "category": "research", "tags": ["web"], "requiredSecrets": ["SEARCH_KEY"],
         "requiredTools": ["fetch"], "hasSideEffects": True,
@@ -203,7 +203,7 @@ def test_nothing_that_a_tool_says_is_dropped(declared) -> None:
 
 
 def test_a_source_says_where_a_tool_comes_from(load: Load) -> None:
-    """S155: format, path, the tool's place in the file, and a digest of the tool itself."""
+    """A tool has format, path, place in the file and its own digest (S155)."""
     two = {"tools": [TOOL, {**TOOL, "name": "stop"}]}
     before = by_name(load({"far.tools.json": json.dumps(two)}))
     two["tools"][1]["description"] = "Stops at once."
@@ -281,7 +281,7 @@ def test_what_is_no_list_is_said(load: Load, codes, text, expected) -> None:
 
 
 def test_a_catalogue_of_another_program_comes_in_with_what_is_not_there(declared) -> None:
-    """S204: entries of a registry as JSON lines, marked as not available here."""
+    """Entries of a registry are read and marked as not available (S204)."""
     lines = "\n".join(
         json.dumps(
             {"kind": "extension", "name": name, "description": "Does it.", "available": False}
@@ -296,6 +296,6 @@ def test_a_catalogue_of_another_program_comes_in_with_what_is_not_there(declared
 
 
 def test_tools_written_as_yaml_are_manifests(load: Load) -> None:
-    """S121: the YAML form of a tool is a CAPABILITY.yaml, of several tools its list; a database of them is not read."""
+    """A tool in YAML is a manifest, and several are its list (S121)."""
     text = "capabilities:\n- {name: a, kind: tool, description: Does a.}\n- {name: b, kind: tool, description: Does b.}\n"
     assert ids(load({"td/CAPABILITY.yaml": text})) == ["tool:a", "tool:b"]

@@ -1,9 +1,8 @@
-"""Which YAML is read, what is refused, and where the refusal points."""
+"""Which YAML is read, what is refused, and where the finding points."""
 
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -138,9 +137,8 @@ def test_the_deepest_document_that_is_allowed_is_read_on_a_small_stack() -> None
 
 
 def test_a_bomb_of_aliases_is_refused_at_once() -> None:
+    """Expanded it would be 9**9 items; no test would live to see its end."""
     bomb = "a0: &a0 [x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
     )
-    started = time.perf_counter()
-    assert refusal(bomb)[0] == "yaml-alias"
-    assert time.perf_counter() - started < 1
+    assert refusal(bomb)[:2] == ("yaml-alias", 2)

@@ -1,4 +1,4 @@
-"""Which file system holds a folder, from tables as Linux writes them."""
+"""Which file system a folder is on, from mount tables of Linux."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One writer at a time; whoever is held up learns by whom, and readers never are."""
+"""One writer at a time; a waiting writer learns who holds the lock; readers never wait."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""The flat matrix: its nearest rows are the nearest ones, whatever its size."""
+"""The vector matrix returns the nearest rows, whatever its size."""
 
 import random
 from array import array

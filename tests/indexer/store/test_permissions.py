@@ -1,4 +1,4 @@
-"""The index is its owner's alone, however the process that makes it was started."""
+"""Only its owner can read an index, whatever the umask of the process."""
 
 import os
 import stat

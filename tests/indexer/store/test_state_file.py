@@ -1,4 +1,4 @@
-"""Small files that several processes change."""
+"""Small state files that several processes change."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Where a long text is cut."""
+"""Where a long text is cut to fit."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def words(text: str) -> int:
 
 
 def test_a_cut_comes_before_a_heading_where_that_costs_little() -> None:
-    """S139."""
+    """A cut falls before a heading where that costs little (S139)."""
     pieces = ["# A\n", "one two three\n", "four five six\n\n", "## B\n", "seven eight\n", "nine\n"]
     assert cut_pieces(pieces, 12, words) == pieces[:3]
     assert cut_pieces(pieces, 10, words) == pieces[:3]

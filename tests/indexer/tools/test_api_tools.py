@@ -6,7 +6,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 
 
 def test_apis_have_name_type_url_and_description(ask) -> None:
-    """S28."""
+    """An API is listed with name, type, URL, description and count of operations (S28)."""
     first = ask("list_apis")["apis"][0]
     assert first == {
         "name": "petstore",
@@ -18,7 +18,7 @@ def test_apis_have_name_type_url_and_description(ask) -> None:
 
 
 def test_operations_are_listed_under_both_names(ask) -> None:
-    """S29."""
+    """Operations are listed alike under both tool names, and by type (S29)."""
     found = ask("list_operations", api="petstore")
     assert found == ask("list_api_operations", api="PETSTORE")
     assert [(each["name"], each["type"]) for each in found["operations"]] == [
@@ -30,7 +30,7 @@ def test_operations_are_listed_under_both_names(ask) -> None:
 
 
 def test_an_operation_that_two_apis_have_needs_the_api(ask) -> None:
-    """S30."""
+    """An operation of two APIs needs the API, and the hint lists both ids (S30)."""
     with pytest.raises(UsageError) as caught:
         ask("get_operation_details", operation="getPet")
     assert "operation:petstore.getPet, operation:zoo.getPet" in caught.value.hint
@@ -39,7 +39,7 @@ def test_an_operation_that_two_apis_have_needs_the_api(ask) -> None:
 
 
 def test_an_operation_in_full(ask) -> None:
-    """S31."""
+    """An operation has type, method, path, parameters and the schema of its response (S31)."""
     found = ask("get_operation_details", api="petstore", operation="getPet")
     assert (found["type"], found["method"], found["path"]) == ("query", "GET", "/pets/{petId}")
     assert found["parameters"][0]["name"] == "petId"
@@ -48,7 +48,7 @@ def test_an_operation_in_full(ask) -> None:
 
 
 def test_operations_are_searched_by_type_and_api(ask) -> None:
-    """S32."""
+    """Operations are searched by type and by API (S32)."""
     found = ask("search_operations", query="get a pet", operation_type="query", limit=5)
     assert {each["operation"] for each in found["operations"]} == {"getPet"}
     zoo = ask("search_operations", query="get a pet", api="zoo")
@@ -57,7 +57,7 @@ def test_operations_are_searched_by_type_and_api(ask) -> None:
 
 @pytest.mark.parametrize("name", ["execute_rest", "execute_graphql"])
 def test_calling_an_api_is_no_discovery(ask, name) -> None:
-    """S33."""
+    """The tools that would execute an API call refuse and point to curl (S33)."""
     with pytest.raises(InputError) as caught:
         ask(name)
     assert "not a discovery tool" in caught.value.message

@@ -1,4 +1,4 @@
-"""Functions in the forms of model providers: names that they accept, schemas that they understand."""
+"""Definitions in each provider's form, with names and schemas that it accepts."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def checked(form: str, definitions: list[Definition]) -> tuple[object, dict[str,
 
 @pytest.mark.parametrize("form", DEFINITION_FORMATS)
 def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
-    """S16, S218, S222."""
+    """Every definition satisfies the schema of each provider's form (S16, S218, S222)."""
     definitions = [
         *tool_selection.discovery_definitions(desk, hidden=True),
         *tool_selection.capability_definitions(desk),
@@ -83,7 +83,7 @@ def test_everything_there_is_has_the_shape_of_each_form(desk, form) -> None:
     "schema", [None, {}, TREE, CHOICE, {"type": "string"}, {"$ref": "#"}, {"properties": 3}]
 )
 def test_any_schema_gets_the_shape_of_each_form(form, schema) -> None:
-    """S16."""
+    """Any input schema, however odd, becomes one that each form accepts (S16)."""
     checked(form, defined(("tool:x", "x"), schema=schema))
 
 
@@ -126,7 +126,7 @@ def test_nonsense_gets_the_shape_of_each_form(schema, name) -> None:
 
 
 def test_a_choice_at_the_root_becomes_one_object() -> None:
-    """S16."""
+    """A choice at the root of a schema becomes one object with all properties (S16)."""
     made = object_schema(CHOICE)
     assert set(made["properties"]) == {"id", "x", "y"}
     assert made["required"] == ["id"]
@@ -138,7 +138,7 @@ def test_openai_is_told_not_to_be_strict() -> None:
 
 
 def test_gemini_gets_its_own_types_and_no_references() -> None:
-    """S16."""
+    """Gemini's form has its own type names, no references and plain choices (S16)."""
     made = gemini_schema(TREE)
     properties = made["properties"]
     assert made["type"] == "OBJECT"
@@ -162,7 +162,7 @@ def test_a_schema_that_doubles_at_every_reference_stays_small() -> None:
 
 @pytest.mark.parametrize("form", DEFINITION_FORMATS)
 def test_names_that_are_refused_are_changed_and_found_again(form) -> None:
-    """S16: reversible: every name stands for one id."""
+    """A changed name leads back to one id (S16)."""
     pairs = [
         ("tool:a.Summarize Detection", "Summarize Detection"),
         ("tool:b", "数据"),
@@ -196,7 +196,7 @@ ODD = {
 
 
 def test_parameters_that_a_provider_refuses_get_other_names_and_are_found_again() -> None:
-    """S16: `filter[name]` is no name to Anthropic, whose API would refuse the whole request for it."""
+    """`filter[name]`, for which Anthropic refuses a whole request, is renamed (S16)."""
     definitions = defined(("tool:x", "x"), schema=ODD)
     value, _ = checked("anthropic", definitions)
     taken = value[0]["input_schema"]
@@ -243,9 +243,10 @@ def test_a_capability_cannot_take_the_name_of_a_discovery_tool() -> None:
     assert names["tool:search_tool"] != "search_tool"
 
 
-@pytest.mark.parametrize("form", ["openai", "anthropic", "gemini", "mcp"])
+# `json` is for programs: ids and kinds stand beside each definition, and no model pays for it.
+@pytest.mark.parametrize("form", [form for form in DEFINITION_FORMATS if form != "json"])
 def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
-    """S196."""
+    """The definition of discover_capabilities costs at most 80 tokens to any provider (S196)."""
     from capdisc_indexer.lazy_imports import load_token_counter
 
     [one] = tool_selection.definitions_by_name(desk, ["discover_capabilities"])
@@ -254,7 +255,7 @@ def test_discover_capabilities_costs_at_most_80_tokens(desk, form) -> None:
 
 
 def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
-    """S195."""
+    """The kinds offered are those of the index (S195)."""
     from capdisc_indexer.store.snapshot import Index
     from capdisc_indexer.tools import ToolContext
 
@@ -278,7 +279,9 @@ def test_the_kinds_are_those_of_the_index(indexed_catalogs) -> None:
 
 
 def test_a_definition_takes_what_its_tool_takes(desk) -> None:
-    for each in tool_selection.discovery_definitions(desk, hidden=True):
+    definitions = tool_selection.discovery_definitions(desk, hidden=True)
+    assert definitions
+    for each in definitions:
         assert find_problems(each.schema, {"nonsense": 1}) != []
 
 

@@ -7,7 +7,7 @@ from capdisc_indexer.tools.discovery_tools import NO_GUIDANCE, NOTHING_INSTRUCTI
 
 
 def test_discover_capabilities_answers_in_exactly_its_form(ask) -> None:
-    """S193, S194: nine keys and no others, `name` is the machine's, relevance has two digits."""
+    """The answer has nine keys, the machine name and rounded relevance (S193, S194)."""
     found = ask("discover_capabilities", query="erase a whole disk")
     assert set(found) == {"capabilities", "totalIndexed"}
     assert found["totalIndexed"] == 25
@@ -30,7 +30,7 @@ def test_discover_capabilities_answers_in_exactly_its_form(ask) -> None:
 
 
 def test_discover_capabilities_filters_by_kind_and_category(ask) -> None:
-    """S193."""
+    """discover_capabilities filters by kind and category (S193)."""
     found = ask("discover_capabilities", query="artists and albums", kind="table", category="music")
     assert {each["id"] for each in found["capabilities"]} <= {
         "table:music.artists",
@@ -43,7 +43,7 @@ def test_discover_capabilities_filters_by_kind_and_category(ask) -> None:
 
 
 def test_an_unknown_kind_is_told_with_those_that_there_are(ask) -> None:
-    """S195."""
+    """An unknown kind is a usage error that lists the known ones (S195)."""
     with pytest.raises(UsageError) as caught:
         ask("discover_capabilities", query="albums", kind="song")
     assert "table" in caught.value.hint
@@ -54,8 +54,7 @@ def test_nonsense_finds_nothing(ask) -> None:
 
 
 def test_tool_search_gives_tools_guidance_and_what_to_do_next(ask) -> None:
-    """S249, S250, S289, S290: name, description and hint of each; the guidance of their category and what they say
-    themselves, each once for two tools that share it."""
+    """Tools have name, description and hint; guidance comes once (S249, S250, S289, S290)."""
     found = ask("tool_search", query="crop or list pictures", limit=2)
     assert set(found) == {"tools", "workflowGuidance", "instruction"}
     assert {each["name"] for each in found["tools"]} == {"list_pictures", "crop_picture"}
@@ -67,7 +66,7 @@ def test_tool_search_gives_tools_guidance_and_what_to_do_next(ask) -> None:
 
 
 def test_tool_search_has_a_default_guidance_and_says_when_nothing_fits(ask) -> None:
-    """S290."""
+    """tool_search has default guidance, and an instruction where nothing fits (S290)."""
     assert (
         ask("tool_search", query="erase a whole disk", limit=1)["workflowGuidance"] == NO_GUIDANCE
     )

@@ -6,7 +6,7 @@ from capdisc_indexer.model.errors import UsageError
 
 
 def test_documents_have_name_type_format_description_and_tags(ask) -> None:
-    """S34, S39."""
+    """A document is listed with name, type, format, description and tags (S34, S39)."""
     first = ask("list_documents")["documents"][0]
     assert first == {
         "name": "handbook", "type": "file", "format": "markdown", "description": "Rules of the company.", "tags": [],
@@ -14,7 +14,7 @@ def test_documents_have_name_type_format_description_and_tags(ask) -> None:
 
 
 def test_a_document_is_whole_whether_kept_in_parts_or_not(ask) -> None:
-    """S35: both names of the date."""
+    """A document is returned whole, with its time under both names (S35)."""
     found = ask("get_document", name="handbook")
     assert found["content"].startswith("# Handbook")
     assert found["content"].endswith("Trains before planes.")
@@ -29,7 +29,7 @@ def test_a_document_is_whole_whether_kept_in_parts_or_not(ask) -> None:
 
 
 def test_a_phrase_deep_in_a_document_finds_its_section(ask) -> None:
-    """S36, S114."""
+    """A phrase deep in a document finds its section, with an excerpt (S36, S114)."""
     first = ask("search_documents", query="what is the code word zanzibar", limit=1)["results"][0]
     assert (first["document"], first["section"]) == ("handbook", "Sick leave")
     assert "zanzibar" in first["excerpt"]
@@ -38,7 +38,7 @@ def test_a_phrase_deep_in_a_document_finds_its_section(ask) -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("handbook", "leave"), ("notes", "first")])
 def test_a_section_has_what_is_below_it_and_no_sibling(ask, name, words) -> None:
-    """S37."""
+    """A section is returned with its subsections and without its siblings (S37)."""
     content = ask("get_document_section", name=name, section=words)["content"]
     assert ("Sick leave" in content) == (name == "handbook")
     assert ("### Inner part" in content) == (name == "notes")
@@ -47,7 +47,7 @@ def test_a_section_has_what_is_below_it_and_no_sibling(ask, name, words) -> None
 
 
 def test_a_heading_in_code_is_none(ask) -> None:
-    """S41."""
+    """A heading inside a code block starts no section (S41)."""
     titles = [each["title"] for each in ask("get_document", name="notes")["sections"]]
     assert titles == ["Notes", "First part", "Inner part", "Second part"]
 
@@ -59,7 +59,7 @@ def test_an_unknown_section_is_told_with_those_that_there_are(ask) -> None:
 
 
 def test_page_n_is_part_n(ask) -> None:
-    """S226."""
+    """Page n is part n of a document; the hint lists documents and page numbers (S226)."""
     page = ask("get_page_by_number", page_number=3, document="handbook")
     assert (page["section"], page["pages"]) == ("Sick leave", 4)
     with pytest.raises(UsageError) as caught:

@@ -1,8 +1,8 @@
-"""Names and words across all kinds."""
+"""The tools that look up names and words across all kinds."""
 
 
 def test_an_entity_is_found_by_name_column_and_prefix(ask) -> None:
-    """S24."""
+    """An entity is found by exact name, by prefix and by parameter (S24)."""
     found = ask("find_entity", name="albums")
     assert [(each["match"], each["id"]) for each in found["matches"]] == [
         ("exact", "table:music.albums"), ("exact", "table:workshop.albums"),
@@ -16,7 +16,7 @@ def test_an_entity_is_found_by_name_column_and_prefix(ask) -> None:
 
 
 def test_search_all_says_how_sure_it_is_and_where_from(ask) -> None:
-    """S24, S233: query, results, sources and a confidence that tells a good query from a hopeless one."""
+    """The answer has query, results, sources and a confidence that differs (S24, S233)."""
     good, bad = (
         ask("search_all", query="erase a whole disk"),
         ask("search_all", query="qqxzv wkrtl"),
@@ -28,14 +28,14 @@ def test_search_all_says_how_sure_it_is_and_where_from(ask) -> None:
 
 
 def test_a_term_is_looked_up_and_never_guessed(ask) -> None:
-    """S24."""
+    """A term is looked up exactly, and near names are only proposed (S24)."""
     assert ask("lookup_glossary_term", term="Churn")["definition"] == "Share of customers who left."
     missing = ask("lookup_glossary_term", term="churns")
     assert (missing["found"], missing["definition"], missing["near"]) == (False, "", ["churn"])
 
 
 def test_everything_that_mentions_a_name_is_listed_with_the_passage(ask) -> None:
-    """S38."""
+    """Every passage that holds a name as a whole word is listed (S38)."""
     found = ask("explore_entity", name="ZANZIBAR")
     assert [each["id"] for each in found["mentions"]] == ["section:handbook.s3"]
     assert "zanzibar" in found["mentions"][0]["excerpt"]

@@ -1,4 +1,4 @@
-"""execute_tool hands over, or says the call."""
+"""execute_tool runs with permission, and otherwise returns the call."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from capdisc_indexer.model.frozen import replace
 
 
 def test_without_leave_to_run_the_call_is_given_to_the_agent(ask) -> None:
-    """S108."""
+    """Without leave to run, execute_tool returns the checked call and runs nothing (S108)."""
     found = ask("execute_tool", tool_name="baseTableList", arguments={"table": "x"})
     assert found["executed"] is False
     assert found["tool"] == "tool:base_tableList"
@@ -16,14 +16,14 @@ def test_without_leave_to_run_the_call_is_given_to_the_agent(ask) -> None:
 
 
 def test_of_an_operation_method_path_and_parameters_are_said(ask) -> None:
-    """S33, S108."""
+    """An operation is returned as method, path and parameters (S33, S108)."""
     call = ask("execute_tool", tool_name="petstore.getPet", arguments={})["call"]["http"]
     assert (call["method"], call["path"]) == ("GET", "/pets/{petId}")
     assert call["parameters"][0]["name"] == "petId"
 
 
 def test_whoever_may_run_gets_the_capability_and_checked_arguments(desk) -> None:
-    """S108."""
+    """With leave to run, the capability gets its checked arguments with defaults (S108)."""
     got = []
     running = replace(
         desk,
@@ -37,7 +37,7 @@ def test_whoever_may_run_gets_the_capability_and_checked_arguments(desk) -> None
 
 
 def test_missing_extra_and_wrong_arguments_are_all_told(ask) -> None:
-    """S109."""
+    """Missing, wrong, forbidden and unknown arguments are reported together (S109)."""
     with pytest.raises(UsageError) as caught:
         ask(
             "execute_tool",
@@ -57,7 +57,7 @@ def test_missing_extra_and_wrong_arguments_are_all_told(ask) -> None:
 
 
 def test_an_unknown_name_points_to_the_nearest(ask) -> None:
-    """S110."""
+    """An unknown tool name proposes the nearest (S110)."""
     with pytest.raises(UsageError) as caught:
         ask("execute_tool", tool_name="base_tabelList")
     assert "base_tableList" in caught.value.hint
@@ -70,5 +70,5 @@ def test_a_name_that_several_have_is_asked_back(ask) -> None:
 
 
 def test_who_has_the_few_tools_alone_reaches_the_others_through_them(ask) -> None:
-    """S92."""
+    """execute_tool also calls the discovery tools that were not offered (S92)."""
     assert ask("execute_tool", tool_name="list_apis") == ask("list_apis")

@@ -1,4 +1,4 @@
-"""Answers within a limit of tokens."""
+"""Answers cut to a limit of tokens."""
 
 import json
 
@@ -15,12 +15,12 @@ def length(answer: dict) -> int:
 
 
 def test_what_fits_stays_as_it_is() -> None:
-    """S126."""
+    """An answer that fits its limit is unchanged (S126)."""
     assert truncate_answer({"a": [1, 2]}, 100, length) == {"a": [1, 2]}
 
 
 def test_a_list_is_cut_and_what_is_missing_is_counted() -> None:
-    """S126."""
+    """A long list is cut to the limit, and the entries left out are counted (S126)."""
     cut = truncate_answer({"query": "x", "tools": list(range(1000))}, 200, length)
     assert cut["truncated"] is True
     assert len(cut["tools"]) + cut["left_out"]["tools"] == 1000
@@ -29,14 +29,14 @@ def test_a_list_is_cut_and_what_is_missing_is_counted() -> None:
 
 
 def test_a_long_text_inside_is_cut_too() -> None:
-    """S126."""
+    """A long text inside an answer is cut, and the characters left out are counted (S126)."""
     cut = truncate_answer({"tool": {"name": "x", "text": "word " * 500}}, 300, length)
     assert length(cut) <= 300
     assert cut["left_out"]["tool.text"] + len(cut["tool"]["text"]) == 2500
 
 
 def test_a_limit_too_small_for_anything_is_an_error() -> None:
-    """S126."""
+    """A limit too small for any answer is a usage error (S126)."""
     with pytest.raises(UsageError):
         truncate_answer({"a": [1, 2, 3], "b": "x" * 50}, 20, length)
 

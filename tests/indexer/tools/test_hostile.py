@@ -1,4 +1,4 @@
-"""Whatever is asked, and whatever a catalogue holds: an answer that is JSON, or an error that was meant."""
+"""Any arguments and any catalogue give JSON or an error of ours."""
 
 import json
 
@@ -12,6 +12,7 @@ from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
+from product_lists import KINDS
 
 JUNK = {
     "database": ["x"],
@@ -36,7 +37,6 @@ JUNK = {
     "url": 5,
     "last_updated": 12,
 }
-KINDS = ("database", "table", "api", "operation", "document", "section", "term", "tool", "skill")
 WORDS = st.sampled_from(
     ["junk", "table:a.junk", "Id", "", " ", "..", "a\x00b", "\ud800", "🙂", "x" * 400, "junk.junk"]
 )

@@ -1,4 +1,4 @@
-"""Every name that another registry has is understood, or answered with where its work is done."""
+"""Every tool name of the designs is understood, or answered with the command to use."""
 
 import pytest
 
@@ -24,9 +24,9 @@ OTHERS = """
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_name_of_the_designs_is_known(name) -> None:
-    """S14, S112, S198, S208, S223, S238, S307: a tool, an alias of one, or a hint of what does it here."""
+    """Names lead to a tool, an alias or a hint (S14, S112, S198, S208, S223, S238, S307)."""
     try:
-        tools.bind_call(name, {})
+        assert tools.bind_call(name, {}).tool.name in tools.TOOLS
     except InputError as error:
         assert error.hint
     except UsageError as error:
@@ -57,7 +57,7 @@ def test_no_name_stands_for_two_tools() -> None:
     ],
 )
 def test_a_parameter_under_another_name_is_taken_with_a_notice(tool, given, meant) -> None:
-    """S242."""
+    """A parameter under another known name is renamed, with a notice for each (S242)."""
     ready = tools.bind_call(tool, given)
     assert meant.items() <= ready.arguments.items()
     assert len(ready.notices) == len(given)

@@ -1,4 +1,4 @@
-"""Databases, tables, columns, samples, rows."""
+"""The tools for databases, tables, columns, samples and rows."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 
 
 def test_databases_have_name_type_and_description(ask) -> None:
-    """S17, S18: hand-written ones too (S26), and those that only their tables speak of."""
+    """Databases are listed, also hand-written and implied ones (S17, S18, S26)."""
     assert ask("list_databases")["databases"] == [
         {"name": "music", "type": "sqlite", "description": "Artists and their albums."},
         {"name": "workshop", "type": "", "description": ""},
@@ -14,7 +14,7 @@ def test_databases_have_name_type_and_description(ask) -> None:
 
 
 def test_the_tables_of_a_database_have_row_counts(ask) -> None:
-    """S19."""
+    """Tables of one database, or of all, are listed with row counts (S19)."""
     found = ask("list_tables", database="Music")
     assert found["database"] == "music"
     assert [(each["name"], each["row_count"]) for each in found["tables"]] == [
@@ -36,7 +36,7 @@ def test_an_unknown_database_is_told_with_those_that_there_are(ask) -> None:
 
 
 def test_a_schema_has_columns_counts_and_a_few_values(ask) -> None:
-    """S20, S25, S26."""
+    """A schema has typed columns, keys, the row count and sample values (S20, S25, S26)."""
     found = ask("get_table_schema", database="music", table="albums")
     assert found["columns"][0] == {
         "name": "AlbumId",
@@ -51,12 +51,12 @@ def test_a_schema_has_columns_counts_and_a_few_values(ask) -> None:
 
 @pytest.mark.parametrize("name", ["table:music.albums", "music.albums", "MUSIC.ALBUMS"])
 def test_a_table_is_known_by_its_id_too(ask, name) -> None:
-    """S225."""
+    """A table is named by its id or with its database, in any case (S225)."""
     assert ask("get_table_schema", table=name)["database"] == "music"
 
 
 def test_a_table_that_two_databases_have_is_asked_back(ask) -> None:
-    """S225."""
+    """A table name that two databases share needs the database, and the hint lists both (S225)."""
     with pytest.raises(UsageError) as caught:
         ask("get_table_schema", table="albums")
     assert "table:music.albums" in caught.value.hint
@@ -71,7 +71,7 @@ def test_an_unknown_table_points_to_the_nearest(ask) -> None:
 
 
 def test_search_tables_is_the_search_for_tables(ask, desk) -> None:
-    """S21."""
+    """search_tables finds what discover_capabilities finds for the kind table (S21)."""
     found = ask("search_tables", query="albums of artists")
     same = ask("discover_capabilities", query="albums of artists", kind="table")
     assert [each["id"] for each in found["tables"]] == [each["id"] for each in same["capabilities"]]
@@ -79,13 +79,13 @@ def test_search_tables_is_the_search_for_tables(ask, desk) -> None:
 
 
 def test_a_search_among_allowed_ones_fills_its_limit(ask) -> None:
-    """S27: answered by the database, kind, category and tag filters; there are no patterns over ids."""
+    """A search in one database, kind, category or tag fills its limit (S27)."""
     found = ask("search_tables", query="albums", database="workshop", limit=1)
     assert [each["id"] for each in found["tables"]] == ["table:workshop.albums"]
 
 
 def test_relationships_lead_both_ways(ask) -> None:
-    """S22."""
+    """A foreign key is listed from both of its tables, and without a table among all (S22)."""
     key = {
         "database": "music",
         "from_table": "albums",
@@ -101,7 +101,7 @@ def test_relationships_lead_both_ways(ask) -> None:
 
 
 def test_sample_values_say_whether_they_are_all(ask) -> None:
-    """S23."""
+    """Sample values count the distinct ones and say whether these are all (S23)."""
     whole = ask("get_sample_values", table="artists", column="name")
     assert whole == {
         "database": "music",
@@ -117,7 +117,7 @@ def test_sample_values_say_whether_they_are_all(ask) -> None:
 
 
 def test_without_samples_that_is_said(ask) -> None:
-    """S23."""
+    """A column without stored samples says so, and an unknown column is a usage error (S23)."""
     with pytest.raises(InputError) as caught:
         ask("get_sample_values", table="parts", column="Bolt")
     assert caught.value.message.startswith("no samples stored")
@@ -126,7 +126,7 @@ def test_without_samples_that_is_said(ask) -> None:
 
 
 def test_rows_are_chosen_by_criteria(ask) -> None:
-    """S224."""
+    """Rows are chosen by criteria, and the answer says whether it is complete (S224)."""
     found = ask("get_table_rows", table="artists", criteria={"name": "otis"})
     assert (found["rows"], found["matched"], found["is_complete"]) == (
         [{"ArtistId": 2, "Name": "Otis"}],
@@ -141,7 +141,7 @@ def test_rows_are_chosen_by_criteria(ask) -> None:
 
 
 def test_values_are_searched_in_one_table_or_in_all(ask) -> None:
-    """S224."""
+    """Values are searched in one table or in all, and the answer says if that is all (S224)."""
     found = ask("search_table_values", term="NINA")
     assert found["matches"][0]["row"] == {"ArtistId": 1, "Name": "Nina"}
     assert found["is_complete"] is False
@@ -149,7 +149,7 @@ def test_values_are_searched_in_one_table_or_in_all(ask) -> None:
 
 
 def test_the_catalogue_of_tables(ask) -> None:
-    """S223."""
+    """The catalogue, one table's columns and its rows can be listed (S223)."""
     found = ask("get_table_catalog")
     assert found["total"] == 4
     assert found["tables"][0]["id"] == "table:music.albums"
@@ -160,7 +160,7 @@ def test_the_catalogue_of_tables(ask) -> None:
 
 
 def test_tables_by_category_and_keyword(ask) -> None:
-    """S223."""
+    """Tables are found by category, by keyword and by the shortcuts of the designs (S223)."""
     wanted = ["table:workshop.parts"]
     assert [
         each["id"] for each in ask("get_tables_by_category", category="compatibility")["tables"]
@@ -171,7 +171,7 @@ def test_tables_by_category_and_keyword(ask) -> None:
 
 
 def test_overviews_of_tables(ask) -> None:
-    """S228."""
+    """Overviews count tables and rows, and list the references of a table (S228)."""
     assert ask("get_table_overview")["databases"][0] == {
         "database": "music",
         "tables": 2,

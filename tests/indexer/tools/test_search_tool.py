@@ -1,4 +1,4 @@
-"""search_tool: names, keywords, nothing."""
+"""search_tool: exact names, keywords, and all names."""
 
 import pytest
 
@@ -17,18 +17,18 @@ from capdisc_indexer.tools.api_tools import summary
     ],
 )
 def test_a_name_in_any_spelling_is_exact(ask, name) -> None:
-    """S96, S125: case-insensitive, camel, snake and kebab are one; ids too."""
+    """Case, camel, snake and kebab spellings and ids are exact (S96, S125)."""
     found = ask("search_tool", query=name)
     assert (found["match_type"], found["tool"]["name"]) == ("exact", "base_readQuery")
 
 
 def test_a_kebab_spelling_of_a_name_in_camel_case_is_exact(ask) -> None:
-    """S96."""
+    """A kebab-case spelling of a camel-case name is an exact match (S96)."""
     assert ask("search_tool", query="base-table-list")["tool"]["name"] == "base_tableList"
 
 
 def test_an_exact_name_gives_full_documentation_with_typed_defaults(ask) -> None:
-    """S97, S115."""
+    """An exact match has full documentation, and parameters with typed defaults (S97, S115)."""
     tool = ask("search_tool", query="base_tableList")["tool"]
     assert {"name", "category", "description", "full_documentation", "parameters"} <= set(tool)
     assert tool["parameters"]["table"] == {
@@ -41,7 +41,7 @@ def test_an_exact_name_gives_full_documentation_with_typed_defaults(ask) -> None
 
 
 def test_an_empty_query_lists_all_names_sorted(ask) -> None:
-    """S95, S125."""
+    """An empty query lists all names, sorted and counted (S95, S125)."""
     found = ask("search_tool")
     assert found["match_type"] == "list_all"
     assert found["total_count"] == len(found["tools"]) == 25
@@ -50,7 +50,7 @@ def test_an_empty_query_lists_all_names_sorted(ask) -> None:
 
 
 def test_keywords_give_ranked_summaries(ask) -> None:
-    """S94, S98, S100, S101, S106, S125: words in any order find a squeezed name; headings are no summary."""
+    """Words in any order find a joined name (S94, S98, S100, S101, S106, S125)."""
     found = ask("search_tool", query="table list", limit=3)
     assert found["match_type"] == "approximate"
     assert found["results_count"] == len(found["tools"])
@@ -64,7 +64,7 @@ def test_keywords_give_ranked_summaries(ask) -> None:
 
 
 def test_an_exact_name_wins_whatever_else_fits(ask) -> None:
-    """S99."""
+    """A capability whose name equals the query is the answer (S99)."""
     assert ask("search_tool", query="churn")["tool"]["id"] == "term:churn"
 
 
@@ -74,24 +74,24 @@ def test_a_name_that_several_have_gives_all_of_them(ask) -> None:
 
 
 def test_one_letter_matches_nothing(ask) -> None:
-    """S104."""
+    """A single letter matches nothing (S104)."""
     assert ask("search_tool", query="a")["tools"] == []
 
 
 def test_typos_and_plurals_still_find(ask) -> None:
-    """S105, S117."""
+    """Typing errors and plurals still find the tool (S105, S117)."""
     assert (
         ask("search_tool", query="tabel lists of a databse")["tools"][0]["name"] == "base_tableList"
     )
 
 
 def test_the_same_query_gives_the_same_answer(ask) -> None:
-    """S103."""
+    """The same query gives the same answer (S103)."""
     assert ask("search_tool", query="pictures") == ask("search_tool", query="pictures")
 
 
 def test_the_discovery_tools_are_documented_too(ask) -> None:
-    """S125."""
+    """A discovery tool is found by its name with its parameters (S125)."""
     tool = ask("search_tool", query="get_table_rows")["tool"]
     assert tool["parameters"]["table"]["required"] is True
     assert tool["parameters"]["limit"]["default"] == 10
@@ -107,10 +107,10 @@ def test_the_discovery_tools_are_documented_too(ask) -> None:
     ],
 )
 def test_a_summary_is_the_first_line_that_says_something(description, expected) -> None:
-    """S106."""
+    """A summary is the first sentence of the first line that is no heading (S106)."""
     assert summary(description) == expected
 
 
 def test_a_summary_is_short() -> None:
-    """S106."""
+    """A summary has at most 120 characters (S106)."""
     assert len(summary("word " * 100)) <= 120

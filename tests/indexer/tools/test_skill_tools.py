@@ -1,4 +1,4 @@
-"""Skills, their links and files."""
+"""The tools for skills, their links and files."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from capdisc_indexer.model.errors import InputError, LinkRefusedError
 
 
 def test_skills_are_listed_with_path_and_allowed_tools(ask) -> None:
-    """S55, S53, S54."""
+    """A skill is listed with its path and allowed tools (S55, S53, S54)."""
     [skill] = ask("list_skills")["skills"]
     assert skill["name"] == "track-orders"
     assert skill["path"].endswith("track-orders/SKILL.md")
@@ -15,7 +15,7 @@ def test_skills_are_listed_with_path_and_allowed_tools(ask) -> None:
 
 @pytest.mark.parametrize("tool", ["get_skill", "load_skill"])
 def test_a_skill_comes_with_the_files_that_it_links_to(ask, tool) -> None:
-    """S56, S52."""
+    """A skill is returned with the files it links to, under both tool names (S56, S52)."""
     found = ask(tool, name="track-orders")
     assert found["content"].startswith("# Track orders")
     assert found["references"] == {"references/codes.md": "# Codes\n\n7 means lost.\n"}
@@ -23,14 +23,14 @@ def test_a_skill_comes_with_the_files_that_it_links_to(ask, tool) -> None:
 
 
 def test_skills_are_searched(ask) -> None:
-    """S57."""
+    """Skills are found by a query (S57)."""
     found = ask("search_skills", query="where is my parcel")
     assert [each["name"] for each in found["skills"]] == ["track-orders"]
     assert set(found["skills"][0]) == {"name", "relevance", "description"}
 
 
 def test_links_are_listed_with_the_lines_of_the_file(ask) -> None:
-    """S58."""
+    """Links are listed with text, target and the line of the file (S58)."""
     found = ask("list_skill_links", name="track-orders")
     assert found["links"] == [
         {"text": "the codes", "target": "references/codes.md", "is_url": False, "line_number": 9},
@@ -44,7 +44,7 @@ def test_links_are_listed_with_the_lines_of_the_file(ask) -> None:
 
 
 def test_a_link_is_read_inside_the_folder_alone(ask) -> None:
-    """S59."""
+    """A link is read inside the skill's folder only (S59)."""
     assert (
         "7 means lost"
         in ask("resolve_skill_link", name="track-orders", target="references/codes.md")["content"]
@@ -55,7 +55,7 @@ def test_a_link_is_read_inside_the_folder_alone(ask) -> None:
 
 
 def test_a_url_is_not_fetched_and_how_it_is_is_said(ask) -> None:
-    """S59."""
+    """A URL is not fetched, and the hint is the command that would fetch it (S59)."""
     with pytest.raises(LinkRefusedError) as caught:
         ask("resolve_skill_link", name="track-orders", target="https://example.com/track")
     assert (
@@ -65,7 +65,7 @@ def test_a_url_is_not_fetched_and_how_it_is_is_said(ask) -> None:
 
 
 def test_a_file_of_the_folder_is_read_by_its_name(ask) -> None:
-    """S60."""
+    """A file of a skill is read by name, and only inside its folder (S60)."""
     assert (
         "Codes"
         in ask("get_skill_file", name="track-orders", filename="references/codes.md")["content"]

@@ -1,4 +1,4 @@
-"""Write a few files and check them, as a person would."""
+"""Write a few files and validate them."""
 
 from __future__ import annotations
 

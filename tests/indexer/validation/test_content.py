@@ -1,4 +1,4 @@
-"""What a text hides, poses as or carries: seen, named once, and never a false alarm on honest text."""
+"""Hidden text, imposture and payloads are found, each once, with no alarm on honest text."""
 
 from __future__ import annotations
 

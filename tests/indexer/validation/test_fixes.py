@@ -1,4 +1,4 @@
-"""What is put right without asking says the same as before, and nothing is left to put right."""
+"""A fix keeps the meaning of a file, and a second fix finds nothing to do."""
 
 from __future__ import annotations
 

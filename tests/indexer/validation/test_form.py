@@ -1,4 +1,4 @@
-"""SKILL.md by the specification and by its clients, and what lies beside it."""
+"""SKILL.md by the specification and by its clients, and the files beside it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from tests.indexer.validation.conftest import manifest, skill
+
+from product_lists import RULE_PROFILES
 
 Codes = Callable[..., list[str]]
 
@@ -66,14 +68,14 @@ def test_one_mistake_is_one_finding(
         (head("colour: red"), {"strict", "claude"}),
         (head(name="技能"), {"opencode"}),
         (head().replace("many.", "<b>many</b>."), {"claude"}),
-        (head().replace("many.", "x" * 1_100), {"spec", "strict", "claude", "codex", "opencode"}),
+        (head().replace("many.", "x" * 1_100), set(RULE_PROFILES)),
     ],
 )
 def test_profiles_differ_in_what_is_an_error(codes: Codes, text: str, loud: set[str]) -> None:
     name = text.split("name: ")[1].splitlines()[0]
     errors = {
         profile
-        for profile in ("spec", "strict", "claude", "codex", "opencode")
+        for profile in RULE_PROFILES
         if any(code.startswith("error") for code in codes({f"{name}/SKILL.md": text}, profile))
     }
     assert errors == loud

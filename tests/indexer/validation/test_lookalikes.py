@@ -1,4 +1,4 @@
-"""Names that are taken for another's, found without keeping every spelling of every name."""
+"""Names that look like others, found without storing every spelling of every name."""
 
 from __future__ import annotations
 

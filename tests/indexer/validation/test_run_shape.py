@@ -1,4 +1,4 @@
-"""How a capability says that it is run: validate finds what run would refuse."""
+"""validate finds in a `run` what running it would refuse."""
 
 import json
 from pathlib import Path

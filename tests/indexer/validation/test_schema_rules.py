@@ -1,4 +1,4 @@
-"""Schemas are shown, never followed or run; what would harm a program that does is said."""
+"""Schemas are shown and never followed; those that harm their readers are reported."""
 
 from __future__ import annotations
 

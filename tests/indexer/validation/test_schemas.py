@@ -1,4 +1,4 @@
-"""The JSON Schemas say what the readers say."""
+"""The published JSON Schemas agree with the readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys in texts that are printed: found by their shape, masked without moving anything, also where they are cut."""
+"""Keys in printed texts: found by shape, masked in place, also where they are cut."""
 
 from __future__ import annotations
 

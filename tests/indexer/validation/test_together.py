@@ -1,4 +1,4 @@
-"""Rules across files: who is taken for whom, who needs whom."""
+"""Rules across files: impersonation, requirements and cycles."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_numbered_members_of_a_family_are_no_near_copies(codes) -> None:
 
 
 def test_needs_that_nobody_meets_and_rings_are_named(findings) -> None:
-    """S293."""
+    """A missing requirement and a cycle are reported, each at one file (S293)."""
     files = {
         "a/CAPABILITY.yaml": manifest("aa", "requires: [bb]\n"),
         "b/CAPABILITY.yaml": manifest("bb", "requires: [tool:cc]\nrelated: [gone]\n"),
@@ -110,7 +110,7 @@ def test_the_name_of_our_own_tool_is_reserved(codes: Codes) -> None:
 
 
 def test_guidance_for_a_category_that_nobody_has_is_an_orphan(findings) -> None:
-    """S293."""
+    """Guidance for a category that no capability has is reported (S293)."""
     files = {
         "a/CAPABILITY.yaml": manifest("a", "category: mail\n"),
         "guidance/mail.md": "x",
@@ -121,7 +121,7 @@ def test_guidance_for_a_category_that_nobody_has_is_an_orphan(findings) -> None:
 
 
 def test_an_id_that_is_not_made_of_the_name_is_named(codes: Codes) -> None:
-    """S293."""
+    """An id that does not fit kind and name is reported (S293)."""
     assert codes({"a/CAPABILITY.yaml": manifest("a", "id: tool:b\n")}) == ["warning id-mismatch"]
 
 

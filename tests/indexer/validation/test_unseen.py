@@ -1,4 +1,4 @@
-"""What shows nothing is shown where it has no cause to stand, and only there."""
+"""Invisible characters are reported where nothing justifies them, and only there."""
 
 from __future__ import annotations
 

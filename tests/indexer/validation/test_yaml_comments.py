@@ -1,4 +1,4 @@
-"""What is a comment in YAML, and what only looks like one inside a value."""
+"""Comments in YAML, and values that only look like one."""
 
 from __future__ import annotations
 
@@ -93,5 +93,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_no_text_is_too_odd_to_be_looked_through(text: str) -> None:
+    text = f"---\n{text}\n---\n"
     for path in ("SKILL.md", "CAPABILITY.yaml"):
-        suppression_comments(f"---\n{text}\n---\n", path)
+        lines = range(1, text.count("\n") + 2)
+        assert all(comment.line in lines for comment in suppression_comments(text, path))

@@ -90,7 +90,7 @@ def refusal(loaded: LoadedFile) -> str:
 
 
 def test_a_word_document_is_cut_by_its_headings(load) -> None:
-    """S40: told by the styles' names, whatever the language; what nobody sees is not read."""
+    """Headings are known by style in any language; hidden text is not read (S40)."""
     loaded = load("handbook.docx", archive({"word/document.xml": BODY, "word/styles.xml": STYLES}))
     assert contents(loaded) == {
         "Staff Handbook": "Welcome.",
@@ -102,7 +102,7 @@ def test_a_word_document_is_cut_by_its_headings(load) -> None:
 
 
 def test_slides_come_in_the_order_of_the_presentation(load) -> None:
-    """S40."""
+    """Slides are read in the order of the presentation, not of their file names (S40)."""
     order = f'<p:presentation xmlns:p="{P}" xmlns:r="{R}"><p:sldId r:id="b"/><p:sldId r:id="a"/></p:presentation>'
     parts = {
         "ppt/presentation.xml": order,
@@ -119,7 +119,7 @@ def test_slides_come_in_the_order_of_the_presentation(load) -> None:
 
 
 def test_sheets_are_tables(load) -> None:
-    """S40: what is hidden in the workbook stays so."""
+    """Sheets are tables, and hidden ones are left out (S40)."""
     sheets = '<sheet name="Prices" r:id="a"/><sheet name="Notes" r:id="a" state="hidden"/>'
     rows = '<row><c r="A1" t="s"><v>0</v></c><c r="C1"><v>1.5</v></c></row>'
     parts = {
@@ -194,7 +194,7 @@ class TestPdf:
     pytestmark = needs_pypdf
 
     def test_pages_are_sections(self, load) -> None:
-        """S40."""
+        """Each page of a PDF is a section, and the document says its format (S40)."""
         loaded = load("terms.pdf", pdf("The first page.", "The zebra clause."))
         assert contents(loaded) == {"Page 1": "The first page.", "Page 2": "The zebra clause."}
         assert (loaded.descriptors[0].title, loaded.descriptors[0].extra["format"]) == (
@@ -214,7 +214,7 @@ class TestPdf:
 
 
 def test_without_the_extra_the_finding_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S40."""
+    """Without pypdf the hint names the extra to install (S40)."""
     import sys
 
     from capdisc_indexer.sources.formats.documents import pdf as reader

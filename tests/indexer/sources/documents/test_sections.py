@@ -64,7 +64,7 @@ def by_id(loaded: LoadedFile) -> dict[str, Descriptor]:
 
 
 def test_a_document_says_what_it_is(tmp_path: Path) -> None:
-    """S34, S35."""
+    """A document has title, tags, format, time of change and a list of sections (S34, S35)."""
     document = by_id(load(tmp_path, HANDBOOK))["document:handbook"]
     assert (document.title, document.tags) == ("Staff Handbook", ("people", "rules"))
     assert document.description.startswith("How we work together. Sections: Leave, Parental leave,")
@@ -80,7 +80,7 @@ def test_a_document_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_a_section_knows_its_place(tmp_path: Path) -> None:
-    """S36, S37."""
+    """A section knows its document, level, place and parents, and only its own text (S36, S37)."""
     section = by_id(load(tmp_path, HANDBOOK))["section:handbook.parental-leave"]
     assert section.extra == {
         "document": "document:handbook",
@@ -97,7 +97,7 @@ def test_a_section_knows_its_place(tmp_path: Path) -> None:
 
 
 def test_the_document_holds_all_of_its_text(tmp_path: Path) -> None:
-    """S35."""
+    """A document keeps its whole text, with headings and tables (S35)."""
     content = by_id(load(tmp_path, HANDBOOK))["document:handbook"].content
     assert content.startswith(
         "Welcome to everyone.\n\n# Leave\n\nEveryone has 25 days.\n\n## Parental leave"
@@ -140,7 +140,7 @@ def test_a_document_without_text_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_plain_text_is_cut_by_paragraphs(tmp_path: Path) -> None:
-    """S41."""
+    """Plain text is split between paragraphs into chunks, and nothing is lost (S41)."""
     paragraphs = [f"Paragraph {n}. " + "word " * 100 for n in range(10)]
     found_sections = list(split_sections(of_text("\n\n".join(paragraphs))))
     assert all(len(section.text) <= CHUNK_CHARACTERS for section in found_sections)
@@ -149,7 +149,7 @@ def test_plain_text_is_cut_by_paragraphs(tmp_path: Path) -> None:
 
 
 def test_tables_lists_and_code_stay_whole() -> None:
-    """S41."""
+    """A table, list or code block longer than a chunk stays whole (S41)."""
     blocks = {
         "table": "| a | b |\n|---|---|\n"
         + "\n".join(f"| row {n} | {'x' * 30} |" for n in range(80)),
@@ -177,7 +177,9 @@ def test_a_paragraph_that_is_too_long_is_cut_after_a_sentence() -> None:
 def test_lines_of_sections_are_those_of_the_file() -> None:
     lines = HANDBOOK.split("\n")
     body = HANDBOOK.split("---\n", 2)[2]
-    for section in split_sections(of_markdown(body, 6)):
+    sections = list(split_sections(of_markdown(body, 6)))
+    assert sections
+    for section in sections:
         assert lines[section.line - 1] == section.text.split("\n")[0]
 
 

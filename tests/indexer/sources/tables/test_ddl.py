@@ -1,4 +1,4 @@
-"""CREATE TABLE and what belongs to it, in the dialects that people have dumps in."""
+"""CREATE TABLE and what belongs to it, in the dialects of common dumps."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def columns(table: Table) -> dict[str, Column]:
 
 
 def test_a_dump_of_postgres_gives_its_tables_and_nothing_else() -> None:
-    """S26."""
+    """A PostgreSQL dump gives tables and views with types, keys and comments (S26)."""
     found_tables = tables(POSTGRES)
     assert list(found_tables) == ["users", "orgs", "active", "audit.log"]
     assert found_tables["users"].comment == "People who signed up; it's us"
@@ -110,7 +110,7 @@ def test_a_dump_of_postgres_gives_its_tables_and_nothing_else() -> None:
 
 
 def test_a_dump_of_mysql_gives_its_tables_keys_and_comments() -> None:
-    """S26."""
+    """A MySQL dump gives its tables with types, composite keys, references and comments (S26)."""
     found_tables = tables(MYSQL)
     assert list(found_tables) == ["order items", "products"]
     items = found_tables["order items"]
@@ -130,7 +130,7 @@ def test_a_dump_of_mysql_gives_its_tables_keys_and_comments() -> None:
 
 
 def test_comments_of_sqlite_go_to_what_they_stand_beside() -> None:
-    """S26."""
+    """SQLite comments go to the table or column that they stand beside (S26)."""
     track = tables(SQLITE)["Track"]
     assert track.comment == "Songs that people can buy"
     assert {c.name: c.comment for c in track.columns if c.comment} == {
@@ -146,7 +146,7 @@ def test_comments_of_sqlite_go_to_what_they_stand_beside() -> None:
     ("sql", "kind"), [(POSTGRES, "postgresql"), (MYSQL, "mysql"), (SQLITE, "sqlite"), ("", "sql")]
 )
 def test_the_dialect_is_told(sql: str, kind: str) -> None:
-    """S18."""
+    """The dialect of a dump is recognised, and an empty one is plain sql (S18)."""
     assert ddl.read_ddl(sql).kind == kind
 
 
@@ -189,8 +189,10 @@ def test_a_file_becomes_a_database(tmp_path: Path) -> None:
         "COPY a FROM stdin;\n",
     ],
 )
-def test_endless_repetition_is_read_in_time(text: str) -> None:
-    ddl.read_ddl(text * 20_000)
+def test_endless_repetition_is_read_to_its_end(text: str) -> None:
+    """Reading that tried each place anew would take hours for this."""
+    names = [table.name for table in ddl.read_ddl(text * 20_000).tables]
+    assert names == (["t"] if text.startswith("CREATE TABLE t") else [])
 
 
 @given(

@@ -47,14 +47,14 @@ def codes(loaded: LoadedFile) -> list[str]:
 
 
 def test_a_csv_file_is_a_table_of_its_folder(put) -> None:
-    """S26: named by the folder unless the declaration names it."""
+    """A CSV file belongs to its folder unless the declaration names one (S26)."""
     path = put("fruit.csv", ROWS)
     assert [each.id for each in load(path).descriptors] == ["table:shop.fruit"]
     assert [each.id for each in load(path, name="market").descriptors] == ["table:market.fruit"]
 
 
 def test_types_and_row_counts_of_csv_come_from_its_rows(put) -> None:
-    """S18, S19, S20."""
+    """Types, nullability and the row count of a CSV table come from its rows (S18, S19, S20)."""
     extra = table(put("fruit.csv", ROWS))
     assert types(extra) == {
         "id": "integer",
@@ -68,7 +68,7 @@ def test_types_and_row_counts_of_csv_come_from_its_rows(put) -> None:
 
 
 def test_samples_of_csv_are_typed(put) -> None:
-    """S23, S224."""
+    """Samples of a CSV table are typed and say whether they are complete (S23, S224)."""
     extra = table(put("fruit.csv", ROWS), options={"samples": 2})
     assert extra["rows"] == [
         [1, "Apple, red", 1.5, "2024-01-02", True],
@@ -117,7 +117,7 @@ def test_a_file_that_is_no_csv_is_a_finding(put, content: bytes, code: str) -> N
 
 
 def test_a_json_array_of_objects_is_a_table(put) -> None:
-    """S26."""
+    """A JSON array of objects is a table (S26)."""
     rows = [{"id": 1, "name": "Ann", "tags": ["x"]}, {"id": 2.5, "name": None, "more": {"a": 1}}]
     extra = table(put("people.json", json.dumps(rows)), options={"samples": 5})
     assert types(extra) == {"id": "number", "name": "text", "tags": "array", "more": "object"}
@@ -126,7 +126,7 @@ def test_a_json_array_of_objects_is_a_table(put) -> None:
 
 
 def test_json_lines_lose_only_the_lines_that_are_wrong(put) -> None:
-    """S26."""
+    """Broken lines of a JSON lines file are reported, and the others are kept (S26)."""
     loaded = load(put("people.jsonl", '{"id": 1}\nnonsense\n[3]\n{"id": 2}\n'))
     assert loaded.descriptors[0].extra["row_count"] == 2
     assert [(finding.code, finding.line) for finding in loaded.findings] == [
@@ -143,7 +143,7 @@ def test_json_without_objects_is_a_finding(put, text: str) -> None:
 
 
 def test_parquet_and_arrow_say_schema_and_row_count(put) -> None:
-    """S26: both are read by a process of their own."""
+    """Parquet and Arrow are read by a process of their own (S26)."""
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet

@@ -1,4 +1,4 @@
-"""Databases of SQLite: what they declare, and what hostile ones can not do."""
+"""SQLite databases: what they declare, and what hostile ones cannot do."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def codes(result: LoadedFile) -> list[str]:
 
 
 def test_a_database_its_tables_and_views_are_capabilities(music: Path) -> None:
-    """S17, S26."""
+    """An SQLite file gives a database and its tables and views (S17, S26)."""
     result = loaded(music)
     assert list(by_id(result)) == [
         "database:music",
@@ -71,7 +71,7 @@ def test_a_database_its_tables_and_views_are_capabilities(music: Path) -> None:
 
 
 def test_columns_are_those_of_table_info(music: Path) -> None:
-    """S20."""
+    """Columns agree with PRAGMA table_info in name, type, nullability, default and key (S20)."""
     with closing(sqlite3.connect(music)) as connection:
         for name in ("artists", "albums", "cheap"):
             declared = connection.execute(f"PRAGMA table_info({name})").fetchall()
@@ -86,7 +86,7 @@ def test_columns_are_those_of_table_info(music: Path) -> None:
 
 
 def test_row_counts_are_those_of_select_count(music: Path) -> None:
-    """S19: tables are counted; a view is a query, which nobody runs unasked."""
+    """Tables are counted; a view is a query, and nothing runs it unasked (S19)."""
     tables = by_id(loaded(music))
     counts = {
         name: tables[f"table:music.{name}"].extra["row_count"]
@@ -96,7 +96,7 @@ def test_row_counts_are_those_of_select_count(music: Path) -> None:
 
 
 def test_foreign_keys_are_columns_and_edges(music: Path) -> None:
-    """S22: a key that names no column leads to the primary key."""
+    """A key that names no column leads to the primary key (S22)."""
     albums = by_id(loaded(music))["table:music.albums"]
     keys = {each["name"]: each["foreign_key"] for each in albums.extra["columns"]}
     assert keys == {"id": None, "title": None, "artist_id": "artists.id", "price": None}
@@ -117,12 +117,12 @@ def test_comments_of_the_declaration_are_kept(music: Path) -> None:
 
 
 def test_there_are_no_samples_unless_they_are_asked_for(music: Path) -> None:
-    """S23."""
+    """No samples are stored unless they are asked for (S23)."""
     assert "samples" not in by_id(loaded(music))["table:music.albums"].extra
 
 
 def test_samples_say_how_complete_they_are(music: Path) -> None:
-    """S23, S224."""
+    """Samples count the distinct values and say whether they are complete (S23, S224)."""
     albums = by_id(loaded(music, samples=2))["table:music.albums"].extra
     assert albums["samples"]["artist_id"] == {"values": [2, 1], "distinct": 2, "complete": True}
     assert albums["samples"]["title"] == {
