@@ -154,7 +154,7 @@ ALL_FORMATS = (
     ),
     SourceFormat(
         format="reflected",
-        load=lazy_loader("tables.reflected_tables"),
+        load=lazy_loader("tables.reflection"),
         limit_bytes=64 * MEBIBYTE,
         declared="sql",
         suffixes=(".reflected.json",),

@@ -1,9 +1,8 @@
-"""The inputs that a JSON schema declares, in the few words that a reader of a list needs."""
+"""The inputs that a JSON schema declares, as names and types short enough for a list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Parameter
@@ -17,19 +16,19 @@ _MAX_TYPE_CHARACTERS = 120
 def read_parameters(schema: JsonSchema | None) -> tuple[Parameter, ...]:
     """The top-level properties, at most MAX_PARAMETERS. References are named, never followed.
 
-    >>> parameters({"properties": {"tags": {"type": "array", "items": {"type": "string"}}}, "required": ["tags"]})
+    >>> read_parameters({"properties": {"tags": {"type": "array", "items": {"type": "string"}}}, "required": ["tags"]})
     (Parameter(name='tags', type='array<string>', required=True, description=''),)
     """
     if schema is None or not isinstance(properties := schema.get("properties"), Mapping):
         return ()
-    needed = {name for name in _list_under(schema, "required") if isinstance(name, str)}
-    named = list(properties.items())[:MAX_PARAMETERS]
-    return tuple(_parameter(str(name), declared, name in needed) for name, declared in named)
+    required = {name for name in _list_under(schema, "required") if isinstance(name, str)}
+    shown = list(properties.items())[:MAX_PARAMETERS]
+    return tuple(_parameter(str(name), declared, name in required) for name, declared in shown)
 
 
 def type_text(declared: object, depth: int = 0) -> str:
-    """The type in one word: `string`, `array<string>`, `a|b` for choices, `any` where nothing is
-    said.
+    """The type in one word: `string`, `array<string>`, `a|b` for choices, `any` if none is
+    declared.
 
     >>> type_text({"enum": ["low", "high"]}), type_text({"type": ["string", "null"]}), type_text({"$ref": "#/x/Size"})
     ('low|high', 'string|null', 'Size')
@@ -42,14 +41,12 @@ def type_text(declared: object, depth: int = 0) -> str:
         return reference.rpartition("/")[2] or "any"
     if options := _list_under(declared, "anyOf") or _list_under(declared, "oneOf"):
         return _join_words(type_text(option, depth + 1) for option in options)
-    return (
-        str(declared["const"])[:_MAX_TYPE_CHARACTERS]
-        if "const" in declared
-        else _plain_type(declared, depth)
-    )
+    if "const" in declared:
+        return str(declared["const"])[:_MAX_TYPE_CHARACTERS]
+    return _plain_type(declared, depth)
 
 
-def _plain_type(declared: Mapping[str, Any], depth: int) -> str:
+def _plain_type(declared: Mapping[str, object], depth: int) -> str:
     if names := _list_under(declared, "type"):
         return _join_words(str(name) for name in names)
     name = declared.get("type")
@@ -62,14 +59,14 @@ def _plain_type(declared: Mapping[str, Any], depth: int) -> str:
 
 
 def _parameter(name: str, declared: object, is_required: bool) -> Parameter:
-    described = declared.get("description") if isinstance(declared, Mapping) else None
-    description = " ".join(described.split()) if isinstance(described, str) else ""
+    text = declared.get("description") if isinstance(declared, Mapping) else None
+    description = " ".join(text.split()) if isinstance(text, str) else ""
     return Parameter(
         name=name, type=type_text(declared), required=is_required, description=description
     )
 
 
-def _list_under(declared: Mapping[str, Any], key: str) -> list[Any]:
+def _list_under(declared: Mapping[str, object], key: str) -> list[object]:
     value = declared.get(key)
     return value if isinstance(value, list) else []
 

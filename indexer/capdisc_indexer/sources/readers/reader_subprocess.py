@@ -1,9 +1,8 @@
-"""Readers that run in a process of their own: whatever a file does to one of them costs that file
-and nothing else.
+"""Runs a reader of files in a process of its own, so that a file that crashes or stalls the reader
+costs that file and nothing else.
 
-SQLite, Arrow and readers of PDF are large programs, and files are written by strangers. The child
-may use a limited amount of memory and time, gets the file's bytes or its path, and answers in
-JSON.
+SQLite, Arrow and readers of PDF are large programs, and the files come from strangers. The child
+has limits on memory and time, gets the file's bytes or its path, and answers in JSON.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
 
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 
 MAX_SECONDS = 30
@@ -25,44 +24,44 @@ class ReaderProcessError(Exception):
 
 def read_in_subprocess(
     module: str, request: Mapping[str, Json], data: bytes = b"", seconds: int = MAX_SECONDS
-) -> Any:
-    """What `read_request(request, data)` of a module beside this one gives. Raises ApartError when
-    it does not.
+) -> JsonObject:
+    """The answer of `read_request(request, data)` of a module in `sources/formats`.
+
+    Raises ReaderProcessError if the process fails, or takes longer than `seconds`.
     """
     import subprocess
 
-    head = (
-        json.dumps({"module": module, "request": dict(request), "seconds": seconds}).encode()
-        + b"\n"
-    )
+    head = json.dumps({"module": module, "request": dict(request), "seconds": seconds})
     command = [sys.executable, "-P", "-m", "capdisc_indexer.sources.readers.reader_subprocess"]
     try:
-        done = subprocess.run(
-            command, input=head + data, capture_output=True, timeout=seconds, check=False
+        process = subprocess.run(
+            command,
+            input=head.encode() + b"\n" + data,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise ReaderProcessError(f"reading it took longer than {seconds} seconds") from None
     except OSError as error:
         raise ReaderProcessError(f"no process could be started: {error.strerror}") from error
-    if done.returncode:
-        raise ReaderProcessError(_reason(done.returncode, done.stderr))
+    if process.returncode:
+        raise ReaderProcessError(_describe_failure(process.returncode, process.stderr))
     try:
-        return json.loads(done.stdout)
+        answer: JsonObject = json.loads(process.stdout)
     except (ValueError, RecursionError) as error:
         raise ReaderProcessError("the reader gave no answer") from error
+    return answer
 
 
-def _reason(code: int, stderr: bytes) -> str:
-    if code < 0:
-        return f"its reader was ended by signal {-code}"
-    last_lines = stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [
-        f"its reader ended with {code}"
-    ]
-    return (
-        "there is not enough memory to read it"
-        if "MemoryError" in last_lines[0]
-        else last_lines[0][:200]
-    )
+def _describe_failure(return_code: int, stderr: bytes) -> str:
+    if return_code < 0:
+        return f"its reader was ended by signal {-return_code}"
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    last_line = lines[-1] if lines else f"its reader ended with {return_code}"
+    if "MemoryError" in last_line:
+        return "there is not enough memory to read it"
+    return last_line[:200]
 
 
 def main() -> None:
@@ -70,13 +69,13 @@ def main() -> None:
     from importlib import import_module
 
     head = json.loads(sys.stdin.buffer.readline())
-    _limit(int(head["seconds"]))
+    _limit_resources(int(head["seconds"]))
     module = import_module(f"capdisc_indexer.sources.formats.{head['module']}")
     answer = module.read_request(head["request"], sys.stdin.buffer.read())
     sys.stdout.buffer.write(json.dumps(answer).encode())
 
 
-def _limit(seconds: int) -> None:
+def _limit_resources(seconds: int) -> None:
     import resource
 
     limits = (
@@ -84,11 +83,11 @@ def _limit(seconds: int) -> None:
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_CORE, 0),
     )
-    for what, maximum in limits:
-        _, hard = resource.getrlimit(what)
+    for limit_kind, maximum in limits:
+        _, hard = resource.getrlimit(limit_kind)
         limit = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
-        resource.setrlimit(what, (limit, hard))
-    # Deep structures are refused by what reads them; this is for those that forget to.
+        resource.setrlimit(limit_kind, (limit, hard))
+    # Readers refuse deep structures; this is for those that forget to.
     sys.setrecursionlimit(2_000)
 
 

@@ -155,6 +155,21 @@ def test_what_declares_no_columns_is_said() -> None:
     assert [(note.code, note.line) for note in notes] == [("table-skipped", 3)]
 
 
+def test_a_type_in_angle_brackets_is_one_type() -> None:
+    sql = "CREATE TABLE t (a MAP<STRING, INT>, b STRUCT<x INT, y ARRAY<STRING>> NOT NULL, c int)"
+    assert [(c.name, c.type, c.nullable) for c in tables(sql)["t"].columns] == [
+        ("a", "MAP<STRING, INT>", True),
+        ("b", "STRUCT<x INT, y ARRAY<STRING>>", False),
+        ("c", "int", True),
+    ]
+
+
+def test_a_view_is_found_behind_the_options_that_mysql_writes() -> None:
+    sql = "CREATE ALGORITHM=UNDEFINED DEFINER=`root`@`localhost` SQL SECURITY DEFINER VIEW `v` AS "
+    view = tables(sql + "select `a`.`id` AS `key` from `a`")["v"]
+    assert (view.is_view, list(columns(view))) == (True, ["key"])
+
+
 def test_keys_of_several_columns_are_paired() -> None:
     sql = "CREATE TABLE a (x int, y int, PRIMARY KEY (x, y));"
     sql += "CREATE TABLE b (p int, q int, FOREIGN KEY (p, q) REFERENCES a);"
@@ -165,7 +180,7 @@ def test_a_file_becomes_a_database(tmp_path: Path) -> None:
     path = tmp_path / "shop.sql"
     path.write_text(SQLITE)
     loaded = ddl.load(found(path, "ddl"), path.read_bytes())
-    assert [each.id for each in loaded.descriptors] == [
+    assert [table.id for table in loaded.descriptors] == [
         "database:shop",
         "table:shop.Track",
         "table:shop.Artist",

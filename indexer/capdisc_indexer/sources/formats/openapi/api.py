@@ -1,11 +1,12 @@
-"""The API itself: what its document says of it as a whole."""
+"""An OpenAPI document (its value, its references, the lines of its operations), and the API that
+it describes as a whole.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import unquote
 
 from capdisc_indexer.model.frozen import field, frozen
@@ -24,55 +25,66 @@ from capdisc_indexer.sources.readers.yaml_reader import YamlLimits, read_yaml
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, split_lead
 
-# One OpenAPI document: its value, where its references lead, and on which lines its operations
-# stand.
-
 # Schemas that were written out by a program are deep; documents of large APIs have 300,000 values.
 MAX_DEPTH = 64
 _LIMITS = YamlLimits(events=500_000, depth=MAX_DEPTH)
-_HOPS = 16
+_MAX_REFERENCE_STEPS = 16
+_FILE_ENDINGS = re.compile(r"(\.(openapi|swagger))?\.(json|ya?ml)$", re.IGNORECASE)
+
+
+@frozen(kw_only=True)
+class Operation:
+    """One method of one path: its own fields, and `path_item`, which holds for all methods of the
+    path.
+    """
+
+    path: str
+    method: str
+    fields: Mapping[str, Json]
+    path_item: Mapping[str, Json]
 
 
 @frozen(kw_only=True)
 class ApiDocument:
-    """A document of version 2 (Swagger) or 3. `lost` gathers the references that lead to nothing
-    in it.
+    """A document of version 2 (Swagger) or 3. `line_of` gives the line of a path and method;
+    `missing_references` gathers the references that lead to nothing in the document.
     """
 
-    value: Mapping[str, Any]
+    value: dict[str, Json]
     version: int
     line_of: Callable[[str, str], int]
-    lost: set[str] = field(default_factory=set)
+    missing_references: set[str] = field(default_factory=set)
 
-    def table(self, key: str) -> Mapping[str, Any]:
-        """The mapping at a key of the document, empty where there is none."""
+    def table(self, key: str) -> Mapping[str, Json]:
+        """The mapping at a key of the document, empty if there is none."""
         table = self.value.get(key)
         return table if isinstance(table, dict) else {}
 
-    def at(self, reference: str) -> Any:
-        """What a reference inside the document names; None, and noted, where that is nothing, or
-        lies outside.
+    def at(self, reference: str) -> Json:
+        """The value that a reference names inside the document, or None.
 
-        Files and hosts are never asked.
+        A reference to nothing, or out of the document, is noted in `missing_references`; files and
+        hosts are never asked.
         """
-        node: Any = self.value
-        steps = reference[1:].split("/")[1:] if reference.startswith("#/") else None
-        for step in steps or ():
+        if not reference.startswith("#/"):
+            self.missing_references.add(reference)
+            return None
+        node: Json = self.value
+        for step in reference.split("/")[1:]:
             key = unquote(step).replace("~1", "/").replace("~0", "~")
             if isinstance(node, list) and key.isascii() and key.isdigit() and len(key) < 8:
                 node = node[int(key)] if int(key) < len(node) else None
             else:
                 node = node.get(key) if isinstance(node, dict) else None
-        if node is None or steps is None:
-            self.lost.add(reference)
-            return None
+        if node is None:
+            self.missing_references.add(reference)
         return node
 
-    def resolve(self, node: Any) -> dict[str, Any] | None:
+    def resolve(self, node: Json) -> dict[str, Json] | None:
         """The mapping that a node is or refers to, over a few references; None for anything
         else.
         """
-        for _ in range(_HOPS):
+        for _ in range(_MAX_REFERENCE_STEPS):
             if not isinstance(node, dict) or not isinstance(reference := node.get("$ref"), str):
                 break
             node = self.at(reference)
@@ -80,7 +92,7 @@ class ApiDocument:
 
 
 def read_document(text: str, file: FoundFile) -> ApiDocument | Finding:
-    """The document, or the reason why the text is none."""
+    """The document, or the finding that says why the text is none."""
     if text.lstrip().startswith("{"):
         value = read_json(clean_export(text), file.path, MAX_DEPTH)
         return value if isinstance(value, Finding) else _document(value, _json_lines(text), file)
@@ -104,7 +116,7 @@ def _document(
 
 
 def _json_lines(text: str) -> Callable[[str, str], int]:
-    """Lines of operations that are asked for in the order of the text."""
+    """A function that gives the lines of operations, if asked in the order of the text."""
     places: dict[str, int] = {}
     lines, cursor = LineIndex(text), [0]
 
@@ -120,19 +132,14 @@ def _yaml_lines(node: Node | None) -> Callable[[str, str], int]:
     return lambda path, method: place_of(node, ("paths", path, method))[0] if node else 1
 
 
-# Paths are plain text here: they may hold bytes that are no text.
-
-
-_ENDINGS = re.compile(r"(\.(openapi|swagger))?\.(json|ya?ml)$", re.IGNORECASE)
-
-
 def api_name(file: FoundFile, document: ApiDocument) -> str:
-    """The API's name: by declaration, by a file name that says more than the format, by its title,
-    by its folder.
+    """The API's name: that of the declaration, else of the file unless it only names the format,
+    else the title, else the folder.
     """
+    # os.path, since paths may hold bytes that are not text.
     base = os.path.basename(file.path)
     source = source_for(base)
-    own_name = "" if source and base.lower() in source.filenames else _ENDINGS.sub("", base)
+    own_name = "" if source and base.lower() in source.filenames else _FILE_ENDINGS.sub("", base)
     title = document.table("info").get("title")
     title = title.lower() if isinstance(title, str) else ""
     return (
@@ -140,30 +147,34 @@ def api_name(file: FoundFile, document: ApiDocument) -> str:
     )
 
 
-def api_of(file: FoundFile, document: ApiDocument, api: str, operations: int) -> CapabilityDraft:
+def draft_api(
+    file: FoundFile, document: ApiDocument, api: str, operation_count: int
+) -> CapabilityDraft:
     """The API as a capability of its own, under which its operations are listed."""
     info = document.table("info")
-    title, described = _text(info, "title"), _text(info, "description")
-    short, description = split_lead(described or f"The API {title or api}.")
+    title, description = _text(info, "title"), _text(info, "description")
+    short, content = split_lead(description or f"The API {title or api}.")
     fields: dict[str, Json] = {
-        "kind": "api", "name": api, "title": one_line(title, 120) or api, "category": api, "description": short,
-    }  # fmt: skip
-    facts = {
+        "kind": "api",
+        "name": api,
+        "title": one_line(title, 120) or api,
+        "category": api,
+        "description": short,
+    }
+    if content:
+        fields["content"] = content
+    extra = {
         "type": "openapi",
         "url": server_url(file, document),
         "version": _text(info, "version"),
+        "operations": operation_count,
     }
-    return CapabilityDraft(
-        fields=fields | ({"content": description} if description else {}),
-        line=1,
-        prefix="api:",
-        extra={**facts, "operations": operations},
-    )
+    return CapabilityDraft(fields=fields, line=1, prefix="api:", extra=extra)
 
 
 def server_url(file: FoundFile, document: ApiDocument) -> str:
-    """Where the API is reached: by the declaration's `url`, else the document's first server; ""
-    where none is said.
+    """The base URL of the API: that of the declaration, else of the document's first server; "" if
+    neither names one.
     """
     if isinstance(declared := file.options.get("url"), str) and declared:
         return declared.rstrip("/")
@@ -172,13 +183,11 @@ def server_url(file: FoundFile, document: ApiDocument) -> str:
         scheme = "https" if not isinstance(schemes, list) or "https" in schemes else "http"
         return f"{scheme}://{host}{_text(document.value, 'basePath')}".rstrip("/") if host else ""
     servers = document.value.get("servers")
-    first = (
-        servers[0] if isinstance(servers, list) and servers and isinstance(servers[0], dict) else {}
-    )
-    return _fill_server_variables(first).rstrip("/")
+    server = servers[0] if isinstance(servers, list) and servers else None
+    return _fill_server_variables(server).rstrip("/") if isinstance(server, dict) else ""
 
 
-def _fill_server_variables(server: Mapping[str, Any]) -> str:
+def _fill_server_variables(server: Mapping[str, Json]) -> str:
     variables = server.get("variables")
     url = _text(server, "url")
     for name, variable in variables.items() if isinstance(variables, dict) else ():
@@ -187,12 +196,8 @@ def _fill_server_variables(server: Mapping[str, Any]) -> str:
     return url
 
 
-def _text(table: Mapping[str, Any], key: str) -> str:
+def _text(table: Mapping[str, Json], key: str) -> str:
     value = table.get(key)
-    return (
-        value.strip()
-        if isinstance(value, str)
-        else str(value)
-        if isinstance(value, int | float)
-        else ""
-    )
+    if isinstance(value, str):
+        return value.strip()
+    return str(value) if isinstance(value, int | float) else ""

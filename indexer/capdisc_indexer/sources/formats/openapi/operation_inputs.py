@@ -1,26 +1,25 @@
-"""What an operation takes: parameters and body as one schema, and where each part of it goes in a
+"""What an operation takes: parameters and body as one schema, and the place of each in a
 request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.sources.formats.input_parameters import type_text
-from capdisc_indexer.sources.formats.openapi.api import ApiDocument
+from capdisc_indexer.sources.formats.openapi.api import ApiDocument, Operation
 from capdisc_indexer.sources.formats.openapi.referenced_schemas import SchemaWriter
+from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.text.normalization import one_line
 
 DEPTH, NODES = 6, 600
 MAX_PARAMETERS = 100
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _PLACES = ("path", "query", "header", "cookie")
-# The description of these is ignored by the specification: other parts of the document say what
-# they hold.
-_SAID_ELSEWHERE = frozenset({"accept", "content-type", "authorization"})
+# The specification says to ignore parameters of these names: other parts of the document declare
+# them.
+_IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 
 
 @frozen(kw_only=True)
@@ -29,99 +28,85 @@ class OperationInput:
 
     name: str
     place: str
-    schema: JsonSchema
+    schema: Mapping[str, Json]
     required: bool
 
 
 @frozen(kw_only=True)
 class OperationInputs:
-    """All arguments; `is_form` says that a body is not JSON but a form."""
+    """All arguments; with `is_form`, the body is a form and not JSON."""
 
     inputs: tuple[OperationInput, ...]
     is_form: bool = False
 
-    def schema(self) -> dict[str, Any]:
-        """One JSON schema over all of them."""
-        required = [parameter.name for parameter in self.inputs if parameter.required]
-        properties = {parameter.name: dict(parameter.schema) for parameter in self.inputs}
-        return {"type": "object", "properties": properties} | (
-            {"required": required} if required else {}
-        )
+    def schema(self) -> dict[str, Json]:
+        """One JSON schema over all arguments."""
+        schema: dict[str, Json] = {
+            "type": "object",
+            "properties": {argument.name: dict(argument.schema) for argument in self.inputs},
+        }
+        required: list[Json] = [argument.name for argument in self.inputs if argument.required]
+        if required:
+            schema["required"] = required
+        return schema
 
-    def places(self) -> list[dict[str, Any]]:
-        """Name and place of each, as a request needs them."""
-        return [{"name": parameter.name, "in": parameter.place} for parameter in self.inputs]
+    def places(self) -> list[Json]:
+        """Name and place of each argument, as a request needs them."""
+        return [{"name": argument.name, "in": argument.place} for argument in self.inputs]
 
-    def parameter_entries(self) -> list[dict[str, Any]]:
-        """The same with what a reader wants to know."""
+    def parameter_entries(self) -> list[Json]:
+        """Each argument with its name, place, type, whether it is required, and description."""
         return [
             {
-                "name": parameter.name,
-                "in": parameter.place,
-                "type": type_text(parameter.schema),
-                "required": parameter.required,
-                "description": str(parameter.schema.get("description", "")),
+                "name": argument.name,
+                "in": argument.place,
+                "type": type_text(argument.schema),
+                "required": argument.required,
+                "description": str(argument.schema.get("description", "")),
             }
-            for parameter in self.inputs
+            for argument in self.inputs
         ]
 
 
-def inputs_of(
-    document: ApiDocument, item: Mapping[str, Any], operation: Mapping[str, Any]
-) -> OperationInputs:
-    """The arguments of one operation: those of its path, overridden by its own, then its body."""
-    writing = SchemaWriter(document, DEPTH, NODES, "readOnly")
-    declared = _declared_parameters(document, item, operation)
-    plain = [
-        _parameter(writing, parameter) for parameter in declared if parameter.get("in") in _PLACES
-    ]
-    taken = {
-        parameter.name: parameter for parameter in reversed(plain)
-    }  # of one name in two places, the first is meant
-    first = [parameter for parameter in plain if taken[parameter.name] is parameter][
-        :MAX_PARAMETERS
-    ]
+def read_inputs(document: ApiDocument, operation: Operation) -> OperationInputs:
+    """The arguments of an operation: those of its path, overridden by its own, then its body."""
+    writer = SchemaWriter(document, DEPTH, NODES, "readOnly")
+    declared = _declared_parameters(document, operation)
+    by_name: dict[str, OperationInput] = {}  # of one name in two places, the first is taken
+    for parameter in declared:
+        if parameter.get("in") in _PLACES:
+            argument = _read_parameter(writer, parameter)
+            by_name.setdefault(argument.name, argument)
+    arguments = list(by_name.values())[:MAX_PARAMETERS]
     body, is_form = (
-        _swagger_body(document, declared, operation)
+        _swagger_body(declared)
         if document.version == 2
-        else _body(document, operation)
+        else _request_body(document, operation.fields)
     )
-    return OperationInputs(
-        inputs=(*first, *_of_body(writing, body, {parameter.name for parameter in first})),
-        is_form=is_form,
-    )
+    names = {argument.name for argument in arguments}
+    return OperationInputs(inputs=(*arguments, *_body_inputs(writer, body, names)), is_form=is_form)
 
 
-def _declared_parameters(
-    document: ApiDocument, item: Mapping[str, Any], operation: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    by_place: dict[tuple[str, str], dict[str, Any]] = {}
-    for holder in (item, operation):
-        listed = holder.get("parameters")
+def _declared_parameters(document: ApiDocument, operation: Operation) -> list[dict[str, Json]]:
+    by_place: dict[tuple[str, str], dict[str, Json]] = {}
+    for fields in (operation.path_item, operation.fields):
+        listed = fields.get("parameters")
         for reference in listed if isinstance(listed, list) else ():
             parameter = document.resolve(reference)
-            name, where = (parameter.get("name"), parameter.get("in")) if parameter else ("", "")
-            said_elsewhere = where == "header" and str(name).lower() in _SAID_ELSEWHERE
-            if (
-                parameter
-                and name
-                and isinstance(name, str)
-                and isinstance(where, str)
-                and not said_elsewhere
-            ):
-                by_place[where, name] = parameter
+            name, place = (parameter.get("name"), parameter.get("in")) if parameter else ("", "")
+            if not parameter or not isinstance(name, str) or not isinstance(place, str):
+                continue
+            if name and not (place == "header" and name.lower() in _IGNORED_HEADERS):
+                by_place[place, name] = parameter
     return list(by_place.values())
 
 
-def _parameter(writing: SchemaWriter, parameter: Mapping[str, Any]) -> OperationInput:
+def _read_parameter(writer: SchemaWriter, parameter: Mapping[str, Json]) -> OperationInput:
     content = parameter.get("content")
-    media: Any = next(iter(content.values()), {}) if isinstance(content, dict) else {}
+    media = next(iter(content.values()), None) if isinstance(content, dict) else None
     declared = parameter.get("schema") or (media.get("schema") if isinstance(media, dict) else None)
-    schema = writing.schema(
-        declared
-        if declared
-        else {key: keyword_value for key, keyword_value in parameter.items() if key != "required"}
-    )
+    # Swagger 2 writes the keywords of the schema into the parameter itself.
+    schema = writer.schema(declared or _without_required(parameter))
     if isinstance(description := parameter.get("description"), str) and description.strip():
         schema = {**schema, "description": one_line(description, 300)}
     required = parameter.get("required") in (True, "true") or parameter.get("in") == "path"
@@ -130,21 +115,27 @@ def _parameter(writing: SchemaWriter, parameter: Mapping[str, Any]) -> Operation
     )
 
 
+def _without_required(parameter: Mapping[str, Json]) -> dict[str, Json]:
+    return {keyword: value for keyword, value in parameter.items() if keyword != "required"}
+
+
 @frozen
 class _Body:
-    schema: Any
+    schema: Json
     required: bool
     description: str = ""
 
 
-def _body(document: ApiDocument, operation: Mapping[str, Any]) -> tuple[_Body | None, bool]:
-    """The body's schema as JSON where it may be that, else as a form, and whether it is one."""
+def _request_body(
+    document: ApiDocument, operation: Mapping[str, Json]
+) -> tuple[_Body | None, bool]:
+    """The body's schema, as JSON if that is allowed and else as a form, and whether it is one."""
     declared = document.resolve(operation.get("requestBody"))
     content = declared.get("content") if declared else None
     if not declared or not isinstance(content, dict):
         return None, False
-    kinds = sorted(content, key=_preference)
-    media = content[kinds[0]] if kinds else None
+    media_types = sorted(content, key=_preference)
+    media = content[media_types[0]] if media_types else None
     schema = media.get("schema", {}) if isinstance(media, dict) else {}
     description = declared.get("description")
     body = _Body(
@@ -152,72 +143,68 @@ def _body(document: ApiDocument, operation: Mapping[str, Any]) -> tuple[_Body | 
         declared.get("required") is True,
         description if isinstance(description, str) else "",
     )
-    return body, bool(kinds) and kinds[0].partition(";")[0] in FORM_TYPES
+    return body, bool(media_types) and media_types[0].partition(";")[0] in FORM_TYPES
 
 
-def _preference(kind: str) -> int:
-    plain = kind.partition(";")[0].strip().lower()
-    if plain == "application/json" or plain.endswith("+json"):
+def _preference(media_type: str) -> int:
+    essence = media_type.partition(";")[0].strip().lower()
+    if essence == "application/json" or essence.endswith("+json"):
         return 0
-    return 1 + FORM_TYPES.index(plain) if plain in FORM_TYPES else 3
+    return 1 + FORM_TYPES.index(essence) if essence in FORM_TYPES else 3
 
 
-def _swagger_body(
-    document: ApiDocument, declared: Sequence[Mapping[str, Any]], operation: Mapping[str, Any]
-) -> tuple[_Body | None, bool]:
-    body_parameter = next(
-        (parameter for parameter in declared if parameter.get("in") == "body"), None
-    )
-    if body_parameter:
-        return _Body(
-            body_parameter.get("schema", {}),
-            body_parameter.get("required") is True,
-            str(body_parameter.get("description", "")),
-        ), False
+def _swagger_body(parameters: Sequence[Mapping[str, Json]]) -> tuple[_Body | None, bool]:
+    """The body as Swagger 2 declares it: a parameter in `body`, or several in `formData`."""
+    for parameter in parameters:
+        if parameter.get("in") == "body":
+            required = parameter.get("required") is True
+            description = str(parameter.get("description", ""))
+            return _Body(parameter.get("schema", {}), required, description), False
     fields = {
         str(parameter["name"]): parameter
-        for parameter in declared
+        for parameter in parameters
         if parameter.get("in") == "formData"
     }
     if not fields:
         return None, False
-    properties = {
-        name: {key: keyword_value for key, keyword_value in parameter.items() if key != "required"}
-        for name, parameter in fields.items()
+    required_names: list[Json] = [
+        name for name, parameter in fields.items() if parameter.get("required") is True
+    ]
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {name: _without_required(parameter) for name, parameter in fields.items()},
+        "required": required_names,
     }
-    required = [name for name, parameter in fields.items() if parameter.get("required") is True]
-    return _Body(
-        {"type": "object", "properties": properties, "required": required}, bool(required)
-    ), True
+    return _Body(schema, bool(required_names)), True
 
 
-def _of_body(
-    writing: SchemaWriter, body: _Body | None, taken: set[str]
+def _body_inputs(
+    writer: SchemaWriter, body: _Body | None, taken_names: set[str]
 ) -> Iterator[OperationInput]:
-    """The body's properties one by one where it is an object whose names are free, else all of it
-    as `body`.
+    """The body's properties one by one if it is an object whose names are free, else all of it as
+    `body`.
     """
     if body is None:
         return
-    schema = writing.schema(body.schema)
+    schema = writer.schema(body.schema)
     properties = schema.get("properties")
-    combined = schema.keys() & {"anyOf", "oneOf", "allOf"}
     if (
-        properties
-        and not combined
-        and not properties.keys() & (taken | {"body"})
+        isinstance(properties, dict)
+        and properties
+        and not schema.keys() & {"anyOf", "oneOf", "allOf"}
+        and not properties.keys() & (taken_names | {"body"})
         and len(properties) <= MAX_PARAMETERS
     ):
-        needed = schema.get("required") if isinstance(schema.get("required"), list) else []
+        required = schema.get("required")
+        required_names = required if isinstance(required, list) else []
         for name, property_schema in properties.items():
             yield OperationInput(
                 name=name,
                 place="body",
-                schema=property_schema,
-                required=body.required and name in (needed or ()),
+                schema=property_schema if isinstance(property_schema, dict) else {},
+                required=body.required and name in required_names,
             )
-    elif "body" not in taken:
-        description = {"description": one_line(body.description, 300)} if body.description else {}
-        yield OperationInput(
-            name="body", place="body", schema={**description, **schema}, required=body.required
-        )
+    elif "body" not in taken_names:
+        if body.description:
+            schema = {"description": one_line(body.description, 300), **schema}
+        yield OperationInput(name="body", place="body", schema=schema, required=body.required)

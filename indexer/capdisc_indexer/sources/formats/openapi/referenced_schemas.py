@@ -1,69 +1,71 @@
-"""Schemas of a document written out: references in their places, as deep and as large as a reader
-can use.
+"""Schemas of a document without references: each is written out in its place, as deep and as large
+as a reader can use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from capdisc_indexer.sources.formats.openapi.api import ApiDocument
-from capdisc_indexer.sources.readers.yaml_nodes import TextNode, to_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, TextNode, to_json
 from capdisc_indexer.text.normalization import one_line
 
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_INNER = ("items", "additionalProperties", "not")
+_COMBINATIONS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_INNER_SCHEMAS = ("items", "additionalProperties", "not")
 _NUMBERS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "default"}
-_PLAIN = (
+_COPIED_KEYWORDS = (
     "type format title description enum const default required minimum maximum exclusiveMinimum exclusiveMaximum "
     "multipleOf minLength maxLength pattern minItems maxItems uniqueItems"
 ).split()
+_MAX_OPTIONS = 20
+_MAX_REFERENCES = 40
 
 
 class SchemaWriter:
-    """One schema being written out. `depth` and `nodes` bound it, `direction` is what is left out
-    of it: what only answers have (`readOnly`) or only requests (`writeOnly`); long descriptions
-    are cut to `characters`.
+    """Writes schemas out within one budget: `depth` levels and `nodes` schemas in all.
+
+    `direction` names the properties to leave out, `readOnly` for a request and `writeOnly` for a
+    response; long descriptions are cut to `characters`.
     """
 
     def __init__(
         self, document: ApiDocument, depth: int, nodes: int, direction: str, characters: int = 300
     ) -> None:
-        self._document, self._depth, self._left = document, depth, nodes
+        self._document, self._max_depth, self._nodes_left = document, depth, nodes
         self._direction, self._characters = direction, characters
 
-    def schema(self, value: Any, depth: int = 0, visited: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The schema without references; one inside itself, or beyond the bounds, is named by its
-        type alone.
+    def schema(self, value: Json, depth: int = 0, visited: tuple[str, ...] = ()) -> dict[str, Json]:
+        """The schema without references; of one inside itself, or beyond the budget, the type
+        alone.
         """
-        value, visited = self._follow_reference(value, visited)
+        value, visited = self._follow_references(value, visited)
         if not isinstance(value, dict):
             return {}
-        self._left -= 1
-        if depth >= self._depth or self._left < 0:
-            return _outline(value)
-        schema = {key: self._plain(key, value[key]) for key in _PLAIN if key in value}
+        self._nodes_left -= 1
+        if depth >= self._max_depth or self._nodes_left < 0:
+            return {"type": value["type"]} if isinstance(value.get("type"), str | list) else {}
+        schema = {key: self._shorten(key, value[key]) for key in _COPIED_KEYWORDS if key in value}
         if isinstance(properties := value.get("properties"), dict):
             schema["properties"] = self._properties(properties, depth, visited)
-        for key in _INNER:
-            if isinstance(value.get(key), dict):
-                schema[key] = self.schema(value[key], depth + 1, visited)
-        for key in _LISTS:
+        for key in _INNER_SCHEMAS:
+            if isinstance(inner := value.get(key), dict):
+                schema[key] = self.schema(inner, depth + 1, visited)
+        for key in _COMBINATIONS:
             if isinstance(options := value.get(key), list):
                 schema[key] = [
                     self.schema(option, depth + (key != "allOf"), visited)
-                    for option in options[:20]
+                    for option in options[:_MAX_OPTIONS]
                 ]
-        return _in_draft(_merge_all_of(schema), value)
+        return _as_json_schema(_merge_all_of(schema), value)
 
-    def _follow_reference(
-        self, value: Any, visited: tuple[str, ...]
-    ) -> tuple[Any, tuple[str, ...]]:
-        """What stands behind a reference, with what stands beside it; and the references on the
-        way.
+    def _follow_references(
+        self, value: Json, visited: tuple[str, ...]
+    ) -> tuple[Json, tuple[str, ...]]:
+        """The schema at the end of the references, with the keywords that stand beside them; and
+        the references on the way.
         """
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
-            if reference in visited or len(visited) > 40:
+            if reference in visited or len(visited) > _MAX_REFERENCES:
                 name = one_line(reference.rpartition("/")[2], 64)
                 return {"type": "object", "description": f"{name}, as above"}, visited
             target = self._document.at(reference)
@@ -73,79 +75,73 @@ class SchemaWriter:
         return value, visited
 
     def _properties(
-        self, properties: Mapping[str, Any], depth: int, visited: tuple[str, ...]
-    ) -> dict[str, Any]:
-        written = {}
+        self, properties: Mapping[str, Json], depth: int, visited: tuple[str, ...]
+    ) -> dict[str, Json]:
+        written: dict[str, Json] = {}
         for name, property_schema in properties.items():
-            if self._left < 0:
+            if self._nodes_left < 0:
                 break
-            if not (
+            is_left_out = (
                 isinstance(property_schema, dict) and property_schema.get(self._direction) is True
-            ):
+            )
+            if not is_left_out:
                 written[name] = self.schema(property_schema, depth + 1, visited)
         return written
 
-    def _plain(self, key: str, value: Any) -> Any:
-        is_text = key in ("description", "title") and isinstance(value, str)
-        return one_line(value, self._characters) if is_text else value
+    def _shorten(self, key: str, value: Json) -> Json:
+        if key in ("description", "title") and isinstance(value, str):
+            return one_line(value, self._characters)
+        return value
 
 
-def _outline(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": value["type"]} if isinstance(value.get("type"), str | list) else {}
-
-
-def _merge_all_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """Objects that have all properties of several as one object; other combinations stay."""
+def _merge_all_of(schema: dict[str, Json]) -> dict[str, Json]:
+    """One object with the properties of all parts, if every part is an object; other combinations
+    stay as they are.
+    """
     parts = schema.get("allOf")
-    if not parts or not all(map(_is_object, parts)):
+    if not isinstance(parts, list) or not parts or not all(map(_is_object, parts)):
         return schema
-    remainder = {key: keyword_value for key, keyword_value in schema.items() if key != "allOf"}
-    merged_schema: dict[str, Any] = {}
-    for part in (*parts, remainder):
-        merged_schema |= {
-            key: keyword_value
-            for key, keyword_value in part.items()
-            if key not in ("properties", "required")
-        }
-        merged_schema["properties"] = {
-            **merged_schema.get("properties", {}),
-            **part.get("properties", {}),
-        }
-        merged_schema["required"] = list(
-            dict.fromkeys([*merged_schema.get("required", []), *_names(part.get("required"))])
-        )
+    siblings = {keyword: value for keyword, value in schema.items() if keyword != "allOf"}
+    merged: dict[str, Json] = {}
+    properties: dict[str, Json] = {}
+    required: list[Json] = []
+    for part in (*parts, siblings):
+        if not isinstance(part, dict):
+            continue
+        for keyword, value in part.items():
+            if keyword == "properties" and isinstance(value, dict):
+                properties |= value
+            elif keyword == "required" and isinstance(value, list):
+                required += [name for name in value if isinstance(name, str)]
+            elif keyword not in ("properties", "required"):
+                merged[keyword] = value
+        # In the place that they have in the first part: the order of keys is that of the answer.
+        merged |= {"properties": properties, "required": list(dict.fromkeys(required))}
+    return {keyword: value for keyword, value in merged.items() if value not in ({}, [])}
+
+
+def _is_object(part: Json) -> bool:
     return (
-        {
-            key: keyword_value
-            for key, keyword_value in merged_schema.items()
-            if keyword_value not in ({}, [])
-        }
-        if merged_schema
-        else schema
+        isinstance(part, dict)
+        and part.get("type", "object") == "object"
+        and not part.keys() & set(_COMBINATIONS)
     )
 
 
-def _is_object(part: Mapping[str, Any]) -> bool:
-    return part.get("type", "object") == "object" and not part.keys() & set(_LISTS)
-
-
-def _names(value: Any) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
-
-
-def _in_draft(schema: dict[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """What OpenAPI 3.0 and Swagger write otherwise than JSON Schema: `nullable`, flags and numbers
-    as text, files.
+def _as_json_schema(schema: dict[str, Json], declared: Mapping[str, Json]) -> dict[str, Json]:
+    """The schema with the dialect of OpenAPI 3.0 and Swagger translated: `nullable`, exclusive
+    flags, numbers as text, files.
     """
-    if value.get("nullable") is True and isinstance(schema.get("type"), str):
+    if declared.get("nullable") is True and isinstance(schema.get("type"), str):
         schema["type"] = [schema["type"], "null"]
     if schema.get("type") == "file":
         schema["type"] = "string"
     if "required" in schema and not (schema["required"] and isinstance(schema["required"], list)):
         del schema["required"]
     for key in _NUMBERS & schema.keys():
-        if isinstance(schema[key], bool) and key.startswith("exclusive"):
+        value = schema[key]
+        if isinstance(value, bool) and key.startswith("exclusive"):
             del schema[key]
-        elif isinstance(schema[key], str) and schema.get("type") in ("integer", "number"):
-            schema[key] = to_json(TextNode(schema[key], True, 1, 1))
+        elif isinstance(value, str) and schema.get("type") in ("integer", "number"):
+            schema[key] = to_json(TextNode(value, True, 1, 1))
     return schema

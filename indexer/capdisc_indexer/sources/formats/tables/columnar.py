@@ -1,7 +1,7 @@
-"""Parquet and Arrow (also called Feather): the schema and the row count, which stand in the file
-beside the data.
+"""Parquet and Arrow (also called Feather) as tables: their schema and row count, which stand in the
+file beside the data.
 
-Read by pyarrow in a process of its own; only samples make it look at the data.
+pyarrow reads them in a process of its own, and reads data only if samples are asked for.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import asdict
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources.formats.derived_capability import folder_of, sample_count
 from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES, build_samples
@@ -24,7 +25,7 @@ from capdisc_indexer.sources.formats.tables.table_types import (
     Table,
     Tables,
     failed_read,
-    tables_from,
+    tables_from_json,
 )
 from capdisc_indexer.sources.readers.file_bytes import open_without_links
 from capdisc_indexer.sources.readers.reader_subprocess import ReaderProcessError, read_in_subprocess
@@ -35,66 +36,75 @@ MAX_COLUMNS = 500
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The table of the file, which is opened by the process that reads it."""
+    """The table of the file. The bytes are not needed: the process that reads the file opens
+    it.
+    """
     path = PurePath(file.path)
     kind = "parquet" if path.suffix.lower() == ".parquet" else "arrow"
     request: dict[str, Json] = {
         "path": file.resolved,
         "name": printable_path(path.stem),
         "kind": kind,
+        "samples": sample_count(file),
     }
-    request["samples"] = sample_count(file)
     try:
-        tables = tables_from(read_in_subprocess("tables.columnar", request))
+        tables = tables_from_json(read_in_subprocess("tables.columnar", request))
     except ReaderProcessError as error:
-        tables = _none(kind, str(error))
+        tables = _unreadable(kind, str(error))
     return build_table_capabilities(file, folder_of(file), tables, alone=True)
 
 
-def read_request(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """The answer of the process that reads."""
+def read_request(request: JsonObject, data: bytes) -> JsonObject:
+    """`Tables` as JSON: the answer of the process that reads the file."""
     kind = str(request["kind"])
     try:
         with os.fdopen(open_without_links(request["path"]), "rb") as stream:
             reader = _Parquet(stream) if kind == "parquet" else _Arrow(stream)
-            return asdict(
-                Tables(kind=kind, tables=(_table(reader, request["name"], request["samples"]),))
-            )
+            table = _table(reader, request["name"], request["samples"])
+            return asdict(Tables(kind=kind, tables=(table,)))
     except CapdiscError as error:
-        return asdict(_none(kind, error.message))
+        return asdict(_unreadable(kind, error.message))
     except Exception as error:  # pyarrow's errors have many roots
-        return asdict(_none(kind, (str(error).splitlines() or [type(error).__name__])[0][:200]))
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        return asdict(_unreadable(kind, reason))
+
+
+class _ColumnarFile(Protocol):
+    """An open file of either format; `schema` is an Arrow schema in both."""
+
+    schema: Any
+    row_count: int
+
+    def first_rows(self, count: int) -> list[JsonObject]: ...
 
 
 class _Parquet:
-    """A Parquet file. `schema` is Arrow's in both formats."""
-
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._file = lazy_imports.parquet().ParquetFile(stream)
         self.schema = self._file.schema_arrow
-        self.rows = int(self._file.metadata.num_rows)
+        self.row_count = int(self._file.metadata.num_rows)
 
-    def first(self, count: int) -> list[dict[str, Any]]:
-        """So many rows, or all there are."""
-        rows: list[dict[str, Any]] = next(self._file.iter_batches(batch_size=count)).to_pylist()
+    def first_rows(self, count: int) -> list[JsonObject]:
+        """At most `count` rows."""
+        rows: list[JsonObject] = next(self._file.iter_batches(batch_size=count)).to_pylist()
         return rows
 
 
 class _Arrow:
     """An Arrow file of the random access format, which Feather is since its second version."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._file = lazy_imports.arrow_ipc().open_file(stream)
         self.schema = self._file.schema
-        self.rows = int(self._file.count_rows())
+        self.row_count = int(self._file.count_rows())
 
-    def first(self, count: int) -> list[dict[str, Any]]:
-        """So many rows of the first batch, or all that it has."""
-        rows: list[dict[str, Any]] = self._file.get_batch(0).slice(0, count).to_pylist()
+    def first_rows(self, count: int) -> list[JsonObject]:
+        """At most `count` rows, all of the first batch."""
+        rows: list[JsonObject] = self._file.get_batch(0).slice(0, count).to_pylist()
         return rows
 
 
-def _table(reader: Any, name: str, samples: int) -> Table:
+def _table(reader: _ColumnarFile, name: str, sample_size: int) -> Table:
     columns = tuple(
         Column(
             name=field.name,
@@ -104,17 +114,16 @@ def _table(reader: Any, name: str, samples: int) -> Table:
         )
         for field in list(reader.schema)[:MAX_COLUMNS]
     )
-    sampled_values = (
-        _samples(reader, columns, min(samples, MAX_SAMPLES)) if samples and reader.rows else None
-    )
-    return Table(name=name, columns=columns, row_count=reader.rows, samples=sampled_values)
+    samples = None
+    if sample_size and reader.row_count:
+        samples = _samples(reader, columns, min(sample_size, MAX_SAMPLES))
+    return Table(name=name, columns=columns, row_count=reader.row_count, samples=samples)
 
 
-def _samples(reader: Any, columns: tuple[Column, ...], count: int) -> Samples:
-    rows = reader.first(count)
+def _samples(reader: _ColumnarFile, columns: tuple[Column, ...], count: int) -> Samples:
     names = [column.name for column in columns]
-    is_complete = len(rows) == reader.rows
-    rows = [{name: _hashable(row.get(name)) for name in names} for row in rows]
+    rows = [{name: _hashable(row.get(name)) for name in names} for row in reader.first_rows(count)]
+    is_complete = len(rows) == reader.row_count
     values = {
         name: list(dict.fromkeys(row[name] for row in rows if row[name] is not None))
         for name in names
@@ -123,7 +132,7 @@ def _samples(reader: Any, columns: tuple[Column, ...], count: int) -> Samples:
         name: (distinct, len(distinct) if is_complete else None)
         for name, distinct in values.items()
     }
-    return build_samples(names, counted, [list(row.values()) for row in rows], reader.rows)
+    return build_samples(names, counted, [list(row.values()) for row in rows], reader.row_count)
 
 
 def _hashable(value: Any) -> Any:
@@ -135,6 +144,6 @@ def _comment(metadata: Mapping[bytes, bytes] | None) -> str:
     return comment.decode("utf-8", "replace")[:1_000]
 
 
-def _none(kind: str, reason: str) -> Tables:
+def _unreadable(kind: str, reason: str) -> Tables:
     message = f"cannot be read as {kind.capitalize()}: {reason}"
     return failed_read(kind, message, "write it anew")

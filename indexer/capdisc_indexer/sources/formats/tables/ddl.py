@@ -1,9 +1,8 @@
-"""Files of SQL that declare tables: CREATE TABLE and VIEW, keys and comments, of SQLite,
-PostgreSQL and MySQL alike.
+"""Files of SQL that declare tables: CREATE TABLE and VIEW, keys and comments, as SQLite, PostgreSQL
+and MySQL write them.
 
-Nothing is executed, and rows are passed over. A parser of whole SQL (sqlglot) knows more dialects;
-declarations of tables are a small and stable part of the language, and what is not understood is
-said.
+Nothing is executed, and rows are skipped. A clause that is not understood costs neither its table
+nor its neighbours; a table without readable columns becomes a finding.
 """
 
 from __future__ import annotations
@@ -16,19 +15,18 @@ from capdisc_indexer.sources.formats.tables.ddl_columns import (
     TableDraft,
     build_table,
     closing_bracket,
-    kind_of,
-    names_in,
-    option_comment,
     read_item,
     read_key,
     read_qualified_name,
     split_items,
+    table_comment,
     view_columns,
 )
 from capdisc_indexer.sources.formats.tables.sql_tokens import (
     MAX_TOKENS,
     MYSQL,
     SqlToken,
+    database_kind,
     dialect_of,
     read_statements,
 )
@@ -42,8 +40,11 @@ MAX_NOTES = 20
 _MODIFIERS = frozenset(
     "or replace temp temporary unlogged global local foreign external materialized force".split()
 )
+# Between CREATE and VIEW, MySQL's dumps write: ALGORITHM=… DEFINER=… SQL SECURITY …
+_VIEW_OPTIONS = frozenset({"algorithm", "definer", "sql"})
+_MAX_VIEW_OPTION_TOKENS = 20
 # Headings that programs write above each table of a dump.
-_NOISE = (
+_GENERATED_HEADINGS = (
     "name: ",
     "table structure for",
     "dumping data for",
@@ -63,161 +64,176 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
 
 def read_ddl(sql: str) -> Tables:
     """The tables and views that the statements declare."""
-    script = _Script(sql)
+    reader = _SchemaReader(sql)
     for statement in read_statements(sql):
-        script.read(statement)
-    return script.result()
+        reader.read(statement)
+    return reader.tables()
 
 
 def column_comments(sql: str) -> tuple[str, dict[str, str]]:
-    """What the comments inside one CREATE TABLE say of the table and, by name in lower case, of
-    its columns.
+    """The comments inside one CREATE TABLE: that of the table, and those of its columns by name in
+    lower case.
     """
     if "--" not in sql and "/*" not in sql:
         return "", {}
-    tables = read_ddl(sql).tables[:1]
-    columns = {
-        column.name.lower(): column.comment
-        for first_table in tables
-        for column in first_table.columns
-        if column.comment
+    tables = read_ddl(sql).tables
+    if not tables:
+        return "", {}
+    of_columns = {
+        column.name.lower(): column.comment for column in tables[0].columns if column.comment
     }
-    return (tables[0].comment if tables else ""), columns
+    return tables[0].comment, of_columns
 
 
-class _Script:
-    """The statements of a file as they are read, one after the other."""
+class _SchemaReader:
+    """Gathers what the statements of one file declare, in their order."""
 
     def __init__(self, sql: str) -> None:
         self._sql = sql
         self._is_mysql = dialect_of(sql) is MYSQL
-        self._drafts: dict[str, TableDraft] = {}
-        self._tokens = 0
-        self._skipped: list[tuple[int, str]] = []
+        self._drafts: dict[str, TableDraft] = {}  # by name in lower case
+        self._token_count = 0
+        self._skipped_tables: list[ReaderNote] = []
 
     def read(self, statement: Sequence[SqlToken]) -> None:
         """Adds what one statement declares."""
-        self._tokens += len(statement)
-        comment = " ".join(
-            token.comment_text
-            for token in statement
-            if token.kind == "comment" and _above(token, statement)
-        )
+        self._token_count += len(statement)
         code = [token for token in statement if token.kind != "comment"]
-        place = next((n for n in range(1, len(code)) if code[n].word not in _MODIFIERS), len(code))
-        what = code[place].word if place < len(code) else ""
-        if code[0].word == "create" and what in {"table", "view"}:
-            self._create(
-                code,
-                statement,
-                place + 1,
-                what == "view",
-                "" if comment.lower().startswith(_NOISE) else comment,
-            )
-        elif code[0].word == "alter" and what == "table":
-            self._alter(code, place + 1)
-        elif code[0].word == "comment" and what == "on":
-            self._comment(code, place + 1)
+        place = _object_place(code)
+        object_kind = code[place].word if place < len(code) else ""
+        if code[0].word == "create" and object_kind == "table":
+            self._create_table(code, statement, place + 1)
+        elif code[0].word == "create" and object_kind == "view":
+            self._create_view(code, statement, place + 1)
+        elif code[0].word == "alter" and object_kind == "table":
+            self._alter_table(code, place + 1)
+        elif code[0].word == "comment" and object_kind == "on":
+            self._comment_on(code, place + 1)
 
-    def result(self) -> Tables:
-        """The tables in their order, keys applied."""
+    def tables(self) -> Tables:
+        """The tables in their order with their keys, and notes on what was left out."""
         drafts = list(self._drafts.values())[:MAX_TABLES]
-        notes = [
-            ReaderNote(
-                severity="warning",
-                code="table-skipped",
-                message=text,
-                hint="declare its columns",
-                line=line,
-            )
-            for line, text in self._skipped[:20]
-        ]
-        if len(self._drafts) > len(drafts):
-            message = (
-                f"{len(self._drafts) - len(drafts):,} of {len(self._drafts):,} tables are left out"
-            )
+        notes = list(self._skipped_tables)
+        if left_out := len(self._drafts) - len(drafts):
             notes.append(
-                ReaderNote(
-                    severity="warning", code="table-skipped", message=message, hint="split the file"
+                _skipped(
+                    f"{left_out:,} of {len(self._drafts):,} tables are left out", "split the file"
                 )
             )
-        if self._tokens >= MAX_TOKENS:
-            message = "the file declares more than any schema does; the rest of it is not read"
+        if self._token_count >= MAX_TOKENS:
             notes.append(
-                ReaderNote(
-                    severity="warning", code="table-skipped", message=message, hint="split the file"
+                _skipped(
+                    "the file declares more than any schema does; the rest of it is not read",
+                    "split the file",
                 )
             )
-        keys = {draft.name.lower(): draft.primary for draft in drafts}
+        primary_keys = {draft.name.lower(): draft.primary_key for draft in drafts}
         return Tables(
-            kind=kind_of(self._sql),
-            tables=tuple(build_table(draft, keys) for draft in drafts),
+            kind=database_kind(self._sql),
+            tables=tuple(build_table(draft, primary_keys) for draft in drafts),
             notes=tuple(notes),
         )
 
-    def _create(
-        self,
-        code: Sequence[SqlToken],
-        statement: Sequence[SqlToken],
-        place: int,
-        is_view: bool,
-        comment: str,
+    def _create_table(
+        self, code: Sequence[SqlToken], statement: Sequence[SqlToken], place: int
     ) -> None:
-        while place < len(code) and code[place].word in {"if", "not", "exists"}:
-            place += 1
-        name, after = read_qualified_name(code, place)
-        draft = TableDraft(name=name, comment=comment, is_view=is_view)
-        if is_view:
-            listed = (
-                names_in(code, after)
-                if after < len(code) and code[after].word == "("
-                else view_columns(code, after)
-            )
-            draft.columns = [Column(name=column_name) for column_name in listed]
-        elif after < len(code) and code[after].word == "(":
-            self._columns(draft, code[after], statement)
-            draft.comment = option_comment(code[closing_bracket(code, after) :]) or draft.comment
-        if name and (draft.columns or is_view):
+        name, after = _read_created_name(code, place)
+        draft = TableDraft(name=name, comment=_comment_above(statement))
+        if after < len(code) and code[after].word == "(":
+            self._read_columns(draft, code[after], statement)
+            draft.comment = table_comment(code[closing_bracket(code, after) :]) or draft.comment
+        if name and draft.columns:
             self._drafts.setdefault(name.lower(), draft)
-        elif len(self._skipped) < MAX_NOTES:
-            line = self._sql.count("\n", 0, code[0].start) + 1
-            self._skipped.append(
-                (line, f"the table {name[:64] or '?'} declares no columns; it is left out")
-            )
+        else:
+            self._skip_table(code[0], name)
 
-    def _columns(self, draft: TableDraft, opening: SqlToken, statement: Sequence[SqlToken]) -> None:
+    def _create_view(
+        self, code: Sequence[SqlToken], statement: Sequence[SqlToken], place: int
+    ) -> None:
+        name, after = _read_created_name(code, place)
+        columns = [Column(name=column_name) for column_name in view_columns(code, after)]
+        if name:
+            draft = TableDraft(
+                name=name, columns=columns, comment=_comment_above(statement), is_view=True
+            )
+            self._drafts.setdefault(name.lower(), draft)
+        else:
+            self._skip_table(code[0], name)
+
+    def _skip_table(self, first_token: SqlToken, name: str) -> None:
+        if len(self._skipped_tables) < MAX_NOTES:
+            line = self._sql.count("\n", 0, first_token.start) + 1
+            message = f"the table {name[:64] or '?'} declares no columns; it is left out"
+            self._skipped_tables.append(_skipped(message, "declare its columns", line))
+
+    def _read_columns(
+        self, draft: TableDraft, opening: SqlToken, statement: Sequence[SqlToken]
+    ) -> None:
+        """Reads from the whole statement, since comments describe columns."""
         start = next(place for place, token in enumerate(statement) if token is opening)
         inside = statement[start + 1 : closing_bracket(statement, start)]
         for item, comment in split_items(inside, self._sql):
             read_item(draft, item, comment, self._sql, self._is_mysql)
 
-    def _alter(self, code: Sequence[SqlToken], place: int) -> None:
+    def _alter_table(self, code: Sequence[SqlToken], place: int) -> None:
         while place < len(code) and code[place].word in {"only", "if", "exists"}:
             place += 1
         name, after = read_qualified_name(code, place)
-        if draft := self._drafts.get(name.lower()):
-            for item, _ in split_items(code[after:], self._sql):
-                words = [token.word for token in item]
-                if words[:1] == ["add"] and {"primary", "foreign"} & set(words):
-                    read_key(draft, item[1:])
-                elif words[:2] == ["add", "column"]:
-                    read_item(draft, item[2:], "", self._sql, self._is_mysql)
+        draft = self._drafts.get(name.lower())
+        if draft is None:
+            return
+        for item, _ in split_items(code[after:], self._sql):
+            words = [token.word for token in item]
+            if words[:1] == ["add"] and {"primary", "foreign"} & set(words):
+                read_key(draft, item[1:])
+            elif words[:2] == ["add", "column"]:
+                read_item(draft, item[2:], "", self._sql, self._is_mysql)
 
-    def _comment(self, code: Sequence[SqlToken], place: int) -> None:
+    def _comment_on(self, code: Sequence[SqlToken], place: int) -> None:
         """COMMENT ON TABLE name IS 'text', COMMENT ON COLUMN name.column IS 'text'."""
-        what = code[place].word if place < len(code) else ""
+        object_kind = code[place].word if place < len(code) else ""
         comment = code[-1].string.strip()
-        names = [token.name for token in code[place + 1 : -2] if token.name]
-        owner, _ = read_qualified_name(code, place + 1)
-        if what in {"table", "view"} and (draft := self._drafts.get(owner.lower())):
-            draft.comment = comment
-        elif what == "column" and len(names) > 1 and (draft := self._owner(names[:-1])):
-            draft.comments[names[-1].lower()] = comment
+        if object_kind in {"table", "view"}:
+            name, _ = read_qualified_name(code, place + 1)
+            if draft := self._drafts.get(name.lower()):
+                draft.comment = comment
+        elif object_kind == "column":
+            names = [token.name for token in code[place + 1 : -2] if token.name]
+            if len(names) > 1 and (draft := self._find_draft(names[:-1])):
+                draft.column_comments[names[-1].lower()] = comment
 
-    def _owner(self, names: Sequence[str]) -> TableDraft | None:
-        known_names = (".".join(names[-2:]).lower(), names[-1].lower())
-        return next((self._drafts[name] for name in known_names if name in self._drafts), None)
+    def _find_draft(self, names: Sequence[str]) -> TableDraft | None:
+        with_schema, alone = ".".join(names[-2:]).lower(), names[-1].lower()
+        return self._drafts.get(with_schema) or self._drafts.get(alone)
 
 
-def _above(token: SqlToken, statement: Sequence[SqlToken]) -> bool:
-    return token.start < next((token.start for token in statement if token.kind != "comment"), 0)
+def _object_place(code: Sequence[SqlToken]) -> int:
+    """The place of the word that says what a statement creates, alters or comments on."""
+    place = next((n for n in range(1, len(code)) if code[n].word not in _MODIFIERS), len(code))
+    if place < len(code) and code[place].word in _VIEW_OPTIONS:
+        following = range(place, min(place + _MAX_VIEW_OPTION_TOKENS, len(code)))
+        return next((n for n in following if code[n].word == "view"), place)
+    return place
+
+
+def _read_created_name(code: Sequence[SqlToken], place: int) -> tuple[str, int]:
+    while place < len(code) and code[place].word in {"if", "not", "exists"}:
+        place += 1
+    return read_qualified_name(code, place)
+
+
+def _comment_above(statement: Sequence[SqlToken]) -> str:
+    """The comments above a statement; "" for headings that programs write."""
+    texts = []
+    for token in statement:
+        if token.kind != "comment":
+            break
+        texts.append(token.comment_text)
+    comment = " ".join(texts)
+    return "" if comment.lower().startswith(_GENERATED_HEADINGS) else comment
+
+
+def _skipped(message: str, hint: str, line: int = 1) -> ReaderNote:
+    return ReaderNote(
+        severity="warning", code="table-skipped", message=message, hint=hint, line=line
+    )

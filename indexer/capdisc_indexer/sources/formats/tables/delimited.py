@@ -1,4 +1,6 @@
-"""CSV and TSV: one table a file, its header, types by its first rows, and how many rows it has."""
+"""CSV and TSV files as tables: names from the header, types from the first rows, and a count of all
+rows.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,13 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 MAX_SECONDS = 20.0  # for counting; a gigabyte takes about ten
 _HEAD = 64 * 1024
 _DELIMITERS = ",;\t|"
-_LOOKED_AT = 50
+_DELIMITER_LINES = 50  # that the delimiter is guessed from
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The table of the file, which is opened here, since it may be larger than memory."""
+    """The table of the file. The bytes are not needed: the file may be larger than memory, and is
+    opened here.
+    """
     name = printable_path(PurePath(file.path).stem)
     try:
         with os.fdopen(open_without_links(file.resolved), "rb") as stream:
@@ -39,16 +43,13 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     return build_table_capabilities(file, folder_of(file), tables, alone=True)
 
 
-def read_delimited(stream: BinaryIO, name: str, samples: int = 0) -> Tables:
-    """The one table that the stream holds, which is closed; none and the reason where it is no
-    table of texts.
-    """
+def read_delimited(stream: BinaryIO, name: str, sample_size: int = 0) -> Tables:
+    """The one table of the stream, or none and a note that says why. Closes the stream."""
     try:
         with io.TextIOWrapper(stream, encoding="utf_8_sig", newline="") as text:
             head = text.read(_HEAD)
-            return _read(
-                csv.reader(_lines(head, text), delimiter=delimiter_of(head)), name, samples
-            )
+            rows = csv.reader(_lines(head, text), delimiter=delimiter_of(head))
+            return _read_rows(rows, name, sample_size)
     except UnicodeDecodeError:
         return failed_read("csv", "is not UTF-8", "save it as CSV in UTF-8")
     except csv.Error as error:
@@ -58,12 +59,12 @@ def read_delimited(stream: BinaryIO, name: str, samples: int = 0) -> Tables:
 
 
 def delimiter_of(head: str) -> str:
-    """The sign that parts most of the first lines into equally many, and more than one, fields.
+    """The sign that splits most of the first lines into equally many, and more than one, fields.
 
     >>> delimiter_of("name;price\\nApple, red;1,5\\n")
     ';'
     """
-    lines = list(islice(io.StringIO(head, newline=""), _LOOKED_AT))
+    lines = list(islice(io.StringIO(head, newline=""), _DELIMITER_LINES))
     best = (0, 0, ",")
     for sign in _DELIMITERS:
         try:
@@ -81,22 +82,21 @@ def delimiter_of(head: str) -> str:
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns: every field has a word of its own, and none is a
-    number.
-    """
-    first = [field.strip() for field in rows[0]]
-    is_named = all(first) and len(set(first)) == len(first)
-    return is_named and not any(_is_number(field) for field in first)
+    """Whether the first row names the columns: no field is empty, a number, or twice the same."""
+    names = [field.strip() for field in rows[0]]
+    return (
+        all(names) and len(set(names)) == len(names) and not any(_is_number(name) for name in names)
+    )
 
 
-def _read(reader: Iterator[list[str]], name: str, samples: int) -> Tables:
-    first = next((row for row in reader if row), None)
-    if first is None:
+def _read_rows(reader: Iterator[list[str]], name: str, sample_size: int) -> Tables:
+    first_row = next((row for row in reader if row), None)
+    if first_row is None:
         return failed_read("csv", "holds no rows", "write a line with the names of the columns")
     notes = []
-    rows = RowSampler(samples)
-    names = [field.strip() for field in first]
-    if not has_header([first]):
+    rows = RowSampler(sample_size)
+    names = [field.strip() for field in first_row]
+    if not has_header([first_row]):
         message = "the first line does not name the columns; they are numbered"
         notes.append(
             ReaderNote(
@@ -106,22 +106,23 @@ def _read(reader: Iterator[list[str]], name: str, samples: int) -> Tables:
                 hint="write a line with their names",
             )
         )
-        names = [f"column{place}" for place in range(1, len(first) + 1)]
-        rows.add(first)
-    complete = _count_rows(reader, rows)
-    if not complete:
-        message, hint = (
-            "too large for its rows to be counted in 20 seconds",
-            "a Parquet file says how many it has",
-        )
+        names = [f"column{place}" for place in range(1, len(first_row) + 1)]
+        rows.add(first_row)
+    is_complete = _count_rows(reader, rows)
+    if not is_complete:
         notes.append(
-            ReaderNote(severity="warning", code="table-uncounted", message=message, hint=hint)
+            ReaderNote(
+                severity="warning",
+                code="table-uncounted",
+                message="too large for its rows to be counted in 20 seconds",
+                hint="a Parquet file says how many it has",
+            )
         )
-    return Tables(kind="csv", tables=(rows.table(name, names, complete),), notes=tuple(notes))
+    return Tables(kind="csv", tables=(rows.table(name, names, is_complete),), notes=tuple(notes))
 
 
 def _count_rows(reader: Iterator[list[str]], rows: RowSampler) -> bool:
-    """Adds the rows; False when there was no time for all of them."""
+    """Adds the rows; False if the time ran out before the last."""
     deadline = time.monotonic() + MAX_SECONDS
     for row in reader:
         if row:
@@ -132,7 +133,7 @@ def _count_rows(reader: Iterator[list[str]], rows: RowSampler) -> bool:
 
 
 def _lines(head: str, remaining: io.TextIOWrapper) -> Iterator[str]:
-    """The lines of what was read already and of what follows, each with its end."""
+    """The lines of the head that was read already and of the rest, with their line ends."""
     *full_lines, partial_line = list(io.StringIO(head, newline="")) or [""]
     yield from full_lines
     yield partial_line + (remaining.readline() if not partial_line.endswith("\n") else "")

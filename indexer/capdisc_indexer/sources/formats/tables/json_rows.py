@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
@@ -19,7 +19,7 @@ MAX_FINDINGS = 20
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The table of the file, and a finding for each of the first items that are no objects."""
+    """The table of the file, and a finding for each of the first items that are not objects."""
     if wide := wide_finding(data, file.path):
         return LoadedFile(findings=(wide,))
     is_lines = PurePath(file.path).suffix.lower() in {".jsonl", ".ndjson"}
@@ -27,27 +27,22 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     objects = [value for value in values if isinstance(value, dict)]
     findings = tuple([value for value in values if isinstance(value, Finding)][:MAX_FINDINGS])
     if not objects:
-        return LoadedFile(findings=findings or (_none(file),))
-    tables = Tables(
-        kind="json",
-        tables=(
-            table_of_rows(objects, printable_path(PurePath(file.path).stem), sample_count(file)),
-        ),
-    )
+        return LoadedFile(findings=findings or (_no_rows(file),))
+    name = printable_path(PurePath(file.path).stem)
+    tables = Tables(kind="json", tables=(table_of_rows(objects, name, sample_count(file)),))
     loaded = build_table_capabilities(file, folder_of(file), tables, content_hash(data), alone=True)
     return LoadedFile(
         descriptors=loaded.descriptors, findings=(*findings, *loaded.findings), parts=loaded.parts
     )
 
 
-def table_of_rows(objects: Iterable[dict[str, Json]], name: str, samples: int = 0) -> Table:
-    """The table whose columns are all keys of the objects, in the order in which they first
-    come.
+def table_of_rows(objects: Sequence[dict[str, Json]], name: str, sample_size: int = 0) -> Table:
+    """The table whose columns are all keys of the objects, in the order of their first
+    appearance.
     """
-    row_list = list(objects)
-    names = list(dict.fromkeys(key for row in row_list for key in row))[:MAX_COLUMNS]
-    rows = RowSampler(samples)
-    for row in row_list:
+    names = list(dict.fromkeys(key for row in objects for key in row))[:MAX_COLUMNS]
+    rows = RowSampler(sample_size)
+    for row in objects:
         rows.add([row.get(key) for key in names])
     return rows.table(name, names)
 
@@ -73,10 +68,10 @@ def _of_array(data: bytes, file: FoundFile) -> Iterator[dict[str, Json] | Findin
 
 
 def _not_object(file: FoundFile, where: str, line: int) -> Finding:
-    message, hint = f"{where} is no object; left out", 'write {"column": value, ...}'
+    message, hint = f"{where} is not an object; left out", 'write {"column": value, ...}'
     return file_finding(file, Severity.WARNING, "table-row", message, hint, line)
 
 
-def _none(file: FoundFile) -> Finding:
+def _no_rows(file: FoundFile) -> Finding:
     message, hint = "holds no objects that could be rows", 'write [{"column": value, ...}, ...]'
     return file_finding(file, Severity.ERROR, "unreadable-data", message, hint)

@@ -1,5 +1,5 @@
-"""The words of SQL, without what stands in its strings: enough to read declarations of tables in
-any dialect.
+"""The tokens of SQL, enough to read declarations of tables in any dialect: nothing inside a string,
+a comment or the rows of a dump is taken for SQL.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _COMMENT = r"--[^\n]*+|/\*.*?(?:\*/|\Z)"
 _DOLLAR = r"\$(?P<tag>[A-Za-z_]\w*|)\$.*?(?:\$(?P=tag)\$|\Z)"
 _QUOTED = r'"(?:[^"]|"")*+(?:"|\Z)|`(?:[^`]|``)*+(?:`|\Z)|\[[^\]\n]*+(?:\]|\Z)'
 _WORD = r"[^\W\d][\w$]*+|\d[\w.]*+"
-# Statements that are read; all others are passed over in one step.
-_READ = re.compile(r"(?:create|comment|alter)\b", re.IGNORECASE)
-# What begins the rows in a dump of PostgreSQL, which are no SQL, and what ends them.
+# Statements that are read; all others are skipped in one step.
+_DECLARATION = re.compile(r"(?:create|comment|alter)\b", re.IGNORECASE)
+# The begin of the rows in a dump of PostgreSQL, which are not SQL, and their end.
 _COPY = re.compile(r"copy\b[^;\n]* from stdin[^;\n]*;", re.IGNORECASE)
-_COPIED = "\n\\."
+_END_OF_ROWS = "\n\\."
 # A schema of a thousand tables has half as many; reading so many takes four seconds.
 MAX_TOKENS = 500_000
 _SPACE = re.compile(r"\s*")
@@ -31,7 +31,9 @@ _UNESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
 
 @frozen
 class SqlToken:
-    """One word, string, quoted name, sign or comment as written, with its place."""
+    """One word, string, quoted name, sign or comment as written; `start` and `end` are its offsets
+    in the text. `kind` is one of comment, string, dollar, quoted, word, sign.
+    """
 
     kind: str
     text: str
@@ -40,12 +42,12 @@ class SqlToken:
 
     @property
     def word(self) -> str:
-        """A word that is not quoted, in lower case; a sign as it is; "" for anything else."""
+        """An unquoted word in lower case, or a sign; "" for anything else."""
         return self.text.lower() if self.kind in {"word", "sign"} else ""
 
     @property
     def name(self) -> str:
-        """A name without its quotes; "" for what is none."""
+        """A name without its quotes; "" for a token that cannot be one."""
         if self.kind == "word":
             return self.text
         mark = self.text[0]
@@ -54,29 +56,28 @@ class SqlToken:
 
     @property
     def string(self) -> str:
-        """What a string says; "" for what is none."""
+        """The value of a string; "" for any other token."""
         if self.kind == "dollar":
             mark = self.text[: self.text.index("$", 1) + 1]
             return self.text.removeprefix(mark).removesuffix(mark)
-        inside = self.text[self.text.find("'") + 1 : -1] if self.kind == "string" else ""
-        return (
-            _UNESCAPE.sub(lambda match: match[1] or "'", inside)
-            if "\\" in inside
-            else inside.replace("''", "'")
-        )
+        if self.kind != "string":
+            return ""
+        inside = self.text[self.text.find("'") + 1 : -1]
+        if "\\" in inside:
+            return _UNESCAPE.sub(lambda match: match[1] or "'", inside)
+        return inside.replace("''", "'")
 
     @property
     def comment_text(self) -> str:
-        """What a comment says, without the signs that make it one."""
+        """The words of a comment, without its marks and rulers."""
         text = self.text.removeprefix("/*").removesuffix("*/")
-        return " ".join(line.strip().lstrip("-*#!").strip() for line in text.splitlines()).strip(
-            " -=*#"
-        )
+        lines = (line.strip().lstrip("-*#!").strip() for line in text.splitlines())
+        return " ".join(lines).strip(" -=*#")
 
 
 @frozen
 class SqlDialect:
-    """How strings and comments are told apart from the rest."""
+    """The two patterns of a dialect: of one token, and of a whole statement."""
 
     token: re.Pattern[str]
     statement: re.Pattern[str]
@@ -99,57 +100,70 @@ def _dialect(string: str, comment: str) -> SqlDialect:
 
 
 STANDARD_SQL = _dialect(_PLAIN_STRING, _COMMENT)
+# A backslash in a string escapes the next character, and `#` begins a comment.
 MYSQL = _dialect(_ESCAPED_STRING, rf"{_COMMENT}|\#[^\n]*+")
-_OF_MYSQL = re.compile(
+_MYSQL_SIGNS = re.compile(
     r"^-- (?:MySQL|MariaDB) dump|\)\s*ENGINE\s*=|\bAUTO_INCREMENT\b", re.MULTILINE | re.IGNORECASE
 )
 
 
 def dialect_of(sql: str) -> SqlDialect:
-    """MySQL's, where a backslash in a string means something, or everybody else's."""
-    return MYSQL if _OF_MYSQL.search(sql) else STANDARD_SQL
+    """MySQL's dialect if the text shows signs of it, else that of all others."""
+    return MYSQL if _MYSQL_SIGNS.search(sql) else STANDARD_SQL
+
+
+def database_kind(sql: str) -> str:
+    """The database that the SQL seems to be written for; `sql` if nothing shows it."""
+    if dialect_of(sql) is MYSQL:
+        return "mysql"
+    lowered = sql[:200_000].lower()
+    signs_of_postgres = ("postgresql database dump", "comment on ", "serial", "::")
+    if any(sign in lowered for sign in signs_of_postgres):
+        return "postgresql"
+    return "sqlite" if "autoincrement" in lowered or "pragma " in lowered else "sql"
 
 
 def read_statements(sql: str) -> Iterator[list[SqlToken]]:
-    """Each statement that declares something, as its tokens, the comments right above it among
-    them; at most MAX_TOKENS of them in all.
+    """The tokens of each statement that declares something, with the comments directly above it;
+    at most MAX_TOKENS of them in all.
     """
     dialect = dialect_of(sql)
-    place = used = 0
-    above: list[SqlToken] = []
-    while (place := _blank_end(sql, place)) < len(sql) and used < MAX_TOKENS:
-        if _READ.match(sql, place):
-            tokens, place = _statement(sql, place, dialect, MAX_TOKENS - used)
-            used += len(tokens)
-            yield [*above, *tokens]
-            above = []
-        elif (token := dialect.token.match(sql, place)) and token.lastgroup == "comment":
-            above.append(SqlToken("comment", token[0], place, token.end()))
-            place = token.end()
+    place = token_count = 0
+    comments_above: list[SqlToken] = []
+    while (place := _skip_space(sql, place)) < len(sql) and token_count < MAX_TOKENS:
+        if _DECLARATION.match(sql, place):
+            tokens, place = _read_statement(sql, place, dialect, MAX_TOKENS - token_count)
+            token_count += len(tokens)
+            yield [*comments_above, *tokens]
+            comments_above = []
+        elif (match := dialect.token.match(sql, place)) and match.lastgroup == "comment":
+            comments_above.append(SqlToken("comment", match[0], place, match.end()))
+            place = match.end()
         else:
-            above, place = [], _statement_end(sql, place, dialect)
+            comments_above, place = [], _skip_statement(sql, place, dialect)
 
 
-def _statement_end(sql: str, place: int, dialect: SqlDialect) -> int:
-    """Where the statement ends that begins there, with the rows that follow it."""
+def _read_statement(
+    sql: str, place: int, dialect: SqlDialect, max_tokens: int
+) -> tuple[list[SqlToken], int]:
+    """The tokens up to the next semicolon, and the offset behind it."""
+    tokens: list[SqlToken] = []
+    for match in islice(dialect.token.finditer(sql, place), max_tokens):
+        if match[0] == ";":
+            return tokens, match.end()
+        tokens.append(SqlToken(str(match.lastgroup), match[0], match.start(), match.end()))
+    return tokens, len(sql)
+
+
+def _skip_statement(sql: str, place: int, dialect: SqlDialect) -> int:
+    """The offset behind the statement that begins at `place`, and behind the rows that follow."""
     if rows := _COPY.match(sql, place):
-        end = sql.find(_COPIED, rows.end())
-        return end + len(_COPIED) if end >= 0 else len(sql)
+        end = sql.find(_END_OF_ROWS, rows.end())
+        return end + len(_END_OF_ROWS) if end >= 0 else len(sql)
     match = dialect.statement.match(sql, place)
     return max(match.end() if match else 0, place + 1)
 
 
-def _statement(
-    sql: str, place: int, dialect: SqlDialect, max_tokens: int
-) -> tuple[list[SqlToken], int]:
-    tokens: list[SqlToken] = []
-    for token in islice(dialect.token.finditer(sql, place), max_tokens):
-        if token[0] == ";":
-            return tokens, token.end()
-        tokens.append(SqlToken(str(token.lastgroup), token[0], token.start(), token.end()))
-    return tokens, len(sql)
-
-
-def _blank_end(sql: str, place: int) -> int:
+def _skip_space(sql: str, place: int) -> int:
     match = _SPACE.match(sql, place)
     return match.end() if match else place

@@ -1,19 +1,20 @@
-"""What a reader of tables gives, whatever the tables came from."""
+"""The values that every reader of tables gives, whether it read a database, a file or SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 
 
 @frozen(kw_only=True)
 class Column:
-    """One column as its table declares it. `key` is its place in the primary key, from 1 (0: not
-    in it), `default` the expression as written, `refers_to` the `table.column` that a foreign key
-    leads to ("" for none).
+    """One column as its table declares it.
+
+    `key` is its place in the primary key, from 1 (0: not in it), `default` the expression as
+    written, `refers_to` the `table.column` that a foreign key leads to ("" for none).
     """
 
     name: str
@@ -27,8 +28,8 @@ class Column:
 
 @frozen(kw_only=True)
 class ColumnValues:
-    """Some values of one column, each once; `distinct` is how many there are (None: not
-    counted).
+    """Some values of one column, without repetition; `distinct` is how many there are in all
+    (None: not counted). `complete` says that these are all of them, unchanged.
     """
 
     values: tuple[Json, ...]
@@ -38,8 +39,8 @@ class ColumnValues:
 
 @frozen(kw_only=True)
 class Samples:
-    """Some values of each column and the first rows; `complete` says that these are all rows as
-    they are.
+    """Some values of each column, by its name, and the first rows; `complete` says that these are
+    all rows, unchanged.
     """
 
     columns: Mapping[str, ColumnValues] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Samples:
 
 @frozen(kw_only=True)
 class Table:
-    """One table or view. `row_count` is None where nobody counted."""
+    """One table or view. `row_count` is None if the rows were not counted."""
 
     name: str
     columns: tuple[Column, ...]
@@ -61,8 +62,8 @@ class Table:
 
 @frozen(kw_only=True)
 class ReaderNote:
-    """What a reader has to say about a file, before it becomes a finding: `severity` is error,
-    warning or info.
+    """A problem that a reader met, before it becomes a finding about the file; `severity` is
+    error, warning or info.
     """
 
     severity: str
@@ -74,8 +75,8 @@ class ReaderNote:
 
 @frozen(kw_only=True)
 class Tables:
-    """The tables of one database or file, `kind` in a word (`sqlite`, `csv`), and what could not
-    be read of it.
+    """The tables of one database or file, its `kind` (`sqlite`, `csv`), and notes on what could
+    not be read.
     """
 
     kind: str
@@ -84,15 +85,17 @@ class Tables:
 
 
 def failed_read(kind: str, message: str, hint: str) -> Tables:
-    """No tables, and why."""
+    """No tables, and a note that says why."""
     return Tables(
         kind=kind,
         notes=(ReaderNote(severity="error", code="unreadable-data", message=message, hint=hint),),
     )
 
 
-def tables_from(value: Mapping[str, Any]) -> Tables:
-    """The tables that `asdict` made this JSON of."""
+def tables_from_json(value: JsonObject) -> Tables:
+    """The tables that `asdict` turned into this JSON. Raises KeyError or TypeError for any
+    other.
+    """
     return Tables(
         kind=value["kind"],
         tables=tuple(_table(table) for table in value["tables"]),
@@ -100,18 +103,13 @@ def tables_from(value: Mapping[str, Any]) -> Tables:
     )
 
 
-def _table(value: Mapping[str, Any]) -> Table:
+def _table(value: JsonObject) -> Table:
     columns = tuple(Column(**column) for column in value["columns"])
-    return Table(
-        **{
-            **value,
-            "columns": columns,
-            "samples": _samples(value["samples"]) if value["samples"] else None,
-        }
-    )
+    samples = _samples(value["samples"]) if value["samples"] else None
+    return Table(**{**value, "columns": columns, "samples": samples})
 
 
-def _samples(value: Mapping[str, Any]) -> Samples:
+def _samples(value: JsonObject) -> Samples:
     columns = {
         name: ColumnValues(**{**values, "values": tuple(values["values"])})
         for name, values in value["columns"].items()
