@@ -30,7 +30,7 @@ from capdisc_indexer.validation.finding_selection import (
     select_findings,
 )
 from capdisc_indexer.validation.markup_rules import load_guidance
-from capdisc_indexer.validation.rule_explanations import apply_profile
+from capdisc_indexer.validation.profiles import apply_profile
 from capdisc_indexer.validation.suppression_comments import MARK, refused_suppressions
 
 
