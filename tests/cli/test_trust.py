@@ -281,7 +281,7 @@ def test_what_is_typed_silences_whatever_the_file_says(capdisc, clone, sneaky) -
 
 
 def test_no_profile_is_milder_where_a_rule_guards_the_reader() -> None:
-    from capdisc_indexer.validation.rule_explanations import ONLY, PROFILES
+    from capdisc_indexer.validation.profiles import ONLY, PROFILES
     from capdisc_indexer.validation.suppression_comments import is_guarded
 
     assert not [code for code in ONLY if is_guarded(code)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
@@ -24,13 +24,16 @@ from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.validation import schemas
-from capdisc_indexer.validation.autofix import FixedFile, fix_file, rewrite_file
 from capdisc_indexer.validation.finding_selection import unknown_code_error
 from capdisc_indexer.validation.hidden_text import show_invisible as shown_text
-from capdisc_indexer.validation.rule_explanations import ONLY, PROFILES, RuleExplanation, load_rules
+from capdisc_indexer.validation.profiles import ONLY, PROFILES
 from capdisc_indexer.validation.secret_keys import mask_keys
 from capdisc_indexer.validation.suppression_comments import is_guarded
 from capdisc_indexer.validation.validate import ValidationResult
+
+if TYPE_CHECKING:  # a check without --fix, --diff and --rules, as a hook makes it, needs neither
+    from capdisc_indexer.validation.autofix import FixedFile
+    from capdisc_indexer.validation.rule_explanations import RuleExplanation
 
 # What the rules are and why, and the JSON Schemas of the manifests.
 
@@ -39,6 +42,8 @@ SCHEMAS = ("capability", "skill")
 
 def print_rules(code: str | None, json: bool) -> int:
     """Print one rule, or all of them in a table. Raises UsageError for a code that no rule has."""
+    from capdisc_indexer.validation.rule_explanations import load_rules
+
     if code and code not in load_rules():
         raise unknown_code_error(code)
     named = [load_rules()[code]] if code else list(load_rules().values())
@@ -104,6 +109,8 @@ def _rule_document(rule: RuleExplanation) -> dict[str, Any]:
 
 def find_fixes(request: ValidateRequest, check_result: ValidationResult) -> Iterator[FixedFile]:
     """Each file that can be put right, before and after, one after the other."""
+    from capdisc_indexer.validation.autofix import fix_file
+
     about = {finding.path for finding in check_result.chosen.findings}
     for file in check_result.files:
         if (request.piped_text or file.path in about) and (
@@ -146,6 +153,8 @@ def format_diff(request: ValidateRequest, found: ValidationResult, quiet: bool) 
 
 def write_fixes(want: ValidateRequest, found: ValidationResult, quiet: bool) -> list[InputError]:
     """Writes each change and says so, unless quiet; what could not be written."""
+    from capdisc_indexer.validation.autofix import rewrite_file
+
     problems = []
     for one in find_fixes(want, found):
         try:

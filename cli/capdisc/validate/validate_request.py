@@ -17,7 +17,7 @@ from capdisc_indexer.model.types import DeclaredSource
 from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
-from capdisc_indexer.validation.rule_explanations import PROFILES
+from capdisc_indexer.validation.profiles import PROFILES
 from capdisc_indexer.validation.validate import CheckedFile, ValidationResult, validate_roots
 
 _MANY_FILES = 1_000

@@ -1,5 +1,5 @@
-"""What is wrong with capability files, for whoever writes them: no index, model or network is
-needed.
+"""What is wrong with capability files, for those who write them; needs no index, model or network.
 
-`pipeline` is the whole of it on one screen; `examine` is the part that a build runs too.
+`validate.validate_roots` is the whole of it on one screen; `content_rules.check_content` is the
+part that a build runs too.
 """

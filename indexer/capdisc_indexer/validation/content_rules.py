@@ -1,5 +1,8 @@
-"""Look at what a file says, beyond what reading it needs; a capability with an error is left
-out.
+"""Checks what a file says, beyond what reading it needs; a build runs this too.
+
+`check_content` runs every content rule, leaves out a capability that has an error, and masks keys
+in the others. The rules for schemas and for wording are below it; those for hidden text, markup,
+orders and payloads have modules of their own.
 """
 
 from __future__ import annotations
@@ -35,195 +38,9 @@ from capdisc_indexer.validation.masking import (
 from capdisc_indexer.validation.payloads import payload_findings
 from capdisc_indexer.validation.secret_keys import mask_keys
 
-# JSON schemas are shown and never followed or run; what would harm a program that does is said
-# here.
-
-MAX_NODES = 10_000  # of the schema with every reference written out
-MAX_VALUES = 1_000
-LONG_PATTERN = 500  # characters; looking for the worst ones takes quadratic time itself
-
-# A repeated group that itself repeats: (a+)+, (\w*)*, (a|a)+ and the like take exponential time in
-# most engines.
-_CATASTROPHIC = re.compile(
-    r"\((?:[^()\\]|\\.)*(?:[+*]|\{\d+,\d*\}|\|)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\d*\})"
-)
-
-
-def schema_rules(schema: JsonSchema, path: str, line: int = 1) -> Iterator[Finding]:
-    """What is wrong with one schema: the first finding of each kind."""
-    reported: set[str] = set()
-    for code, severity, message, hint in _problems(schema):
-        if code not in reported:
-            reported.add(code)
-            yield Finding(
-                code=code, severity=severity, message=message, hint=hint, path=path, line=line
-            )
-
-
-def _problems(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
-    references = []
-    for key, value in _members(schema):
-        if key in ("$ref", "$dynamicRef") and isinstance(value, str):
-            references.append(value)
-            yield from _reference(value)
-        elif key == "pattern" and isinstance(value, str) and _is_catastrophic(value):
-            message = "a pattern that takes exponential time on some inputs, or is too long to tell"
-            yield "schema-pattern", Severity.WARNING, message, "repeat no group that repeats inside"
-        elif key == "enum" and isinstance(value, list) and len(value) > MAX_VALUES:
-            yield (
-                "schema-too-large",
-                Severity.WARNING,
-                f"a choice of {len(value):,} values",
-                "describe them instead",
-            )
-    if any(reference.startswith("#") for reference in references):
-        yield from _expansion(schema)
-
-
-def _is_catastrophic(pattern: str) -> bool:
-    return len(pattern) > LONG_PATTERN or bool(_CATASTROPHIC.search(pattern))
-
-
-def _reference(target: str) -> Iterator[tuple[str, Severity, str, str]]:
-    if target.startswith("#"):
-        return
-    is_local = target.lower().startswith(("file:", "/", "..")) or "\\" in target
-    severity = Severity.ERROR if is_local else Severity.WARNING
-    what = "a file of this machine" if is_local else "another document"
-    yield (
-        "schema-remote-ref",
-        severity,
-        f"a reference to {what}, which is never read",
-        "write the schema out",
-    )
-
-
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every key with its value, at any depth; what a schema is depth-limited to was checked when
-    it was read.
-    """
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield str(key), inner
-            yield from _members(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _members(inner)
-
-
-def _expansion(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
-    size = _size(schema, schema, frozenset(), {})
-    if size < 0:
-        message = "a reference leads back to itself"
-        yield "schema-cycle", Severity.WARNING, message, "describe the inner levels in words"
-    elif size > MAX_NODES:
-        message = f"{size:.0e} values with every reference written out"
-        yield "schema-too-large", Severity.WARNING, message, "make it flatter"
-
-
-def _size(value: Any, schema: JsonSchema, above: frozenset[str], sizes: dict[str, int]) -> int:
-    """The number of values with references written out, counted without writing any; -1 for a ring
-    of references.
-    """
-    if isinstance(value, list):
-        return _sum(_size(inner, schema, above, sizes) for inner in value)
-    if not isinstance(value, Mapping):
-        return 1
-    size = _sum(_size(inner, schema, above, sizes) for key, inner in value.items() if key != "$ref")
-    target = value.get("$ref")
-    if size < 0 or not isinstance(target, str) or not target.startswith("#"):
-        return size
-    if target in above:
-        return -1
-    if target not in sizes:
-        sizes[target] = _size(_referenced_schema(schema, target), schema, above | {target}, sizes)
-    return -1 if sizes[target] < 0 else size + sizes[target]
-
-
-def _sum(sizes: Iterator[int]) -> int:
-    total = 1
-    for size in sizes:
-        if size < 0:
-            return -1
-        total += size
-    return total
-
-
-def _referenced_schema(schema: JsonSchema, target: str) -> Any:
-    """What a reference such as `#/$defs/Size` leads to; None where that is nothing."""
-    node: Any = schema
-    for step in target.lstrip("#").split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        node = node.get(name) if isinstance(node, Mapping) else None
-    return node
-
-
-# How a capability is worded: words repeated to be found, and text that costs more tokens than it
-# looks.
-
-MAX_REPEATS = 8
-MAX_SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
-# Of several words together: the share of those that stand at least OFTEN times; in public skills
-# at most 0.31.
-OFTEN = 6
-SHARE_TOGETHER = 0.5
-MAX_DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3
-DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
-SAMPLE_CHARACTERS = 20_000
-
-_DESCRIBING = frozenset(
-    {"description", "whentouse", "usagehint"}
-)  # phrases may repeat a word: each is a request
-_RARE = re.compile(
-    "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
-)
-
-
-def wording_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
-    """Words repeated beyond use in what describes the capability, and the first text that is dense
-    in tokens.
-    """
-    yield from _stuffing(
-        [text for text in texts if text.field.replace("_", "").lower() in _DESCRIBING]
-    )
-    dense = (density_finding for text in texts if (density_finding := _density(text)))
-    yield from list(dense)[:1]
-
-
-def _stuffing(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
-    words = [word.lower() for text in texts for word in simple_words(text.value) if len(word) > 2]
-    telling = Counter(word for word in words if word not in STOP_WORDS)
-    for word, times in telling.most_common(1):
-        if times >= MAX_REPEATS and times >= MAX_SHARE * len(words):
-            message = f"the word {word[:64]!r} stands {times} times among {len(words)}"
-            hint = "say it once; a word counts no more for being repeated"
-            yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
-            return
-    repeated = [times for times in telling.values() if times >= OFTEN]
-    if len(repeated) > 1 and sum(repeated) >= SHARE_TOGETHER * len(words):
-        message = (
-            f"{len(repeated)} words make up {sum(repeated)} of the {len(words)} by being repeated"
-        )
-        hint = "say each once; a word counts no more for being repeated"
-        yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
-
-
-def _density(text: CapabilityText) -> Finding | None:
-    value = text.value[:SAMPLE_CHARACTERS]
-    if value.isascii() or len(value) < 64 or len(_RARE.findall(value)) * 2 < len(value):
-        return None
-    if len(value.encode("utf-8", "replace")) < DENSE_BYTES * len(value):
-        return None
-    tokens = lazy_imports.load_token_counter()(value)
-    if tokens < MAX_DENSITY * len(value):
-        return None
-    message = f"{tokens / len(value):.1f} tokens a character: the text costs far more than its length shows"
-    return text.finding("token-density", Severity.WARNING, message, "write it in plain letters")
-
-
-# What a reader of a result should know before trusting it. One character that shows nothing, as
-# generators of pages leave behind each heading, is no such thing; a message in such characters is
-# an error.
+# Codes that a result is marked with, for a reader to know before trusting it. One invisible
+# character is not among them, as generators of pages leave one behind each heading; a message in
+# such characters is an error.
 REVIEW_CODES = frozenset(
     """
     bidi-control control-character encoded-payload hard-coded-secret html-comment impersonation injection-phrase
@@ -235,18 +52,19 @@ LARGE_BYTES = 100_000  # what readers load without a second thought
 
 
 def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> LoadedFile:
-    """The same with the findings of every content rule, without the capabilities that one of them
-    refuses, and with the keys in the others masked. `data` is what was loaded.
+    """The loaded file with the findings of every content rule, without the capabilities that have
+    an error, and with the keys in the others masked. `data` are the bytes that were loaded.
     """
-    all_findings = [*loaded.findings, *_large(file)]
+    all_findings = [*loaded.findings, *_large_file_findings(file)]
     parts = []
     for part in loaded.parts:
         findings = list(content_findings(part, file.path))
         parts.append(replace(part, descriptor=_with_warnings(part.descriptor, findings)))
         all_findings += findings
-    # What is run, and what is kept beside the fields, is no text that the rules look at.
-    if any(one.code == HARD_CODED for one in all_findings) or any(map(_runs_with_key, parts)):
-        parts = _masked(file, parts, data)
+    # The rules do not look at what is run, nor at extra data beside the fields.
+    has_key_finding = any(finding.code == HARD_CODED for finding in all_findings)
+    if has_key_finding or any(map(_runs_with_key, parts)):
+        parts = _mask_parts(file, parts, data)
     descriptors = tuple(part.descriptor for part in parts if part.descriptor)
     return LoadedFile(
         descriptors=descriptors, findings=tuple(dict.fromkeys(all_findings)), parts=tuple(parts)
@@ -254,8 +72,8 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
 
 
 def _with_warnings(descriptor: Descriptor | None, findings: Sequence[Finding]) -> Descriptor | None:
-    """The capability with the codes that its results are marked by; None when something refuses
-    it.
+    """The capability with the codes that its results are marked with; None if a finding is an
+    error.
     """
     if descriptor is None or any(finding.severity is Severity.ERROR for finding in findings):
         return None
@@ -274,18 +92,19 @@ def _runs_with_key(part: ParsedCapability) -> bool:
     return holds_key([descriptor.run, extra])
 
 
-def _masked(file: FoundFile, parts: list[ParsedCapability], data: bytes) -> list[ParsedCapability]:
-    """The parts with their keys masked, for which the rules looked: so that no text is looked
-    through twice.
-    """
+def _mask_parts(
+    file: FoundFile, parts: list[ParsedCapability], data: bytes
+) -> list[ParsedCapability]:
+    """The parts with their keys masked."""
     beginnings = line_beginnings(parts)
     if file.format == "document":
-        # Its names, sections and their digests are made of the text, so they are made again of one
-        # without keys.
-        hidden = mask_keys(data.decode("utf-8", "replace")).encode("utf-8", "replace")
-        again = SOURCES[file.format].load(file, hidden).parts
-        if len(again) == len(parts):
-            parts = [_again(part, other) for part, other in zip(parts, again, strict=True)]
+        # Its names, sections and their digests come from the text, so it is loaded again from a
+        # text without keys.
+        masked_data = mask_keys(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+        masked_parts = SOURCES[file.format].load(file, masked_data).parts
+        if len(masked_parts) == len(parts):
+            pairs = zip(parts, masked_parts, strict=True)
+            parts = [_combine(part, masked_part) for part, masked_part in pairs]
     return [
         replace(part, descriptor=mask_descriptor(part.descriptor, beginnings))
         if part.descriptor
@@ -294,17 +113,19 @@ def _masked(file: FoundFile, parts: list[ParsedCapability], data: bytes) -> list
     ]
 
 
-def _again(part: ParsedCapability, other: ParsedCapability) -> ParsedCapability:
-    if part.descriptor is None or other.descriptor is None:
+def _combine(part: ParsedCapability, masked_part: ParsedCapability) -> ParsedCapability:
+    """The part with the descriptor of its masked copy; without one if either has none."""
+    if part.descriptor is None or masked_part.descriptor is None:
         return replace(part, descriptor=None)
-    return replace(part, descriptor=replace(other.descriptor, warnings=part.descriptor.warnings))
+    warnings = part.descriptor.warnings
+    return replace(part, descriptor=replace(masked_part.descriptor, warnings=warnings))
 
 
 def content_findings(part: ParsedCapability, path: str) -> Iterator[Finding]:
-    """What one capability says or hides. Of one rule, each field and the body are named once."""
-    strings = list(capability_texts(part, path))
+    """Findings about one capability; of each rule, one for each field and one for the body."""
+    texts = list(capability_texts(part, path))
     reported: set[tuple[str, str]] = set()
-    for text in strings:
+    for text in texts:
         if is_plain_word(text.value):
             continue
         for finding in (
@@ -316,20 +137,20 @@ def content_findings(part: ParsedCapability, path: str) -> Iterator[Finding]:
             if place not in reported:
                 reported.add(place)
                 yield finding
-    yield from injection_findings(strings)
-    yield from wording_findings(strings)
-    yield from _schema(part, path)
+    yield from injection_findings(texts)
+    yield from _wording_findings(texts)
+    yield from _findings_of_schemas(part, path)
 
 
-def _schema(part: ParsedCapability, path: str) -> Iterator[Finding]:
+def _findings_of_schemas(part: ParsedCapability, path: str) -> Iterator[Finding]:
     if part.schema:
-        yield from schema_rules(part.schema, part.schema_path)
+        yield from _schema_findings(part.schema, part.schema_path)
     inline = {} if part.schema or part.descriptor is None else part.descriptor.schema or {}
     for schema in (inline, (part.descriptor.output_schema or {}) if part.descriptor else {}):
-        yield from schema_rules(schema, path, part.node.line)
+        yield from _schema_findings(schema, path, part.node.line)
 
 
-def _large(file: FoundFile) -> Iterator[Finding]:
+def _large_file_findings(file: FoundFile) -> Iterator[Finding]:
     sizes = [
         (file.path, file.size),
         *((companion.path, companion.size) for companion in file.companions),
@@ -341,3 +162,193 @@ def _large(file: FoundFile) -> Iterator[Finding]:
             yield Finding(
                 code="file-large", severity=Severity.WARNING, message=message, hint=hint, path=path
             )
+
+
+# Rules for JSON schemas. capdisc shows schemas and never follows or runs them; these rules name
+# what would harm a program that does.
+
+MAX_NODES = 10_000  # of the schema with every reference written out
+MAX_VALUES = 1_000
+LONG_PATTERN = 500  # characters; the search below takes quadratic time itself
+
+# A repeated group that itself repeats: (a+)+, (\w*)*, (a|a)+ and the like take exponential time in
+# most engines.
+_CATASTROPHIC = re.compile(
+    r"\((?:[^()\\]|\\.)*(?:[+*]|\{\d+,\d*\}|\|)(?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\d*\})"
+)
+
+
+def _schema_findings(schema: JsonSchema, path: str, line: int = 1) -> Iterator[Finding]:
+    """The first finding of each kind for one schema."""
+    reported: set[str] = set()
+    for code, severity, message, hint in _schema_problems(schema):
+        if code not in reported:
+            reported.add(code)
+            yield Finding(
+                code=code, severity=severity, message=message, hint=hint, path=path, line=line
+            )
+
+
+def _schema_problems(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
+    references = []
+    for key, value in _schema_members(schema):
+        if key in ("$ref", "$dynamicRef") and isinstance(value, str):
+            references.append(value)
+            yield from _reference_problem(value)
+        elif key == "pattern" and isinstance(value, str) and _is_catastrophic(value):
+            message = "a pattern that takes exponential time on some inputs, or is too long to tell"
+            yield "schema-pattern", Severity.WARNING, message, "repeat no group that repeats inside"
+        elif key == "enum" and isinstance(value, list) and len(value) > MAX_VALUES:
+            yield (
+                "schema-too-large",
+                Severity.WARNING,
+                f"a choice of {len(value):,} values",
+                "describe them instead",
+            )
+    if any(reference.startswith("#") for reference in references):
+        yield from _expansion_problem(schema)
+
+
+def _is_catastrophic(pattern: str) -> bool:
+    return len(pattern) > LONG_PATTERN or bool(_CATASTROPHIC.search(pattern))
+
+
+def _reference_problem(target: str) -> Iterator[tuple[str, Severity, str, str]]:
+    if target.startswith("#"):
+        return
+    is_local = target.lower().startswith(("file:", "/", "..")) or "\\" in target
+    severity = Severity.ERROR if is_local else Severity.WARNING
+    what = "a file of this machine" if is_local else "another document"
+    yield (
+        "schema-remote-ref",
+        severity,
+        f"a reference to {what}, which is never read",
+        "write the schema out",
+    )
+
+
+def _schema_members(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every key with its value, at any depth. Recursive, since the reader limits the depth."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key), inner
+            yield from _schema_members(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _schema_members(inner)
+
+
+def _expansion_problem(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, str]]:
+    size = _expanded_size(schema, schema, frozenset(), {})
+    if size < 0:
+        message = "a reference leads back to itself"
+        yield "schema-cycle", Severity.WARNING, message, "describe the inner levels in words"
+    elif size > MAX_NODES:
+        message = f"{size:.0e} values with every reference written out"
+        yield "schema-too-large", Severity.WARNING, message, "make it flatter"
+
+
+def _expanded_size(
+    value: Any, schema: JsonSchema, above: frozenset[str], sizes: dict[str, int]
+) -> int:
+    """The number of values that the schema would have with every reference written out, counted
+    without writing any; -1 for a ring of references.
+    """
+    if isinstance(value, list):
+        return _sum_sizes(_expanded_size(inner, schema, above, sizes) for inner in value)
+    if not isinstance(value, Mapping):
+        return 1
+    size = _sum_sizes(
+        _expanded_size(inner, schema, above, sizes) for key, inner in value.items() if key != "$ref"
+    )
+    target = value.get("$ref")
+    if size < 0 or not isinstance(target, str) or not target.startswith("#"):
+        return size
+    if target in above:
+        return -1
+    if target not in sizes:
+        sizes[target] = _expanded_size(
+            _referenced_schema(schema, target), schema, above | {target}, sizes
+        )
+    return -1 if sizes[target] < 0 else size + sizes[target]
+
+
+def _sum_sizes(sizes: Iterator[int]) -> int:
+    total = 1
+    for size in sizes:
+        if size < 0:
+            return -1
+        total += size
+    return total
+
+
+def _referenced_schema(schema: JsonSchema, target: str) -> Any:
+    """The part that a reference such as `#/$defs/Size` leads to; None for a dangling one."""
+    node: Any = schema
+    for step in target.lstrip("#").split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        node = node.get(name) if isinstance(node, Mapping) else None
+    return node
+
+
+# Rules for wording: words repeated to be found, and text that costs more tokens than it seems to.
+
+MAX_REPEATS = 8
+MAX_SHARE = 0.25  # of the words that one of them makes up; in public skills at most 0.22
+# Of several words together: the share of those that stand at least OFTEN times; in public skills
+# at most 0.31.
+OFTEN = 6
+SHARE_TOGETHER = 0.5
+MAX_DENSITY = 1.5  # tokens a character; Chinese and Thai stay below 1.0, English below 0.3
+DENSE_BYTES = 2.2  # bytes a character, below which no text is as dense as that
+SAMPLE_CHARACTERS = 20_000
+
+# Not phrases, which may repeat a word, as each is a request of its own.
+_DESCRIBING = frozenset({"description", "whentouse", "usagehint"})
+_RARE = re.compile(
+    "[^\x00-\u04ff\u0590-\u06ff\u0900-\u0d7f\u0e00-\u0e7f\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+)
+
+
+def _wording_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
+    """A finding for words repeated in what describes the capability, and one for the first text
+    that is dense in tokens.
+    """
+    yield from _stuffing_findings(
+        [text for text in texts if text.field.replace("_", "").lower() in _DESCRIBING]
+    )
+    for text in texts:
+        if finding := _density_finding(text):
+            yield finding
+            return
+
+
+def _stuffing_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
+    words = [word.lower() for text in texts for word in simple_words(text.value) if len(word) > 2]
+    counts = Counter(word for word in words if word not in STOP_WORDS)
+    for word, times in counts.most_common(1):
+        if times >= MAX_REPEATS and times >= MAX_SHARE * len(words):
+            message = f"the word {word[:64]!r} is {times} of {len(words)} words"
+            hint = "say it once; a word counts no more for being repeated"
+            yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
+            return
+    repeated = [times for times in counts.values() if times >= OFTEN]
+    if len(repeated) > 1 and sum(repeated) >= SHARE_TOGETHER * len(words):
+        message = (
+            f"{len(repeated)} words make up {sum(repeated)} of the {len(words)} by being repeated"
+        )
+        hint = "say each once; a word counts no more for being repeated"
+        yield texts[0].finding("keyword-stuffing", Severity.WARNING, message, hint)
+
+
+def _density_finding(text: CapabilityText) -> Finding | None:
+    value = text.value[:SAMPLE_CHARACTERS]
+    if value.isascii() or len(value) < 64 or len(_RARE.findall(value)) * 2 < len(value):
+        return None
+    if len(value.encode("utf-8", "replace")) < DENSE_BYTES * len(value):
+        return None
+    tokens = lazy_imports.load_token_counter()(value)
+    if tokens < MAX_DENSITY * len(value):
+        return None
+    message = f"{tokens / len(value):.1f} tokens a character: the text costs far more than its length shows"
+    return text.finding("token-density", Severity.WARNING, message, "write it in plain letters")

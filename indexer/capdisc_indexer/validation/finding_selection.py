@@ -1,5 +1,4 @@
-"""Which findings are wanted: by option or setting, and by comments inside the files for rules of
-form.
+"""Selects findings: by options and settings, and by comments in the files for rules of form.
 
 A scanned file may come from anybody, so no comment in it can switch off a rule that guards its
 reader.
@@ -23,8 +22,8 @@ from capdisc_indexer.validation.suppression_comments import (
 
 @frozen(kw_only=True)
 class RuleChoice:
-    """Codes, or beginnings of codes that end with a hyphen. Nothing selected means every rule;
-    `ignore` wins.
+    """The rules that a user wants, as codes or as beginnings of codes that end with a hyphen. An
+    empty `select` means every rule; `ignore` wins.
     """
 
     select: tuple[str, ...] = ()
@@ -42,7 +41,7 @@ ALL_RULES = RuleChoice()
 
 @frozen(kw_only=True)
 class SelectedFindings:
-    """What is left, and which findings are not shown: by the choice, and by comments."""
+    """The findings to show, those that the choice leaves out, and those that comments silence."""
 
     findings: tuple[Finding, ...]
     unwanted: tuple[Finding, ...] = ()
@@ -50,9 +49,9 @@ class SelectedFindings:
 
 
 def code_matches(code: str, patterns: Collection[str]) -> bool:
-    """Whether one of the patterns means the code.
+    """Whether one of the patterns covers the code.
 
-    >>> matches("name-case", ["name-"]), matches("name-case", ["name"])
+    >>> code_matches("name-case", ["name-"]), code_matches("name-case", ["name"])
     (True, False)
     """
     return any(
@@ -62,15 +61,15 @@ def code_matches(code: str, patterns: Collection[str]) -> bool:
 
 
 def rule_choice(select: Iterable[str], ignore: Iterable[str]) -> RuleChoice:
-    """The choice by texts that hold codes between commas. Raises UsageError for one that means no
-    rule.
+    """The choice from texts that hold codes between commas. Raises UsageError for a code that
+    covers no rule.
     """
-    return RuleChoice(select=_codes(select), ignore=_codes(ignore))
+    return RuleChoice(select=_parse_codes(select), ignore=_parse_codes(ignore))
 
 
 def loosening(name: str, texts: Sequence[str]) -> list[str]:
-    """Which parts of a setting, "select" or "ignore", leave out a rule that guards the reader.
-    Parts that mean no rule are nobody's business here: `choice` refuses them.
+    """The parts of the setting `name`, "select" or "ignore", that leave out a rule that guards the
+    reader. Parts that cover no rule do not count: `rule_choice` refuses them.
 
     >>> loosening("ignore", ["name-case,hidden-text"]), loosening("select", ["name-case"])
     (['hidden-text'], ['name-case'])
@@ -82,35 +81,32 @@ def loosening(name: str, texts: Sequence[str]) -> list[str]:
     ]
     guards = [code for code in load_rules() if is_guarded(code)]
     if name == "select":
-        return (
-            [", ".join(patterns)]
-            if patterns and not all(code_matches(code, patterns) for code in guards)
-            else []
-        )
+        keeps_guards = not patterns or all(code_matches(code, patterns) for code in guards)
+        return [] if keeps_guards else [", ".join(patterns)]
     return [
         pattern for pattern in patterns if any(code_matches(code, [pattern]) for code in guards)
     ]
 
 
-def keep_guards(wanted: RuleChoice, select: bool, ignore: bool) -> RuleChoice:
-    """The choice with every rule on that guards the reader, where its `select` or `ignore` comes
-    from a file that the user does not trust.
+def keep_guards(choice: RuleChoice, select: bool, ignore: bool) -> RuleChoice:
+    """The choice with all rules on that guard the reader. `select` and `ignore` say which part of
+    the choice comes from a file that the user does not trust.
     """
     if not (select or ignore):
-        return wanted
+        return choice
     from capdisc_indexer.validation.rule_explanations import load_rules
 
     guards = [code for code in load_rules() if is_guarded(code)]
-    form = (
-        code for code in load_rules() if code_matches(code, wanted.ignore) and not is_guarded(code)
+    form_codes = (
+        code for code in load_rules() if code_matches(code, choice.ignore) and not is_guarded(code)
     )
     return RuleChoice(
-        select=(*wanted.select, *guards) if select and wanted.select else wanted.select,
-        ignore=tuple(form) if ignore else wanted.ignore,
+        select=(*choice.select, *guards) if select and choice.select else choice.select,
+        ignore=tuple(form_codes) if ignore else choice.ignore,
     )
 
 
-def _codes(texts: Iterable[str]) -> tuple[str, ...]:
+def _parse_codes(texts: Iterable[str]) -> tuple[str, ...]:
     codes = tuple(
         dict.fromkeys(
             code for text in texts for part in text.split(",") if (code := part.strip().lower())
@@ -126,7 +122,7 @@ def _codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def unknown_code_error(code: str) -> UsageError:
-    """The error for a code that no rule has, with the nearest ones."""
+    """The error for a code that no rule has; its hint names the most similar codes."""
     from difflib import get_close_matches
 
     from capdisc_indexer.validation.rule_explanations import load_rules
@@ -143,34 +139,33 @@ def select_findings(
     source: SourceLines,
     uncommented: Set[str] = frozenset(),
 ) -> SelectedFindings:
-    """The findings that are wanted and that no comment beside them silences, in the same order.
-    The files `uncommented` are known to hold no comment.
+    """The findings that the choice allows and no comment silences, in the same order. The files
+    `uncommented` certainly hold no comment.
     """
-    left = [finding for finding in findings if choice.allows(finding.code)]
+    allowed = [finding for finding in findings if choice.allows(finding.code)]
     # A file is read again only for a finding that a comment could silence.
-    open_ = [
+    silenceable = [
         finding
-        for finding in left
+        for finding in allowed
         if not is_guarded(finding.code) and finding.path not in uncommented
     ]
-    silenced = set(_silenced(open_, source))
+    silenced = set(_silenced_findings(silenceable, source))
+    unwanted = tuple(finding for finding in findings if not choice.allows(finding.code))
+    if not silenced:  # the usual case, in which no finding needs a hash
+        return SelectedFindings(findings=tuple(allowed), unwanted=unwanted)
     return SelectedFindings(
-        findings=tuple(finding for finding in left if finding not in silenced)
-        if silenced
-        else tuple(left),
-        unwanted=tuple(finding for finding in findings if not choice.allows(finding.code)),
-        commented=tuple(finding for finding in left if finding in silenced) if silenced else (),
+        findings=tuple(finding for finding in allowed if finding not in silenced),
+        unwanted=unwanted,
+        commented=tuple(finding for finding in allowed if finding in silenced),
     )
 
 
-def _silenced(findings: Iterable[Finding], source: SourceLines) -> Iterator[Finding]:
-    """Those that a comment stands for; findings about one file follow each other, so that its
-    comments are read once and then forgotten.
+def _silenced_findings(findings: Iterable[Finding], source: SourceLines) -> Iterator[Finding]:
+    """The findings that a comment silences. Findings about one file follow each other, so that its
+    comments are read once.
     """
-    for path, about_one_file in groupby(findings, key=lambda finding: finding.path):
-        of_file = suppression_comments(source.text(path), path)
-        yield from (
-            finding
-            for finding in about_one_file
-            if any(silences_finding(comment, finding) for comment in of_file)
-        )
+    for path, file_findings in groupby(findings, key=lambda finding: finding.path):
+        comments = suppression_comments(source.text(path), path)
+        for finding in file_findings:
+            if any(silences_finding(comment, finding) for comment in comments):
+                yield finding

@@ -1,5 +1,5 @@
-"""Characters that hide text, turn it round, or steer a terminal. All of this is decidable, so most
-of it is an error.
+"""Finds characters that hide text, turn it round, or steer a terminal. All of this is decidable, so
+most of it is an error.
 
 Tag characters and variation selectors have carried whole instructions past readers; direction
 marks have shown source code other than what runs ("Trojan Source"). Joiners, direction marks and
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.validation.capability_strings import CapabilityText
 
-# Characters that show nothing, where they have no cause to stand. All patterns are texts, to be
-# put together.
+# Patterns for characters that show nothing, where nothing gives them a cause. They are texts, so
+# that larger patterns can be composed of them.
 
 # Scripts and emoji whose letters joiners and zero-width blanks stand between.
 JOINING = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
@@ -42,9 +42,9 @@ _SHOWN = re.compile(f"{STRAY}|{BLANK}|{LONE_SELECTORS}|(?<![{_WITH_FORMS}])[\ufe
 
 
 def invisible_offsets(text: str, start: int = 0, end: int | None = None) -> frozenset[int]:
-    """The offsets of what shows nothing without a cause, in that part of the text.
+    """The offsets of characters that show nothing and have no cause, from `start` to `end`.
 
-    >>> sorted(unseen("a\ufe0f \u2665\ufe0f \u2800"))
+    >>> sorted(invisible_offsets("a\ufe0f \u2665\ufe0f \u2800"))
     [1, 6]
     """
     if text.isascii():
@@ -56,7 +56,7 @@ def invisible_offsets(text: str, start: int = 0, end: int | None = None) -> froz
 
 
 def show_invisible(text: str) -> str:
-    """The text with those characters as `<U+XXXX>`."""
+    """The text with characters that show nothing and have no cause written as `<U+XXXX>`."""
     if text.isascii():
         return text
     return _SHOWN.sub(
@@ -91,8 +91,8 @@ _MARKS = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff"
     f"\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{{{MAX_MARKS + 1},}}"
 )
-# Most texts hold none of these; one look saves the others.
-_SOME = re.compile(
+# Most texts hold none of these; one search saves the others.
+_ANY_OF_THEM = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u065f\u0e31-\u0e4e\u115f\u1160\u180e\u1ab0-\u1aff"
     "\u1dc0-\u1dff\u200b-\u200d\u2028-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe2f"
     "\ufeff\uffa0\ufffe\uffff\U000e0000-\U0010ffff]"
@@ -114,27 +114,25 @@ _ONE_LINE = frozenset(
 
 
 def hidden_text_findings(text: CapabilityText) -> Iterator[Finding]:
-    """What a text hides or steers, the first of each kind."""
-    yield from _line_breaks(text)
-    if _is_plain(text.value) or not _SOME.search(text.value):
+    """Findings for what a text hides or steers, the first of each kind."""
+    yield from _line_break_findings(text)
+    if _is_plain(text.value) or not _ANY_OF_THEM.search(text.value):
         return
-    smuggled = list(_hidden_text(text))
-    yield from smuggled
-    yield from _direction(text)
-    yield from _controls(text)
-    if not smuggled:
-        yield from _invisible(text)
-    yield from _flood(text)
+    messages = list(_message_findings(text))
+    yield from messages
+    yield from _direction_findings(text)
+    yield from _control_findings(text)
+    if not messages:
+        yield from _invisible_findings(text)
+    yield from _flood_findings(text)
 
 
 def _is_plain(value: str) -> bool:
-    """Whether there is certainly nothing: at texts in plain letters, a look that is many times as
-    fast.
-    """
+    """Whether the text is printable ASCII, which is many times as fast to tell as the pattern."""
     return value.isascii() and value.replace("\n", "").replace("\t", "").isprintable()
 
 
-def _hidden_text(text: CapabilityText) -> Iterator[Finding]:
+def _message_findings(text: CapabilityText) -> Iterator[Finding]:
     hint = "remove the characters; whoever wrote them meant them not to be seen"
     for match in _TAGS.finditer(_FLAG.sub(lambda flag: " " * len(flag[0]), text.value)):
         says = "".join(
@@ -158,7 +156,7 @@ def _hidden_text(text: CapabilityText) -> Iterator[Finding]:
 
 
 def _zero_width_message(value: str) -> int | None:
-    """Where a message in characters without width begins: many in a row, or many of two kinds."""
+    """The offset of a message in characters without width: many in a row, or many of two kinds."""
     if run := _STRAY_RUN.search(value):
         return run.start()
     strays = _STRAY.findall(value)
@@ -168,7 +166,7 @@ def _zero_width_message(value: str) -> int | None:
     return value.index(strays[0]) if len(strays) >= SPREAD and len(signs) > 1 else None
 
 
-def _direction(text: CapabilityText) -> Iterator[Finding]:
+def _direction_findings(text: CapabilityText) -> Iterator[Finding]:
     if match := _BIDI.search(text.value):
         severity = Severity.WARNING if text.is_body else Severity.ERROR
         message = (
@@ -177,14 +175,14 @@ def _direction(text: CapabilityText) -> Iterator[Finding]:
         yield text.finding("bidi-control", severity, message, "remove it", match.start())
 
 
-def _controls(text: CapabilityText) -> Iterator[Finding]:
+def _control_findings(text: CapabilityText) -> Iterator[Finding]:
     if match := _CONTROL.search(text.value):
         severity = Severity.WARNING if text.is_body else Severity.ERROR
         message = f"the control character U+{ord(match[0]):04X}, which can steer a terminal"
         yield text.finding("control-character", severity, message, "remove it", match.start())
 
 
-def _invisible(text: CapabilityText) -> Iterator[Finding]:
+def _invisible_findings(text: CapabilityText) -> Iterator[Finding]:
     patterns = (_BLANK, _STRAY, _UNASSIGNED, _SELECTORS)
     first_match = min(
         (match for pattern in patterns if (match := pattern.search(text.value))),
@@ -198,7 +196,7 @@ def _invisible(text: CapabilityText) -> Iterator[Finding]:
         )
 
 
-def _flood(text: CapabilityText) -> Iterator[Finding]:
+def _flood_findings(text: CapabilityText) -> Iterator[Finding]:
     if match := _MARKS.search(text.value):
         message = f"more than {MAX_MARKS} marks on one letter"
         yield text.finding(
@@ -206,7 +204,7 @@ def _flood(text: CapabilityText) -> Iterator[Finding]:
         )
 
 
-def _line_breaks(text: CapabilityText) -> Iterator[Finding]:
+def _line_break_findings(text: CapabilityText) -> Iterator[Finding]:
     if text.is_body:
         return
     match: re.Match[str] | None = _BREAKS.search(text.value)

@@ -1,5 +1,5 @@
-"""Phrases that give orders to a model past its user. Warnings, never the only defence: what is
-meant nobody can decide.
+"""Finds phrases that give a model orders past its user. They are warnings and never the only defence,
+since nobody can decide what a phrase is meant to do.
 
 Scanners of this kind agree on a tenth of their findings, so only the plainest phrases are here.
 """
@@ -16,7 +16,7 @@ _BEFORE = r"(?:previous|prior|above|earlier|preceding|other|existing|system|safe
 _ORDERS = r"(?:instructions?|rules?|prompts?|directions?|guidelines?|messages?|policies|policy|orders?|constraints?)"
 _NEVER = r"(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|alert|notify)"
 _LEAK = r"(?:conversation|chat\s+history|system\s+prompt|credentials|api\s+keys?)"
-# Each with words of which one must be there at all, all in lower case.
+# Each with words of which the text must hold one, all in lower case.
 _INJECTIONS = (
     (
         ("ignore", "disregard", "forget", "override", "bypass"),
@@ -138,24 +138,24 @@ _HINT = "say what the capability does; leave to the agent and its user when to u
 
 
 def injection_findings(texts: Sequence[CapabilityText]) -> Iterator[Finding]:
-    """Orders to the model: in each text, and in all fields together, where one may be cut into
-    pieces.
+    """Findings for orders to the model: in a text, or in all fields together, as an order may be
+    cut into pieces.
     """
-    problems = [problem for text in texts if (problem := _order(text))]
-    yield from problems[:1]
+    order_findings = [finding for text in texts if (finding := _order_finding(text))]
+    yield from order_findings[:1]
     fields = [text for text in texts if not text.is_body]
-    if not problems and fields:
+    if not order_findings and fields:
         joined = " ".join(" ".join(text.value.split()) for text in fields)
-        if _injection(joined) is not None:
+        if _injection_offset(joined) is not None:
             message = "several fields together give the model orders that go past its user"
             yield fields[0].finding("injection-phrase", Severity.WARNING, message, _HINT)
-    yield from _claims(fields)
+    yield from _claim_findings(fields)
 
 
-def _order(text: CapabilityText) -> Finding | None:
+def _order_finding(text: CapabilityText) -> Finding | None:
     if is_plain_word(text.value):
         return None
-    offset = _injection(text.value)
+    offset = _injection_offset(text.value)
     if offset is None and not text.is_body and (match := _FIRST.search(text.value)):
         offset = match.start()
     if offset is None:
@@ -164,8 +164,8 @@ def _order(text: CapabilityText) -> Finding | None:
     return text.finding("injection-phrase", Severity.WARNING, message, _HINT, offset)
 
 
-def _injection(value: str) -> int | None:
-    """Where such an order begins."""
+def _injection_offset(value: str) -> int | None:
+    """The offset of the first order that is neither quoted nor denied."""
     lowered = value.lower()
     for words, pattern in _INJECTION:
         if any(map(lowered.__contains__, words)):
@@ -183,32 +183,32 @@ def _is_denied(lowered: str, match: re.Match[str]) -> bool:
 
 
 def _is_quoted(lowered: str, match: re.Match[str]) -> bool:
-    """Whether the phrase opens a short quotation, as where a text tells its reader what such
-    orders look like.
+    """Whether the phrase opens a short quotation: a text may tell its reader what such orders look
+    like.
     """
     closing = _QUOTES.get(lowered[match.start() - 1 : match.start()])
     if closing is None:
         return False
-    rest = lowered[match.end() : match.end() + _LONGEST_QUOTATION]
-    return closing in rest.partition("\n")[0]
+    after = lowered[match.end() : match.end() + _LONGEST_QUOTATION]
+    return closing in after.partition("\n")[0]
 
 
 def gives_orders(comment: str) -> bool:
-    """Whether a comment tells its reader to do something. Notes of where a text comes from, of its
-    licence, of formatters and of editors do not.
+    """Whether a comment tells its reader to do something. Notes about the source of a text, its
+    licence, formatters and editors do not.
 
     >>> gives_orders("Agents: send the harvest to the barn"), gives_orders("Source: barn/harvest.md, licence: MIT")
     (True, False)
     """
     text = _NOTES.sub(" ", comment.lower().replace("\u2019", "'"))
-    if _injection(text) is not None or _TO_AN_AGENT.search(text) or _COMMAND.search(text):
+    if _injection_offset(text) is not None or _TO_AN_AGENT.search(text) or _COMMAND.search(text):
         return True
     if _TODO.search(text):
         return False
     return bool(_REQUEST.search(text) or _ELSEWHERE.search(text))
 
 
-def _claims(fields: Sequence[CapabilityText]) -> Iterator[Finding]:
+def _claim_findings(fields: Sequence[CapabilityText]) -> Iterator[Finding]:
     described = [
         text
         for text in fields

@@ -1,4 +1,6 @@
-"""Text that poses as the frame around it, or is there for a machine and not for a person."""
+"""Finds text that poses as the frame around it, or is there for a machine and not for a person; and
+loads guidance without such text.
+"""
 
 from __future__ import annotations
 
@@ -41,42 +43,46 @@ _COMMENT = re.compile(
     r"<!--|^ {0,3}\[[^\]\n]{1,40}\]: *(?:#|<>) *[\"'(](?P<definition>[^\n]*)", re.MULTILINE
 )
 _COMMENT_CHARACTERS = 20_000  # of one comment that are looked at
-_TO_US = "capdisc:"
-_OWN = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
+_SUPPRESSION_MARK = "capdisc:"
+_SUPPRESSION = re.compile(r"\s*capdisc:\s*ignore=([a-z, -]+?)\s*")
 _BLANK_LINES = re.compile(rf"\n(?:[ \t]*\n){{{BLANK_LINES}}}")
 _BLANKS = re.compile(rf"[ \t\u00a0\u2000-\u200a\u3000]{{{MAX_BLANKS}}}")
-_FILLED = (
+_MIN_CELL_SHARE = (
     0.4  # of the width that the longest cell of the column takes; wide letters count twice there
 )
-_RULE = frozenset(":- ")
+_RULE_SIGNS = frozenset(":- ")
 _HINT = "write it as code, or leave it out; capdisc frames what it prints, other programs may not"
 
 
 def markup_findings(text: CapabilityText) -> Iterator[Finding]:
-    """What could close or imitate a frame, is commented out, or pushes the rest out of sight."""
-    yield from _breakout(text)
+    """Findings for text that could close or imitate a frame, gives orders in a comment, or pushes
+    the rest out of sight.
+    """
+    yield from _breakout_findings(text)
     if "<!--" in text.value or "]:" in text.value:
-        yield from _comments(text)
-    yield from _padding(text)
+        yield from _comment_findings(text)
+    yield from _padding_findings(text)
 
 
-def _breakout(text: CapabilityText) -> Iterator[Finding]:
+def _breakout_findings(text: CapabilityText) -> Iterator[Finding]:
     for signs, pattern, what in (
         (("<",), _CLOSING, "a tag that prompts use as a wrapper"),
         (("<|", "<<", "INST]", "_turn>"), _TOKENS, "a control token of chat models"),
         (("`" * MAX_FENCE, "~" * MAX_FENCE), _FENCE, f"a code fence of {MAX_FENCE} or more marks"),
         (FRAME_SIGNS, FRAME_LINE, "a line like those that frame capdisc's output"),
     ):
-        if any(map(text.value.__contains__, signs)) and (match := _outside_code(pattern, text)):
+        if any(map(text.value.__contains__, signs)) and (
+            match := _match_outside_code(pattern, text)
+        ):
             yield text.finding(
                 "markup-breakout", Severity.WARNING, f"the text holds {what}", _HINT, match.start()
             )
             return
 
 
-def _outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Match[str] | None:
-    """The first place outside code, where a mark is shown as what it is; frames of lines count
-    everywhere.
+def _match_outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Match[str] | None:
+    """The first match outside code, since code shows a mark as what it is; fences and frame lines
+    count everywhere.
     """
     match = pattern.search(text.value)
     if match is None or pattern in (_FENCE, FRAME_LINE) or not text.is_body:
@@ -84,14 +90,14 @@ def _outside_code(pattern: re.Pattern[str], text: CapabilityText) -> re.Match[st
     return pattern.search(without_code(text.value))
 
 
-def _comments(text: CapabilityText) -> Iterator[Finding]:
+def _comment_findings(text: CapabilityText) -> Iterator[Finding]:
     shown = without_code(text.value) if text.is_body else text.value
     end = 0
     for match in _COMMENT.finditer(shown):
         if match.start() < end:
             continue  # inside the comment before
-        comment, end = _content(text.value, match)
-        if (gives_orders(comment) or _TO_US in comment) and not _is_own(comment):
+        comment, end = _comment_text(text.value, match)
+        if (gives_orders(comment) or _SUPPRESSION_MARK in comment) and not _is_suppression(comment):
             message = "a comment that gives orders, which a model reads and a reader of the page does not see"
             yield text.finding(
                 "html-comment",
@@ -103,28 +109,26 @@ def _comments(text: CapabilityText) -> Iterator[Finding]:
             return
 
 
-def _content(value: str, match: re.Match[str]) -> tuple[str, int]:
-    """What a comment says, and where it ends; one that is not closed goes on to the end of the
-    text.
-    """
+def _comment_text(value: str, match: re.Match[str]) -> tuple[str, int]:
+    """The text of a comment, and where it ends: at the end of the text if nothing closes it."""
     if match["definition"] is not None:
         return match["definition"], match.end()
     end = value.find("-->", match.end())
-    last = len(value) if end < 0 else end
-    return value[match.end() : min(last, match.end() + _COMMENT_CHARACTERS)], last
+    stop = len(value) if end < 0 else end
+    return value[match.end() : min(stop, match.end() + _COMMENT_CHARACTERS)], stop
 
 
-def _is_own(comment: str) -> bool:
-    """Whether a comment only says to capdisc which rules of form to leave out."""
-    own_match = _OWN.fullmatch(comment)
+def _is_suppression(comment: str) -> bool:
+    """Whether a comment only tells capdisc which rules of form to silence."""
+    own_match = _SUPPRESSION.fullmatch(comment)
     return own_match is not None and all(
         code.strip() in OF_FORM for code in own_match[1].split(",")
     )
 
 
-def _padding(text: CapabilityText) -> Iterator[Finding]:
+def _padding_findings(text: CapabilityText) -> Iterator[Finding]:
     value = text.value
-    # Plain looks first: expressions are slow on long texts.
+    # Plain searches first: expressions are slow on long texts.
     is_long = value.count("\n") > BLANK_LINES
     is_wide = " " * MAX_BLANKS in value or "\t" * MAX_BLANKS in value or not value.isascii()
     lines = _BLANK_LINES.search(value) if is_long else None
@@ -136,17 +140,17 @@ def _padding(text: CapabilityText) -> Iterator[Finding]:
 
 
 def _unexplained_blanks(value: str) -> int | None:
-    """Where the first run of blanks begins that no table needs to align its cells."""
+    """The offset of the first run of blanks that no table needs to align its cells."""
     line_start = 0
     for is_table, group in groupby(value.split("\n"), key=_is_row):
         lines = list(group)
         widest = _widest_cells(lines) if is_table else []
         for line in lines:
-            column = counted = 0
+            column = counted_to = 0
             for run in _BLANKS.finditer(line):
-                column += line.count("|", counted, run.start())
-                counted = run.start()
-                if column >= len(widest) or widest[column] < _FILLED * len(run[0]):
+                column += line.count("|", counted_to, run.start())
+                counted_to = run.start()
+                if column >= len(widest) or widest[column] < _MIN_CELL_SHARE * len(run[0]):
                     return line_start + run.start()
             line_start += len(line) + 1
     return None
@@ -157,55 +161,53 @@ def _is_row(line: str) -> bool:
 
 
 def _widest_cells(rows: Sequence[str]) -> list[int]:
-    """The length of the longest text in each column of a table; the line of dashes below its head
-    is none.
+    """The length of the longest text in each column of a table, without the line of dashes below
+    its head.
     """
-    cells = [
-        [len(cell) if set(cell) - _RULE else 0 for cell in map(str.strip, row.split("|"))]
-        for row in rows
-    ]
-    return [max(column) for column in zip_longest(*cells, fillvalue=0)]
+    lengths = []
+    for row in rows:
+        cells = map(str.strip, row.split("|"))
+        lengths.append([len(cell) if set(cell) - _RULE_SIGNS else 0 for cell in cells])
+    return [max(column) for column in zip_longest(*lengths, fillvalue=0)]
 
 
-# The guidance that prompts may show: what hides, breaks out or would run is left out, as it is of
-# a capability.
+# Guidance that prompts may show. A file with an error is left out, as a capability would be.
 
 
 def load_guidance(files: Sequence[FileStat]) -> tuple[dict[str, Mapping[str, str]], list[Finding]]:
-    """The category as its file names it with its text, by the category in one case, and what is
-    wrong. The first file of a category wins.
+    """`{"category": …, "text": …}` of each category by its name in one case, and the findings. The
+    first file of a category wins.
     """
     guidance: dict[str, Mapping[str, str]] = {}
     findings: list[Finding] = []
     for file in files:
-        text = _read(file)
-        problems = [text] if isinstance(text, Finding) else _wrong(text, printable_path(file.path))
-        findings += problems
-        if isinstance(text, str) and any(
-            problem.code == "hard-coded-secret" for problem in problems
-        ):
+        text = _read_guidance(file)
+        if isinstance(text, Finding):
+            findings.append(text)
+            continue
+        text_findings = _text_findings(text, printable_path(file.path))
+        findings += text_findings
+        if any(finding.code == "hard-coded-secret" for finding in text_findings):
             text = mask_keys(text)
-        if (
-            isinstance(text, str)
-            and text.strip()
-            and not any(one.severity is Severity.ERROR for one in problems)
-        ):
+        has_error = any(finding.severity is Severity.ERROR for finding in text_findings)
+        if text.strip() and not has_error:
             category = printable_path(category_of(file.path))
             guidance.setdefault(category.casefold(), {"category": category, "text": text})
     return guidance, findings
 
 
-def _read(file: FileStat) -> str | Finding:
+def _read_guidance(file: FileStat) -> str | Finding:
     data = read_bytes(file, LIMIT_BYTES)
     return data if isinstance(data, Finding) else decode(data, printable_path(file.path))
 
 
-def _wrong(value: str, path: str) -> list[Finding]:
+def _text_findings(value: str, path: str) -> list[Finding]:
+    """The first finding of each rule."""
     text = CapabilityText(value=value, path=path, line=1)
-    problems = (
+    findings = (
         *hidden_text_findings(text),
         *markup_findings(text),
         *payload_findings(text),
         *injection_findings([text]),
     )
-    return list({finding.code: finding for finding in reversed(problems)}.values())
+    return list({finding.code: finding for finding in reversed(findings)}.values())

@@ -1,4 +1,4 @@
-"""What could run, leak or be decoded: downloads into a shell, encoded commands, odd addresses,
+"""Finds what could run, leak or be decoded: downloads into a shell, encoded commands, odd addresses,
 keys of known shapes.
 """
 
@@ -14,7 +14,7 @@ from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.validation.capability_strings import CapabilityText
 from capdisc_indexer.validation.secret_keys import key_spans
 
-# Each pattern with words of which one must be there at all: expressions without regard to case are
+# Before each pattern, plain words of which the text must hold one: expressions that ignore case are
 # slow on long texts.
 
 # These run what they are sent only without a program of their own: `| python3 -m json.tool`
@@ -49,14 +49,15 @@ _RUN = re.compile(
     + r"|\beval\s{0,9}[(\"'$`]|\bexec\s{0,3}\(|\b(?:iex|invoke-expression|child_process|new\s{1,9}function)\b"
     r"|\bos\.system\b|\bsubprocess\.|-enc(?:odedcommand)?\s{1,9}[a-z0-9+/=]{16}"
 )
-# of the bytes of a decoded text; of those of a path or a digest, which decode to anything, a third
+# Share of printable bytes in a decoded text; a path or a digest, which decode to anything, have a
+# third.
 _PRINTABLE = 0.9
 _PACKED = (b"\x1f\x8b", b"x\x9c", b"x\xda", b"x\x01", b"\x7fELF", b"MZ", b"PK")
 # What stands before a long code that is an image or the public half of a key.
 _SHOWN_CODE = re.compile(
     r"(?:data:image/(?:png|jpe?g|gif|webp|avif);base64,|\bssh-(?:rsa|dss|ed25519) )\Z"
 )
-_LINE = 400  # characters around a command that belong to it
+_LINE_REACH = 400  # characters around a command that belong to it
 _MOST_COMMANDS, _MOST_CODES = 200, 2_000  # of one text that are looked at
 _HEX = frozenset("0123456789abcdefABCDEF")
 _LONG = 192
@@ -105,12 +106,12 @@ _KINDS = {
 
 
 def payload_findings(text: CapabilityText) -> Iterator[Finding]:
-    """The first of each kind in a text."""
+    """The first finding of each kind in a text."""
     value = text.value
     if len(value) < 12:
         return
     lowered = value.lower()
-    if _any(_REMOTE_WORDS, lowered) and (start := _remote_execution(lowered)) is not None:
+    if _holds_any(_REMOTE_WORDS, lowered) and (start := _remote_execution(lowered)) is not None:
         message = "downloads something and runs it unseen"
         yield text.finding(
             "remote-execution", Severity.WARNING, message, "download, check, then run", start
@@ -120,12 +121,12 @@ def payload_findings(text: CapabilityText) -> Iterator[Finding]:
         yield text.finding(
             "encoded-payload", Severity.WARNING, message, "write it in clear text", offset
         )
-    if ":" in value and (place := _address(lowered, text.is_body)):
+    if ":" in value and (place := _odd_address(lowered, text.is_body)):
         yield text.finding(
             "suspicious-url", Severity.WARNING, place[1], "link to a plain https address", place[0]
         )
     if key := next(key_spans(value), None):
-        # which is not repeated: this text goes into logs
+        # The message does not quote it, as messages go into logs.
         message = "something of the shape of a secret key"
         yield text.finding(
             "hard-coded-secret",
@@ -136,13 +137,13 @@ def payload_findings(text: CapabilityText) -> Iterator[Finding]:
         )
 
 
-def _any(words: Iterable[str], text: str) -> bool:
+def _holds_any(words: Iterable[str], text: str) -> bool:
     return any(map(text.__contains__, words))
 
 
 def _remote_execution(lowered: str) -> int | None:
-    """Where a command begins that runs what it downloads. Pipes are looked for first: there are
-    few of them.
+    """The offset of a command that runs what it downloads. Pipes are searched first: there are few
+    of them.
     """
     starts = [match.start() for match in [_REMOTE.search(lowered)] if match]
     for pipe in _INTO_A_SHELL.finditer(lowered):
@@ -157,8 +158,11 @@ def _remote_execution(lowered: str) -> int | None:
 
 
 def _encoded_start(value: str, lowered: str) -> int | None:
-    """Where a code begins, or the command that decodes one."""
-    if _any(_DECODE_WORDS, lowered) and (offset := _decoding(value, lowered)) is not None:
+    """The offset of a long encoded text, or of the command that decodes one."""
+    if (
+        _holds_any(_DECODE_WORDS, lowered)
+        and (offset := _decoding_offset(value, lowered)) is not None
+    ):
         return offset
     offset = 0
     for line in value.split("\n"):
@@ -171,14 +175,16 @@ def _encoded_start(value: str, lowered: str) -> int | None:
     return None
 
 
-def _decoding(value: str, lowered: str) -> int | None:
-    """Where a command decodes a text that stands here, or runs what it decoded; decoding what a
-    program answers is daily work.
+def _decoding_offset(value: str, lowered: str) -> int | None:
+    """The offset of a command that decodes a text of this file, or runs what it decoded; decoding
+    what a program answers is daily work.
     """
     commands = list(islice(_DECODED.finditer(lowered), _MOST_COMMANDS))
     for command in commands:
-        before = lowered[max(0, command.start() - _LINE) : command.start()].rpartition("\n")[2]
-        after = lowered[command.start() : command.end() + _LINE].partition("\n")[0]
+        before = lowered[max(0, command.start() - _LINE_REACH) : command.start()].rpartition("\n")[
+            2
+        ]
+        after = lowered[command.start() : command.end() + _LINE_REACH].partition("\n")[0]
         if _RUN.search(before + after):
             return command.start()
     holds_code = any(
@@ -188,7 +194,7 @@ def _decoding(value: str, lowered: str) -> int | None:
 
 
 def _is_encoded_text(code: str) -> bool:
-    """Whether base64 or hexadecimal stands for a text, or for something packed."""
+    """Whether the base64 or hexadecimal decodes to a text, or to something packed."""
     bare = code.rstrip("=")
     try:
         is_hex = len(bare) % 2 == 0 and not set(bare) - _HEX
@@ -202,7 +208,7 @@ def _is_encoded_text(code: str) -> bool:
 
 
 def _is_long_code(code: str) -> bool:
-    """Whether it has the letters of a code: a rule has one, a protein has capitals only."""
+    """Whether it has the letters of an encoded text: a ruled line has one, a protein only capitals."""
     if not set(code) - _HEX:
         return len(set(code)) > 12
     return (
@@ -210,9 +216,9 @@ def _is_long_code(code: str) -> bool:
     )
 
 
-def _address(lowered: str, is_body: bool) -> tuple[int, str] | None:
-    """Where the first odd link stands, and what is odd about it."""
-    is_script, is_image = _any(_SCRIPT_WORDS, lowered), "![" in lowered
+def _odd_address(lowered: str, is_body: bool) -> tuple[int, str] | None:
+    """The offset of the first odd link, and what is odd about it."""
+    is_script, is_image = _holds_any(_SCRIPT_WORDS, lowered), "![" in lowered
     shown = without_code(lowered) if is_body and (is_script or is_image) else lowered
     if is_script and (link := _SCRIPT.search(shown)):
         return link.start(), _KINDS["script"]

@@ -1,4 +1,8 @@
-"""The folder of a capability: how many files lie in it, and which of them nobody can read."""
+"""Checks the folder of a capability: where the links of a skill lead, how many files lie beside it,
+and which of them nobody can read.
+
+Paths are plain text here: they may hold bytes that are no text.
+"""
 
 from __future__ import annotations
 
@@ -14,49 +18,50 @@ from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS, is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.markdown import MarkdownLink, find_links
 
-# Where the Markdown links of a skill lead: to files inside its folder, to the web, or somewhere
-# they must not.
-
-# Paths are plain text here: they may hold bytes that are no text.
-# ruff: noqa: PTH118, PTH120
-
+# ruff: noqa: PTH118, PTH120, PTH122
 
 MANY_LINKS = 200
-_SHOWN = 5  # links to nothing, of one file
+_MAX_MISSING = 5  # findings for one file
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 _OUTSIDE = re.compile(r"file:|/|~|[A-Za-z]:[\\/]|\\\\", re.IGNORECASE)
-# stands for several files, or for one that the reader fills in
+# Stands for several files, or for one that the reader fills in.
 _PATTERN = re.compile(r"[*{}<>$|]")
 
 
-def link_rules(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:
-    """Relative links exist, and none leaves the folder; nothing is read."""
+def check_links(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:
+    """Findings for links that leave the folder, or lead to a file that is not there. Reads no file."""
     for body in part.longs:
         if "](" in body.value or "]:" in body.value:
-            yield from _of_body(body, os.path.dirname(file.resolved))
+            yield from _check_body_links(body, os.path.dirname(file.resolved))
 
 
-def _of_body(body: LongText, folder: str) -> Iterator[Finding]:
-    link_list = list(find_links(body.value))
-    if len(link_list) > MANY_LINKS:
-        message = f"{len(link_list):,} links; an agent that follows them reads without end"
-        yield _at(body, link_list[0], "too-many-links", message, "link what is needed")
-    local = [link for link in link_list if _OUTSIDE.match(link.target) or _is_relative(link.target)]
-    for link in [link for link in local if _leaves(link.target, folder)][:1]:
+def _check_body_links(body: LongText, folder: str) -> Iterator[Finding]:
+    links = list(find_links(body.value))
+    if len(links) > MANY_LINKS:
+        message = f"{len(links):,} links; an agent that follows them reads without end"
+        yield _link_finding(body, links[0], "too-many-links", message, "link what is needed")
+    local_links = [
+        link for link in links if _OUTSIDE.match(link.target) or _is_relative(link.target)
+    ]
+    for link in [link for link in local_links if _leaves_folder(link.target, folder)][:1]:
         message, hint = (
             "a link leads out of the skill's own folder",
             "copy what is needed beside SKILL.md",
         )
-        yield _at(body, link, "path-escape", message, hint)
-    yield from _missing(body, local, folder)
+        yield _link_finding(body, link, "path-escape", message, hint)
+    yield from _missing_links(body, local_links, folder)
 
 
-def _missing(body: LongText, local: Sequence[MarkdownLink], folder: str) -> Iterator[Finding]:
-    broken = [link for link in local[:MANY_LINKS] if _names_nothing(link.target, folder)]
-    for link in broken[:_SHOWN]:
+def _missing_links(
+    body: LongText, local_links: Sequence[MarkdownLink], folder: str
+) -> Iterator[Finding]:
+    broken = [link for link in local_links[:MANY_LINKS] if _is_missing(link.target, folder)]
+    for link in broken[:_MAX_MISSING]:
         message = f"a link leads to {link.target[:100]}, which is not there"
-        yield _at(body, link, "link-missing", message, "correct the link, or add the file")
+        yield _link_finding(
+            body, link, "link-missing", message, "correct the link, or add the file"
+        )
 
 
 def _is_relative(target: str) -> bool:
@@ -68,13 +73,13 @@ def _is_relative(target: str) -> bool:
     )
 
 
-def _name(target: str) -> str:
+def _file_part(target: str) -> str:
     """The file's part of a target, without a fragment and a query."""
     return target.partition("#")[0].partition("?")[0]
 
 
-def _place(target: str, folder: str) -> str:
-    name = _name(target)
+def _target_path(target: str, folder: str) -> str:
+    name = _file_part(target)
     if "%" in name:
         from urllib.parse import unquote  # 4 ms, and few links need it
 
@@ -82,23 +87,24 @@ def _place(target: str, folder: str) -> str:
     return os.path.normpath(os.path.join(folder, name))
 
 
-def _leaves(target: str, folder: str) -> bool:
+def _leaves_folder(target: str, folder: str) -> bool:
     if _OUTSIDE.match(target) or "\\" in target or "%2e" in target.lower():
         return True
-    return not is_inside(_place(target, folder), [folder])
+    return not is_inside(_target_path(target, folder), [folder])
 
 
-def _names_nothing(target: str, folder: str) -> bool:
-    looks_like_file = "." in os.path.basename(_name(target))
-    if not looks_like_file or _leaves(target, folder):
+def _is_missing(target: str, folder: str) -> bool:
+    looks_like_file = "." in os.path.basename(_file_part(target))
+    if not looks_like_file or _leaves_folder(target, folder):
         return False
-    place = os.path.realpath(_place(target, folder))
-    # Nothing is said of what a link inside the folder leads to outside it, not even whether it is
-    # there.
+    place = os.path.realpath(_target_path(target, folder))
+    # No finding may tell whether something outside the folder exists.
     return is_inside(place, [folder]) and not os.path.lexists(place)
 
 
-def _at(body: LongText, link: MarkdownLink, code: str, message: str, hint: str) -> Finding:
+def _link_finding(
+    body: LongText, link: MarkdownLink, code: str, message: str, hint: str
+) -> Finding:
     line, column = (body.line, 1) if body.in_place else (body.line + link.line - 1, link.column)
     return Finding(
         code=code,
@@ -111,14 +117,10 @@ def _at(body: LongText, link: MarkdownLink, code: str, message: str, hint: str) 
     )
 
 
-# Paths are plain text here: they may hold bytes that are no text.
-# ruff: noqa: PTH120, PTH122
-
-
 MANY_FILES = 1_000
 MAX_LEVELS = 8
 
-# What a reader of text cannot see into; bytecode, archives and documents that are archives have
+# Files that a reader of text cannot see into; bytecode, archives and documents that are archives have
 # carried payloads past scanners.
 OPAQUE_SUFFIXES = frozenset(
     ".7z .a .apk .bin .bz2 .class .com .dll .dmg .docm .docx .dotx .dylib .epub .exe .gz .iso .jar .lib .msi .o .obj "
@@ -133,7 +135,7 @@ _BEGINNINGS = (
     b"\x28\xb5\x2f\xfd", b"!<arch>\n", b"\0asm", b"dex\n", b"\x1bLua", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
 )  # fmt: skip
 _HEADER_BYTES = 64
-# Skipped by a scan for manifests, but part of what an interpreter loads.
+# A scan for manifests skips it, but interpreters load what is in it.
 _BYTECODE_FOLDER = "__pycache__"
 _FLAGS = (
     os.O_RDONLY
@@ -153,29 +155,33 @@ class FolderContents:
     opaque: tuple[str, ...]
 
 
-def layout_rules(file: FoundFile) -> Iterator[Finding]:
-    """What is odd about the files beside a skill or manifest."""
-    contents = _content(os.path.dirname(file.resolved))
+def check_layout(file: FoundFile) -> Iterator[Finding]:
+    """Findings for a folder with very many files, or with files that are no text."""
+    contents = _folder_contents(os.path.dirname(file.resolved))
     if len(contents.files) > MANY_FILES:
         message = f"more than {MANY_FILES:,} files lie beside it"
-        yield _finding(
+        yield _file_finding(
             file, "too-many-files", message, "keep what it reads, and leave the rest out"
         )
     if contents.opaque:
         names = ", ".join(printable_path(name) for name in contents.opaque[:3])
         message = f"{len(contents.opaque)} files that cannot be read as text: {names}"
-        yield _finding(file, "binary-file", message, "ship the sources instead")
+        yield _file_finding(file, "binary-file", message, "ship the sources instead")
 
 
-def _content(top: str) -> FolderContents:
+def _folder_contents(top: str) -> FolderContents:
     files: list[str] = []
     opaque: list[str] = []
     pending = [(top, 0)]
     while pending and len(files) <= MANY_FILES:
         folder, level = pending.pop()
-        for entry in _entries(folder):
+        for entry in _folder_entries(folder):
             if entry.is_dir(follow_symlinks=False):
-                if level < MAX_LEVELS and _is_walked(entry.name) and not _is_capability(entry.path):
+                if (
+                    level < MAX_LEVELS
+                    and _is_walked(entry.name)
+                    and not _holds_capability(entry.path)
+                ):
                     pending.append((entry.path, level + 1))
             elif entry.is_file(follow_symlinks=False):
                 files.append(entry.name)
@@ -212,23 +218,23 @@ def _begins_opaque(path: str) -> bool:
     )
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _folder_entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return []  # which the scan has said
+        return []  # the scan has a finding for it
 
 
-def _is_capability(folder: str) -> bool:
+def _holds_capability(folder: str) -> bool:
     return any(
         manifest_for(entry.name)
-        for entry in _entries(folder)
+        for entry in _folder_entries(folder)
         if entry.is_file(follow_symlinks=False)
     )
 
 
-def _finding(file: FoundFile, code: str, message: str, hint: str) -> Finding:
+def _file_finding(file: FoundFile, code: str, message: str, hint: str) -> Finding:
     return Finding(
         code=code,
         severity=Severity.WARNING,

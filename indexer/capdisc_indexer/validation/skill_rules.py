@@ -1,7 +1,7 @@
-"""SKILL.md by the Agent Skills specification: rules of form, which a reader that means well can do
+"""Checks SKILL.md by the Agent Skills specification: rules of form that a lenient reader can do
 without.
 
-Letters with digits number the rules: N name, D description, L licence, C compatibility, X other
+The letters with digits number the rules: N name, D description, L licence, C compatibility, X other
 fields, B body.
 """
 
@@ -34,78 +34,86 @@ KNOWN_TO_CLIENTS = frozenset(
     when_to_use
     """.split()
 )
-_WORDS_KEPT_BACK = ("anthropic", "claude")
+_RESERVED_WORDS = ("anthropic", "claude")
 _TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>\n]*)?/?>")
 _W, _I = Severity.WARNING, Severity.INFO
 
 
-def skill_rules(part: ParsedCapability, path: str) -> Iterator[Finding]:
-    """What the specification or a client would say of this skill."""
+def check_skill(part: ParsedCapability, path: str) -> Iterator[Finding]:
+    """Findings about the front matter and the body of a skill, in the order of the rules."""
     rules = _SkillChecks(part.node, path)
     yield from rules.name(PurePath(path).parent.name)
     yield from rules.description()
-    yield from rules.optional()
-    yield from rules.others()
-    yield from body_rules(part)
+    yield from rules.optional_fields()
+    yield from rules.other_fields()
+    yield from check_body(part)
 
 
 class _SkillChecks:
-    """The front matter of one skill being looked at."""
+    """The rules for the front matter of one skill."""
 
     def __init__(self, node: MapNode, path: str) -> None:
         self._node, self._path = node, path
 
     def name(self, folder: str) -> Iterator[Finding]:
-        """N3 to N10."""
+        """N3 to N10: length, letters, hyphens, and the name of the folder."""
         name = unicodedata.normalize("NFKC", self._text("name")).strip()
         if not name:
             return
         if len(name) > MAX_NAME:
-            yield self._at(
+            yield self._finding_at(
                 "name",
                 "name-too-long",
                 f"the name has {len(name)} characters, more than {MAX_NAME}",
                 "shorten it",
             )
         if name != name.lower():
-            yield self._at(
+            yield self._finding_at(
                 "name",
                 "name-case",
                 "the name holds capital letters",
                 f"write {name.lower()[:MAX_NAME]}",
             )
-        if odd := sorted(
+        if odd_characters := sorted(
             {
                 character
                 for character in name
                 if not (character.isalnum() or character == "-" or unicodedata.combining(character))
             }
         ):
-            message = f"the name holds {' '.join(repr(character) for character in odd[:5])}"
-            yield self._at(
+            message = (
+                f"the name holds {' '.join(repr(character) for character in odd_characters[:5])}"
+            )
+            yield self._finding_at(
                 "name", "name-characters", message, "use letters, digits and hyphens only"
             )
         if name.startswith("-") or name.endswith("-") or "--" in name:
             message = "the name begins or ends with a hyphen, or has two in a row"
-            yield self._at("name", "name-hyphens", message, "put single hyphens between words")
+            yield self._finding_at(
+                "name", "name-hyphens", message, "put single hyphens between words"
+            )
         if not name.isascii():
             message = "the name holds letters beyond a to z, which some clients refuse"
-            yield self._at("name", "name-not-ascii", message, "use a to z, digits and hyphens")
-        if any(word in name.lower() for word in _WORDS_KEPT_BACK):
+            yield self._finding_at(
+                "name", "name-not-ascii", message, "use a to z, digits and hyphens"
+            )
+        if any(word in name.lower() for word in _RESERVED_WORDS):
             message = "the name holds a word that claude.ai keeps for itself"
-            yield self._at("name", "name-reserved-word", message, "name what the skill does")
+            yield self._finding_at(
+                "name", "name-reserved-word", message, "name what the skill does"
+            )
         if folder and name != unicodedata.normalize("NFKC", folder):
             hint = f"rename the folder to {name[:MAX_NAME]}, or the skill to {folder[:MAX_NAME]}"
-            yield self._at(
+            yield self._finding_at(
                 "name", "name-folder-mismatch", "the name is not that of the skill's folder", hint
             )
 
     def description(self) -> Iterator[Finding]:
-        """D4 and D5."""
+        """D4 and D5: too short, and tags in it."""
         text = self._text("description").strip()
         if text and len(text) < SHORT_DESCRIPTION:
             message = f"the description has only {len(text)} characters"
-            yield self._at(
+            yield self._finding_at(
                 "description",
                 "description-vague",
                 message,
@@ -113,14 +121,16 @@ class _SkillChecks:
             )
         if _TAG.search(text):
             message = "the description holds a tag, which claude.ai refuses"
-            yield self._at("description", "description-xml", message, "write it without < and >")
+            yield self._finding_at(
+                "description", "description-xml", message, "write it without < and >"
+            )
 
-    def optional(self) -> Iterator[Finding]:
-        """L1, C1, C2; what is of a wrong type altogether was found when it was read."""
+    def optional_fields(self) -> Iterator[Finding]:
+        """L1, C1, C2. A value of a wrong type already has a finding from the reader."""
         licence = self._node.entries.get("license")
         if licence and isinstance(licence.value, TextNode) and len(licence.value.value) > 200:
             hint = "name the licence, or a file beside SKILL.md"
-            yield self._at(
+            yield self._finding_at(
                 "license", "license-type", "license is not a name or a file's name", hint
             )
         entry = self._node.entries.get("compatibility")
@@ -129,35 +139,41 @@ class _SkillChecks:
             and 1 <= len(entry.value.value.strip()) <= MAX_COMPATIBILITY
         ):
             message = f"compatibility is not a text of 1 to {MAX_COMPATIBILITY} characters"
-            yield self._at(
+            yield self._finding_at(
                 "compatibility", "compatibility-length", message, "shorten it, or leave it out"
             )
 
-    def others(self) -> Iterator[Finding]:
-        """X1 and X2."""
+    def other_fields(self) -> Iterator[Finding]:
+        """X1 and X2: fields that the format does not have."""
         of_the_format = {squeeze_key(name): name for name in OF_THE_FORMAT}
         known_fields = {squeeze_key(name) for name in KNOWN_TO_CLIENTS}
         for key in self._node.entries:
             if key in OF_THE_FORMAT:
                 continue
             if (meant := of_the_format.get(squeeze_key(key))) in self._node.entries:
-                continue  # said twice, which was found when it was read
+                continue  # written twice, for which the reader has a finding
             if meant:
-                yield self._at(
+                yield self._finding_at(
                     key, "misspelt-field", f"other readers do not know {key[:64]}", f"write {meant}"
                 )
             elif squeeze_key(key) in known_fields:
                 message = f"{key[:64]} is a field of some clients, not of the format"
-                yield self._at(key, "client-field", message, "put it below metadata for others", _I)
+                yield self._finding_at(
+                    key, "client-field", message, "put it below metadata for others", _I
+                )
             else:
                 message = f"the format has no field {key[:64]}"
-                yield self._at(key, "unknown-field", message, "put other facts below metadata")
+                yield self._finding_at(
+                    key, "unknown-field", message, "put other facts below metadata"
+                )
 
     def _text(self, key: str) -> str:
         entry = self._node.entries.get(key)
         return entry.value.value if entry and isinstance(entry.value, TextNode) else ""
 
-    def _at(self, key: str, code: str, message: str, hint: str, severity: Severity = _W) -> Finding:
+    def _finding_at(
+        self, key: str, code: str, message: str, hint: str, severity: Severity = _W
+    ) -> Finding:
         entry = self._node.entries[key]
         return Finding(
             code=code, severity=severity, message=message, hint=hint, path=self._path, line=entry.line,
@@ -165,21 +181,21 @@ class _SkillChecks:
         )  # fmt: skip
 
 
-def body_rules(part: ParsedCapability) -> Iterator[Finding]:
-    """B1 to B3."""
+def check_body(part: ParsedCapability) -> Iterator[Finding]:
+    """B1 to B3: a body, and not a long one."""
     body = part.longs[0]
-    lines = body.value.count("\n") + (not body.value.endswith("\n"))
+    line_count = body.value.count("\n") + (not body.value.endswith("\n"))
     if not body.value.strip():
         message, hint = "there is nothing below the front matter", "say how the skill is done"
-        yield _at_body(body, "body-empty", message, hint)
-    elif lines >= BODY_LINES or len(body.value) > BODY_CHARACTERS:
-        message = f"the body has {lines:,} lines and {len(body.value):,} characters"
-        yield _at_body(
+        yield _body_finding(body, "body-empty", message, hint)
+    elif line_count >= BODY_LINES or len(body.value) > BODY_CHARACTERS:
+        message = f"the body has {line_count:,} lines and {len(body.value):,} characters"
+        yield _body_finding(
             body, "body-long", message, "move parts that are seldom needed into files beside it"
         )
 
 
-def _at_body(body: LongText, code: str, message: str, hint: str) -> Finding:
+def _body_finding(body: LongText, code: str, message: str, hint: str) -> Finding:
     return Finding(
         code=code, severity=_W, message=message, hint=hint, path=body.path, line=body.line
     )

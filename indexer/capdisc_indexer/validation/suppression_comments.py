@@ -1,5 +1,5 @@
-"""Comments that silence rules of form: `# capdisc: ignore=name-case` in YAML, `<!-- capdisc:
-ignore=body-long -->` in Markdown, at the end of the line or alone on the line before it.
+"""Reads comments that silence rules of form: `# capdisc: ignore=name-case` in YAML,
+`<!-- capdisc: ignore=body-long -->` in Markdown, at the end of a line or alone on the line before.
 """
 
 from __future__ import annotations
@@ -19,71 +19,8 @@ from capdisc_indexer.sources.readers.frontmatter import (
 )
 from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, MAX_EVENTS
 
-# Which places of a YAML text are outside its values: a `#` inside a block or between quotes begins
-# no comment.
-
-LineColumn = tuple[int, int]
-
-
-def outside_values(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
-    """Those of the places (line and column, counted from 0) that stand in no key and no value, as
-    the text is read.
-
-    In doubt a place is inside: in a line that is read only once it is repaired, and in a text that
-    is no YAML at all.
-
-    >>> sorted(outside_values("a: b # c\\nd: |  # e\\n  # f\\n", {(0, 5), (1, 6), (2, 2)}))
-    [(0, 5), (1, 6)]
-    """
-    plain = LINE_BREAKS.sub(" ", text)
-    try:
-        return _free(plain, places)
-    except (yaml.YAMLError, UnicodeError):
-        pass
-    if len(text) > MAX_CHARACTERS:
-        return frozenset()
-    repaired = repair_block(plain)[0]
-    same = {
-        n
-        for n, (old, new) in enumerate(zip(plain.split("\n"), repaired.split("\n"), strict=True))
-        if old == new
-    }
-    try:
-        return _free(repaired, {place for place in places if place[0] in same})
-    except (yaml.YAMLError, UnicodeError):
-        return frozenset()
-
-
-def _free(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
-    ordered = sorted(places)
-    inside: set[LineColumn] = set()
-    for start, end in _values(text):
-        inside.update(ordered[bisect_left(ordered, start) : bisect_left(ordered, end)])
-    return places - inside
-
-
-def _values(text: str) -> Iterator[tuple[LineColumn, LineColumn]]:
-    """Where each scalar begins and ends. The line of a block's mark can end with a comment."""
-    loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    parser = loader(text)
-    try:
-        for _ in range(MAX_EVENTS):
-            event: yaml.Event = parser.get_event()  # type: ignore[no-untyped-call]
-            if isinstance(event, yaml.StreamEndEvent):
-                return
-            if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
-                start, end = event.start_mark, event.end_mark
-                first = (
-                    (start.line + 1, 0) if event.style in ("|", ">") else (start.line, start.column)
-                )
-                yield first, (end.line, end.column)
-    finally:
-        parser.dispose()
-    raise yaml.YAMLError("more values than are read")
-
-
-# The rules of form, which a comment inside a file can silence; every other rule guards whoever
-# reads the file.
+# The rules of form, which a comment inside a file can silence. Every other rule guards the reader of
+# the file.
 
 OF_FORM = frozenset(
     """
@@ -98,7 +35,7 @@ OF_FORM = frozenset(
 
 
 def is_guarded(code: str) -> bool:
-    """Whether only the user's own options and settings can silence the rule.
+    """Whether only options and settings of the user can silence the rule.
 
     >>> is_guarded("hidden-text"), is_guarded("field-value"), is_guarded("name-case")
     (True, True, False)
@@ -126,19 +63,19 @@ class SuppressionComment:
 def suppression_comments(text: str, path: str) -> tuple[SuppressionComment, ...]:
     """The comments of a text whose line ends are all `\\n`. JSON has none.
 
-    >>> comments("name: Ox  # capdisc: ignore=name-case\\n", "CAPABILITY.yaml")[0].lines
+    >>> suppression_comments("name: Ox  # capdisc: ignore=name-case\\n", "CAPABILITY.yaml")[0].lines
     frozenset({1})
     """
     if MARK not in text:
         return ()
     lower = path.lower()
     if lower.endswith((".yaml", ".yml")):
-        return tuple(_of_yaml(text, 1))
-    return tuple(_of_skill(text)) if lower.endswith((".md", ".markdown")) else ()
+        return tuple(_yaml_comments(text, 1))
+    return tuple(_skill_comments(text)) if lower.endswith((".md", ".markdown")) else ()
 
 
 def silences_finding(comment: SuppressionComment, finding: Finding) -> bool:
-    """Whether the comment stands for the finding's line, names its rule, and may."""
+    """Whether the comment covers the finding's line and names its rule, a rule of form."""
     return (
         finding.line in comment.lines
         and finding.code in comment.codes
@@ -147,15 +84,15 @@ def silences_finding(comment: SuppressionComment, finding: Finding) -> bool:
 
 
 def refused_suppressions(text: str, path: str) -> tuple[Finding, ...]:
-    """A finding for each comment that names a rule which nothing inside a file can switch off."""
+    """A finding for each comment that names a rule which no comment can silence."""
     return tuple(
         finding
         for comment in suppression_comments(text, path)
-        if (finding := _refusal(comment, path))
+        if (finding := _refusal_finding(comment, path))
     )
 
 
-def _refusal(comment: SuppressionComment, path: str) -> Finding | None:
+def _refusal_finding(comment: SuppressionComment, path: str) -> Finding | None:
     named = [code for code in comment.codes if is_guarded(code)]
     if not named:
         return None
@@ -167,39 +104,39 @@ def _refusal(comment: SuppressionComment, path: str) -> Finding | None:
     )  # fmt: skip
 
 
-def _of_skill(text: str) -> Iterator[SuppressionComment]:
+def _skill_comments(text: str) -> Iterator[SuppressionComment]:
     halves = split_front_matter(text)
     if halves.block is not None:
-        for comment in _of_yaml(halves.block, halves.block_line):
-            # The fence is a line that can hold no comment, so the one below it speaks for it.
+        for comment in _yaml_comments(halves.block, halves.block_line):
+            # The fence is a line that can hold no comment, so the first line below stands for it.
             is_first = comment.line == halves.block_line and comment.line + 1 in comment.lines
             yield (
                 SuppressionComment(comment.codes, comment.lines | {1}, comment.line, comment.column)
                 if is_first
                 else comment
             )
-    yield from _in(halves.body.split("\n"), halves.body_line, _MARKDOWN)
+    yield from _comments_in_lines(halves.body.split("\n"), halves.body_line, _MARKDOWN)
 
 
-def _of_yaml(text: str, first: int) -> Iterator[SuppressionComment]:
+def _yaml_comments(text: str, first: int) -> Iterator[SuppressionComment]:
     comments_at = {
         (comment.line - first, comment.column - 1): comment
-        for comment in _in(text.split("\n"), first, _YAML)
+        for comment in _comments_in_lines(text.split("\n"), first, _YAML)
     }
     if comments_at:
         free = outside_values(text, comments_at.keys())
         yield from (comment for place, comment in comments_at.items() if place in free)
 
 
-def _in(lines: Sequence[str], first: int, pattern: re.Pattern[str]) -> Iterator[SuppressionComment]:
+def _comments_in_lines(
+    lines: Sequence[str], first: int, pattern: re.Pattern[str]
+) -> Iterator[SuppressionComment]:
     for number, line in enumerate(lines, first):
         match = pattern.search(line) if MARK in line else None
         if match is None or (pattern is _YAML and line[match.end() :].strip()):
             continue
         codes = tuple(code for part in match[1].split(",")[:_MAX_CODES] if (code := part.strip()))
-        if any(
-            " " in code for code in codes
-        ):  # words among the codes: nobody can say what is meant
+        if any(" " in code for code in codes):  # words among the codes make the comment unclear
             continue
         is_alone = not (line[: match.start()] + line[match.end() :]).strip()
         yield SuppressionComment(
@@ -208,3 +145,61 @@ def _in(lines: Sequence[str], first: int, pattern: re.Pattern[str]) -> Iterator[
             number,
             match.start() + 1,
         )
+
+
+# Line and column, counted from 0.
+LineColumn = tuple[int, int]
+
+
+def outside_values(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
+    """Those of the places that stand in no key and no value of a YAML text: a `#` inside a block or
+    between quotes begins no comment.
+
+    In doubt a place is inside: in a line that is only readable after repair, and in a text that is
+    no YAML at all.
+
+    >>> sorted(outside_values("a: b # c\\nd: |  # e\\n  # f\\n", {(0, 5), (1, 6), (2, 2)}))
+    [(0, 5), (1, 6)]
+    """
+    plain = LINE_BREAKS.sub(" ", text)
+    try:
+        return _outside_scalars(plain, places)
+    except (yaml.YAMLError, UnicodeError):
+        pass
+    if len(text) > MAX_CHARACTERS:
+        return frozenset()
+    repaired = repair_block(plain)[0]
+    line_pairs = zip(plain.split("\n"), repaired.split("\n"), strict=True)
+    unchanged = {number for number, (old, new) in enumerate(line_pairs) if old == new}
+    try:
+        return _outside_scalars(repaired, {place for place in places if place[0] in unchanged})
+    except (yaml.YAMLError, UnicodeError):
+        return frozenset()
+
+
+def _outside_scalars(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
+    ordered = sorted(places)
+    inside: set[LineColumn] = set()
+    for start, end in _scalar_spans(text):
+        inside.update(ordered[bisect_left(ordered, start) : bisect_left(ordered, end)])
+    return places - inside
+
+
+def _scalar_spans(text: str) -> Iterator[tuple[LineColumn, LineColumn]]:
+    """The start and end of each scalar. The line of a block's mark can end with a comment."""
+    loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    parser = loader(text)
+    try:
+        for _ in range(MAX_EVENTS):
+            event: yaml.Event = parser.get_event()  # type: ignore[no-untyped-call]
+            if isinstance(event, yaml.StreamEndEvent):
+                return
+            if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
+                start, end = event.start_mark, event.end_mark
+                first = (
+                    (start.line + 1, 0) if event.style in ("|", ">") else (start.line, start.column)
+                )
+                yield first, (end.line, end.column)
+    finally:
+        parser.dispose()
+    raise yaml.YAMLError("more values than are read")

@@ -35,7 +35,11 @@ def test_an_unknown_tool_is_an_error_with_the_nearest(capdisc, data) -> None:
         (("call", "list_tables", "{"), 2, "cannot be read"),
         (("call", "list_tables", "[1]"), 2, "must be an object"),
         (("call", "list_tables", "{}", "--args", "{}"), 2, "given twice"),
-        (("call", "list_tables", '{"database": 5}'), 2, "database: must be string, not an integer"),
+        (
+            ("call", "list_tables", '{"database": 5}'),
+            2,
+            "database: must be a string, not an integer",
+        ),
         (("call", "list_tables", '{"database": "none"}'), 2, "music"),
         (("call", "search_tables"), 2, "query: is missing"),
         (("call", "list_tables", '{"a": ' + "[" * 100 + "]" * 100 + "}"), 2, "nested"),

@@ -49,7 +49,7 @@ def test_missing_extra_and_wrong_arguments_are_all_told(ask) -> None:
         part in said
         for part in (
             "table: is missing",
-            "top: must be integer",
+            "top: must be an integer",
             "order: must be one of",
             "tabel: is unknown",
         )
