@@ -37,12 +37,12 @@ def int_value(metadata: Metadata, key: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def record_list(metadata: Metadata, key: str) -> list[Mapping[str, Any]]:
+def record_list(metadata: Metadata, key: str) -> list[Metadata]:
     """The mappings in the list under a key."""
     return [record for record in sequence_value(metadata, key) if isinstance(record, Mapping)]
 
 
-def mapping_value(metadata: Metadata, key: str) -> Mapping[str, Any]:
+def mapping_value(metadata: Metadata, key: str) -> Metadata:
     """The mapping under a key, or an empty one."""
     value = metadata.get(key)
     return value if isinstance(value, Mapping) else {}
