@@ -1,5 +1,5 @@
 """Running a capability that says how: a command, a tool of an MCP server, an HTTP operation.
 
-Three steps, each a function: `prepare` gives the exact call or all reasons why there is none,
-`consent` says what must be asked first, `execute` makes the call within its limits.
+Three steps: `prepare_call` gives the exact call or all reasons why there is none, `approvals` says
+what has to be asked first, `execute_call` makes the call within its limits.
 """

@@ -1,11 +1,10 @@
-"""Running capabilities where nobody can be asked: for `execute_tool`, on behalf of an agent."""
+"""Running a capability on behalf of an agent, where nobody can be asked: for `execute_tool`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer.execution import approvals, call_preview
 from capdisc_indexer.execution.argv_template import with_written_words
@@ -15,12 +14,12 @@ from capdisc_indexer.execution.output_masking import unmasked_secrets
 from capdisc_indexer.execution.prepare import execute_call, prepare_call, timeout_seconds
 from capdisc_indexer.execution.process import check_usable
 from capdisc_indexer.model.errors import ApprovalRequiredError
-from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 
-# Of arguments in a hint, characters.
-_LONGEST_SHOWN = 400
+# Longer arguments are left out of the command in a hint; in characters.
+_MAX_SHOWN_ARGUMENTS = 400
 
 
 def run_for_agent(
@@ -30,12 +29,12 @@ def run_for_agent(
     state_dir: Path,
     yes: bool,
     stopped: Callable[[], bool] = lambda: False,
-) -> dict[str, Any]:
-    """What the capability printed, as JSON; for one that does not say how it is run, the call to
-    make.
+) -> JsonObject:
+    """What the capability printed, as JSON; for one that does not say how it is run, the call for
+    the agent to make. `stopped` is asked whether the caller is gone.
 
-    Raises RefusedError for what nobody has said yes to at a terminal, and for all that has to be
-    asked each time, unless `yes`; else as `prepare` and `execute`.
+    Raises ApprovalRequiredError, unless `yes`, for a call that nobody has approved at a terminal
+    or that has to be asked about each time; else as `prepare_call` and `execute_call`.
     """
     if not descriptor.run:
         return {
@@ -44,55 +43,47 @@ def run_for_agent(
             "call": call_preview.manual_call(descriptor, arguments),
         }
     with call_preview.masked_errors():
-        return _run(
-            with_written_words(descriptor, ctx.roots), arguments, ctx, (state_dir, yes), stopped
-        )
+        written = with_written_words(descriptor, ctx.roots)
+        return _run_approved(written, arguments, ctx, state_dir, yes, stopped)
 
 
-def _run(
+def _run_approved(
     descriptor: Descriptor,
     arguments: Arguments,
-    place: ExecutionContext,
-    leave: tuple[Path, bool],
+    ctx: ExecutionContext,
+    state_dir: Path,
+    yes: bool,
     stopped: Callable[[], bool],
-) -> dict[str, Any]:
-    state_dir, yes = leave
-    call = prepare_call(descriptor, arguments, place)
-    check_usable(descriptor, place.environ)
+) -> JsonObject:
+    call = prepare_call(descriptor, arguments, ctx)
+    check_usable(descriptor, ctx.environ)
     approval = approvals.approval_of(descriptor, call, arguments)
-    why = approvals.pending_reasons(state_dir, descriptor, call, approval)
-    if why and not yes:
-        what = f"{one_line(descriptor.id)} was not run: {'; '.join(why)}"
+    reasons = approvals.pending_reasons(state_dir, descriptor, call, approval)
+    if reasons and not yes:
+        hint = f"let the user do it: {_command_line(descriptor, arguments)}"
+        if approval.any_arguments:
+            hint += '; the answer "any" there lets you run it with other arguments, too'
         raise ApprovalRequiredError(
-            what, f"let the user do it: {_command_line(descriptor, arguments)}{_more(approval)}"
+            f"{one_line(descriptor.id)} was not run: {'; '.join(reasons)}", hint
         )
     limits = CallLimits(seconds=timeout_seconds(descriptor, None), is_stopped=stopped)
-    unmasked = unmasked_secrets(call.environment, place.environ)
-    return {
-        "executed": True,
-        "tool": descriptor.id,
-        **outcome_json(execute_call(call, place.environ, limits), unmasked),
-    }
+    unmasked = unmasked_secrets(call.environment, ctx.environ)
+    outcome = execute_call(call, ctx.environ, limits)
+    return {"executed": True, "tool": descriptor.id, **outcome_json(outcome, unmasked)}
 
 
 def _command_line(descriptor: Descriptor, arguments: Arguments) -> str:
-    """What the user types to be asked; arguments too long for a line are left out."""
+    """What the user types to be asked; arguments that are too long for a line are left out."""
     line = f"capdisc run {one_line(descriptor.id)}"
-    given = quote_word(json.dumps(dict(arguments), ensure_ascii=False)) if arguments else ""
-    return f"{line} {given}" if given and len(given) <= _LONGEST_SHOWN else line
+    if not arguments:
+        return line
+    word = quote_word(json.dumps(dict(arguments), ensure_ascii=False))
+    return f"{line} {word}" if len(word) <= _MAX_SHOWN_ARGUMENTS else line
 
 
-def _more(approval: approvals.Approval) -> str:
-    return (
-        '; the answer "any" there lets you run it with other arguments, too'
-        if approval.any_arguments
-        else ""
-    )
-
-
-def outcome_json(outcome: Outcome, unmasked: Sequence[str] = ()) -> dict[str, Any]:
-    """The outcome as JSON; bytes that are not UTF-8 are replaced. `unmasked` names the secrets too
-    short to be taken out of it, if any.
+def outcome_json(outcome: Outcome, unmasked: Sequence[str] = ()) -> JsonObject:
+    """The outcome as JSON; bytes that are not UTF-8 are replaced. `unmasked` names the secrets that
+    are too short to be masked in the output, if any.
     """
     return {
         "status": outcome.status,

@@ -5,7 +5,14 @@ with which arguments. So each call is shown once as it is before it is made for 
 whatever its manifest says of itself; a yes holds for this content and these arguments alone. Of a
 tool that declares no side effects, numbers, choices and truth values may differ, since their
 author wrote down what they can be; and whoever sits at the terminal may say yes to any arguments.
+
+The files that a call names are part of what a yes holds for, by their bytes. Named are the words of
+the command, parts of such a word (`--file=x`, `sh -c 'cd a && ./x'`), the defaults of the
+parameters, and Python modules after `-m`. What these files read, import or start in their turn is
+not followed.
 """
+
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -17,11 +24,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer.execution.argv_template import fill_placeholders
 from capdisc_indexer.execution.call_types import Call, HttpCall
 from capdisc_indexer.execution.http_request import SAFE_METHODS
+from capdisc_indexer.execution.run_declaration import declared_words
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
@@ -30,141 +37,17 @@ from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.arguments import fill_defaults
 from capdisc_indexer.validation.program_text.steering import is_closed
 
-# The files that a call names, by their bytes: beside the call itself, what a yes to it holds for.
-#
-# Named are the words of its command, parts of such a word (`--file=x`, `sh -c 'cd a && ./x'`), the
-# defaults of its parameters, and Python modules after `-m`. What these files read, import or start
-# in their turn is not followed.
-
-# ruff: noqa: PTH112, PTH113, PTH118, PTH120, PTH123
-
-
-# Folders that the words name, in which other words are looked for too: `--directory server`, `cd
-# scripts`.
-_MAX_FOLDERS = 16
-_MAX_BYTES = 64 * 1024 * 1024
-# What stands between words where a shell reads them, and between an option and its value.
-_WORD_SEPARATORS = re.compile(r"[\s;|&()<>\"'`=,]+")
-# An option with its value in one word, and options of which the last is -m.
-_ATTACHED, _DASH_M = re.compile(r"-[^-\W]."), re.compile(r"-[A-Za-z]*m")
-_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-
-
-def file_digests(descriptor: Descriptor, call: Call) -> dict[str, str]:
-    """A digest of each file by its path. Raises InputError for one that cannot be read."""
-    return {path: _digest_file(real) for path, real in _named_files(descriptor, call)}
-
-
-def list_covered_files(descriptor: Descriptor, call: Call) -> list[str]:
-    """Where these files lie, each once, without links."""
-    return list(dict.fromkeys(real for _, real in _named_files(descriptor, call)))
-
-
-def _named_files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
-    """The files as named and without links: in the capability's folder, where it will run, and in
-    folders that it names.
-    """
-    if isinstance(call, HttpCall):
-        return
-    names = list(dict.fromkeys(_candidate_names(descriptor)))
-    for folder in _search_folders(os.path.dirname(descriptor.source.path), str(call.cwd), names):
-        for path in (os.path.join(folder, name) for name in names):
-            if os.path.isfile(real := os.path.realpath(path)):
-                yield path, real
-
-
-def _search_folders(capability_folder: str, cwd: str, names: Sequence[str]) -> Iterator[str]:
-    """Each folder once; those that are named after the two that are always looked into."""
-    named = (os.path.join(folder, name) for name in names for folder in (capability_folder, cwd))
-    seen_folders: set[str] = set()
-    for folder in (capability_folder, cwd, *named):
-        if (real := os.path.realpath(folder)) in seen_folders or not os.path.isdir(real):
-            continue
-        seen_folders.add(real)
-        yield folder
-        if len(seen_folders) == _MAX_FOLDERS:
-            return
-
-
-def _candidate_names(descriptor: Descriptor) -> Iterator[str]:
-    """What may be the name of a file. `__main__.py` is what Python runs of a folder."""
-    words = [word for word in _command_words(descriptor) if word and "\0" not in word]
-    parts = [part for word in words for part in _WORD_SEPARATORS.split(word) if part]
-    yield "__main__.py"
-    yield from (*words, *parts)
-    yield from (word.partition("=")[2] for word in words if "=" in word)
-    for part in parts:
-        yield from (
-            (part[1:],) if part.startswith("@") else (part[2:],) if _ATTACHED.match(part) else ()
-        )
-        yield from _module_files(part[2:]) if part.startswith("-m") else ()
-    for option, part in pairwise(parts):
-        yield from _module_files(part) if _DASH_M.fullmatch(option) else ()
-
-
-def _module_files(name: str) -> Iterator[str]:
-    """The files of which Python makes the module, its packages first."""
-    if not _MODULE.fullmatch(name):
-        return
-    steps = name.split(".")
-    for count in range(1, len(steps) + 1):
-        yield os.path.join(*steps[:count], "__init__.py")
-    yield f"{os.path.join(*steps)}.py"
-    yield os.path.join(*steps, "__main__.py")
-
-
-def _command_words(descriptor: Descriptor) -> list[str]:
-    """The words of the command as they are written and with the parameters' defaults, and these
-    alone.
-    """
-    run, defaults = descriptor.run or {}, fill_defaults(descriptor.schema, {})
-    mcp = run.get("mcp")
-    if "command" in run or not isinstance(mcp, Mapping):  # noqa: SIM108 - the ternary is three conditions long
-        groups = run.get("command")
-    else:
-        groups = [mcp.get("command"), mcp.get("args")]
-    written = list(_iter_texts(groups))
-    return [
-        *written,
-        *(text for word in written for text in fill_placeholders(word, defaults)),
-        *_iter_texts(defaults),
-    ]
-
-
-def _iter_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | Mapping):
-        for child in value.values() if isinstance(value, Mapping) else value:
-            yield from _iter_texts(child)
-
-
-def _digest_file(path: str) -> str:
-    """The SHA-256 of its bytes; of a file too large to be read each time, what changes with them
-    (no program sets the time of the last change to an inode).
-    """
-    try:
-        with open(path, "rb") as stream:
-            file_stat = os.fstat(stream.fileno())
-            if file_stat.st_size > _MAX_BYTES:
-                return f"{file_stat.st_size} {file_stat.st_mtime_ns} {file_stat.st_ctime_ns} {file_stat.st_ino}"
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(
-            f"cannot read {path}: {error.strerror}", "check its permissions"
-        ) from error
-
-
-# A risk above low asks each time.
+# A call of one of these risks is asked about each time.
 _CONFIRMED_RISKS = ("medium", "high", "critical")
-# What is remembered at most; the oldest are asked for again.
+# How many answers are remembered; the oldest calls are asked about again.
 _MAX_APPROVALS = 2_000
 
 
 @frozen(kw_only=True)
 class Approval:
-    """What a yes to a call is remembered by: to the tool as it is now (`definition`), with these
-    arguments (`exact`), with any (`any_arguments`, "" where that is not to be had).
+    """The fingerprints by which a yes to a call is remembered: to the tool as it is now
+    (`definition`), to it with these arguments (`exact`), to it with any (`any_arguments`, "" for a
+    tool that is approved with its arguments only).
     """
 
     definition: str
@@ -176,15 +59,15 @@ def approval_reasons(
     descriptor: Descriptor, call: Call, is_known: bool, has_other_arguments: bool = False
 ) -> tuple[str, ...]:
     """Why somebody has to say yes to this call; empty when nobody has to. `has_other_arguments`
-    says that the tool is known, with arguments other than these.
+    says that the tool has been approved with other arguments.
     """
-    changes = descriptor.has_side_effects or (
+    has_side_effects = descriptor.has_side_effects or (
         isinstance(call, HttpCall) and call.method not in SAFE_METHODS
     )
     how = "with these arguments" if has_other_arguments else "before as it is now"
     conditions = (
         (not is_known, f"it has not been run {how}"),
-        (changes, "it has side effects"),
+        (has_side_effects, "it has side effects"),
         (descriptor.risk in _CONFIRMED_RISKS, f"its risk is {descriptor.risk}"),
         (descriptor.confirm, "its manifest asks for confirmation"),
     )
@@ -192,9 +75,9 @@ def approval_reasons(
 
 
 def fingerprint(descriptor: Descriptor, call: Call) -> str:
-    """What a yes holds for: how it is run, where, by which program, with which secrets and which
-    defaults, and the bytes of the files that it names (see `covered`). The arguments are not part
-    of it: see `approval_of`.
+    """What a yes holds for: how the capability is run, where, by which program, with which secrets
+    and which defaults, and the bytes of the files that it names (see `file_digests`). The arguments
+    are not part of it: see `approval_of`.
     """
     facts = {
         "id": descriptor.id,
@@ -211,15 +94,16 @@ def fingerprint(descriptor: Descriptor, call: Call) -> str:
 
 
 def approval_of(descriptor: Descriptor, call: Call, arguments: Arguments) -> Approval:
-    """What a yes to this call with these arguments, defaults filled in, is remembered by."""
-    definition, whole = fingerprint(descriptor, call), fill_defaults(descriptor.schema, arguments)
+    """The fingerprints of a yes to this call with these arguments, defaults filled in."""
+    definition = fingerprint(descriptor, call)
+    filled_arguments = fill_defaults(descriptor.schema, arguments)
     is_harmless = not approval_reasons(descriptor, call, is_known=True)
     exact = {
         name: value
-        for name, value in whole.items()
+        for name, value in filled_arguments.items()
         if not (is_harmless and is_closed(descriptor.schema, name))
     }
-    takes_arguments = bool(whole) or bool((descriptor.schema or {}).get("properties"))
+    takes_arguments = bool(filled_arguments) or bool((descriptor.schema or {}).get("properties"))
     return Approval(
         definition=definition,
         exact=_digest("exact", definition, exact),
@@ -231,45 +115,50 @@ def pending_reasons(
     state_dir: Path, descriptor: Descriptor, call: Call, approval: Approval
 ) -> tuple[str, ...]:
     """Why somebody has to say yes to this call here; empty when nobody has to. Raises InputError
-    where what is kept cannot be trusted.
+    where the file of approvals cannot be trusted.
     """
-    kept = _load_approvals(state_dir)
-    is_known = approval.exact in kept or (approval.any_arguments or None) in kept
-    definitions = [entry.get("definition") for entry in kept.values() if isinstance(entry, Mapping)]
+    entries = _load_approvals(state_dir)
+    is_known = approval.exact in entries or (
+        approval.any_arguments != "" and approval.any_arguments in entries
+    )
+    definitions = [
+        entry.get("definition") for entry in entries.values() if isinstance(entry, Mapping)
+    ]
     return approval_reasons(
         descriptor, call, is_known, has_other_arguments=approval.definition in definitions
     )
 
 
 def is_approved(state_dir: Path, call_fingerprint: str) -> bool:
-    """Whether somebody has said yes to it here. Raises InputError where what is kept cannot be
-    trusted.
+    """Whether somebody has said yes to it here. Raises InputError where the file of approvals
+    cannot be trusted.
     """
     return call_fingerprint in _load_approvals(state_dir)
 
 
 def approve(state_dir: Path, call_fingerprint: str, identifier: str, definition: str = "") -> None:
-    """Remember a yes."""
+    """Remembers a yes."""
     with state_file.lock_folder(_approvals_path(state_dir).parent):
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         entry = {"id": identifier, "at": now, "definition": definition}
-        approvals = {**_load_approvals(state_dir), call_fingerprint: entry}
-        latest = dict(list(approvals.items())[-_MAX_APPROVALS:])
+        entries = {**_load_approvals(state_dir), call_fingerprint: entry}
+        latest = dict(list(entries.items())[-_MAX_APPROVALS:])
         state_file.replace_state_file(
             _approvals_path(state_dir),
             json.dumps({"version": 1, "approved": latest}, indent=1).encode(),
         )
 
 
-def _digest(*told: Any) -> str:
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _approvals_path(state_dir: Path) -> Path:
     return state_dir / "running" / "approved.json"
 
 
-def _load_approvals(state_dir: Path) -> dict[str, Any]:
+def _load_approvals(state_dir: Path) -> dict[str, object]:
+    """The entries {id, at, definition} by fingerprint, oldest first; an entry may be damaged."""
     data = state_file.read_state_file(_approvals_path(state_dir))
     if data is None:
         return {}
@@ -280,4 +169,127 @@ def _load_approvals(state_dir: Path) -> dict[str, Any]:
         raise InputError(
             f"cannot read {_approvals_path(state_dir)}",
             "remove it; each call will be asked about anew",
+        ) from error
+
+
+# The files that a call names.
+
+# How many folders are searched for the files: those that words name (`--directory server`,
+# `cd scripts`) among them.
+_MAX_FOLDERS = 16
+# A larger file is not read for its digest.
+_MAX_BYTES = 64 * 1024 * 1024
+# What separates words where a shell reads them, and an option from its value.
+_WORD_SEPARATORS = re.compile(r"[\s;|&()<>\"'`=,]+")
+# An option with its value in one word.
+_ATTACHED_VALUE = re.compile(r"-[^-\W].")
+# Options in one word, of which the last is -m.
+_MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+def file_digests(descriptor: Descriptor, call: Call) -> dict[str, str]:
+    """A digest of each file that the call names, by its path. Raises InputError for a file that
+    cannot be read.
+    """
+    return {path: _digest_file(resolved) for path, resolved in _named_files(descriptor, call)}
+
+
+def list_covered_files(descriptor: Descriptor, call: Call) -> list[str]:
+    """The paths of the files that the call names, with links resolved and without repetitions."""
+    return list(dict.fromkeys(resolved for _, resolved in _named_files(descriptor, call)))
+
+
+def _named_files(descriptor: Descriptor, call: Call) -> Iterator[tuple[str, str]]:
+    """Path and resolved path of each file: in the capability's folder, in the folder where it will
+    run, and in folders that its words name.
+    """
+    if isinstance(call, HttpCall):
+        return
+    names = list(dict.fromkeys(_candidate_names(descriptor)))
+    for folder in _search_folders(os.path.dirname(descriptor.source.path), str(call.cwd), names):
+        for path in (os.path.join(folder, name) for name in names):
+            if os.path.isfile(resolved := os.path.realpath(path)):
+                yield path, resolved
+
+
+def _search_folders(capability_folder: str, cwd: str, names: Sequence[str]) -> Iterator[str]:
+    """The folders that exist, without repetitions: first the two that are always searched, then
+    those that words name.
+    """
+    parents = (capability_folder, cwd)
+    named_folders = (os.path.join(parent, name) for name in names for parent in parents)
+    seen_folders: set[str] = set()
+    for folder in (*parents, *named_folders):
+        resolved = os.path.realpath(folder)
+        if resolved in seen_folders or not os.path.isdir(resolved):
+            continue
+        seen_folders.add(resolved)
+        yield folder
+        if len(seen_folders) == _MAX_FOLDERS:
+            return
+
+
+def _candidate_names(descriptor: Descriptor) -> Iterator[str]:
+    """Texts that may name a file. `__main__.py` is what Python runs of a folder."""
+    words = [word for word in _command_words(descriptor) if word and "\0" not in word]
+    parts = [part for word in words for part in _WORD_SEPARATORS.split(word) if part]
+    yield "__main__.py"
+    yield from (*words, *parts)
+    yield from (word.partition("=")[2] for word in words if "=" in word)
+    for part in parts:
+        if part.startswith("@"):
+            yield part[1:]
+        elif _ATTACHED_VALUE.match(part):
+            yield part[2:]
+        if part.startswith("-m"):
+            yield from _module_files(part[2:])
+    for option, part in pairwise(parts):
+        if _MODULE_OPTION.fullmatch(option):
+            yield from _module_files(part)
+
+
+def _module_files(name: str) -> Iterator[str]:
+    """The files that Python may read for the module, those of its packages first."""
+    if not _MODULE.fullmatch(name):
+        return
+    steps = name.split(".")
+    for count in range(1, len(steps) + 1):
+        yield os.path.join(*steps[:count], "__init__.py")
+    yield f"{os.path.join(*steps)}.py"
+    yield os.path.join(*steps, "__main__.py")
+
+
+def _command_words(descriptor: Descriptor) -> list[str]:
+    """The words of the command as they are written; with the parameters' defaults filled in; and
+    the defaults alone.
+    """
+    defaults = fill_defaults(descriptor.schema, {})
+    written_words = list(_iter_texts(declared_words(descriptor)))
+    filled_words = [text for word in written_words for text in fill_placeholders(word, defaults)]
+    return [*written_words, *filled_words, *_iter_texts(defaults)]
+
+
+def _iter_texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | Mapping):
+        for child in value.values() if isinstance(value, Mapping) else value:
+            yield from _iter_texts(child)
+
+
+def _digest_file(path: str) -> str:
+    """The SHA-256 of the file's bytes; of a file that is too large to be read each time, its status,
+    which changes with them (no program sets the time of the last change to an inode).
+    """
+    try:
+        with open(path, "rb") as stream:
+            file_stat = os.fstat(stream.fileno())
+            if file_stat.st_size > _MAX_BYTES:
+                times = f"{file_stat.st_mtime_ns} {file_stat.st_ctime_ns}"
+                return f"{file_stat.st_size} {times} {file_stat.st_ino}"
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(
+            f"cannot read {path}: {error.strerror}", "check its permissions"
         ) from error

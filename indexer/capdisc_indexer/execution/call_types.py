@@ -1,10 +1,10 @@
-"""What is run, where, within which limits, and what came of it."""
+"""The values of a run: the context, the limits, the call in each of its three forms, the outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import Arguments
@@ -17,8 +17,9 @@ MAX_MANIFEST_SECONDS = 600.0
 
 @frozen(kw_only=True)
 class ExecutionContext:
-    """Where a capability is run: the caller's environment and folder, and the folders that were
-    indexed.
+    """Where a capability is run: the caller's environment and folder, and the folders that the
+    index was built from (`roots`). `allow_http` lets requests go over plain http, `allow_private`
+    to hosts of private networks.
     """
 
     environ: Mapping[str, str]
@@ -30,7 +31,9 @@ class ExecutionContext:
 
 @frozen(kw_only=True)
 class CallLimits:
-    """When a call is ended. `stopped` is asked all along, for callers that may lose interest."""
+    """When a call is ended: after so many seconds, past so many bytes of output, or as soon as
+    `is_stopped` is true, which is asked again and again while the call runs.
+    """
 
     seconds: float = DEFAULT_SECONDS
     max_bytes: int = MAX_OUTPUT_BYTES
@@ -39,7 +42,7 @@ class CallLimits:
 
 @frozen(kw_only=True)
 class CommandCall:
-    """A program with its arguments, one word each, no shell. `environment` names what it gets
+    """A program with its arguments, without a shell. `environment` names the variables that it gets
     beside PATH, HOME and LANG.
     """
 
@@ -51,8 +54,8 @@ class CommandCall:
 
 @frozen(kw_only=True)
 class ToolCall:
-    """A tool of an MCP server that is started for this one call and speaks over its standard
-    streams.
+    """A tool of an MCP server, which is started as `argv` for this one call and speaks over its
+    standard streams.
     """
 
     server: str
@@ -65,7 +68,9 @@ class ToolCall:
 
 @frozen(kw_only=True)
 class Credential:
-    """A secret by name, and where it stands in the request: `place` is header or query."""
+    """A secret by the name of its variable, and where it stands in the request: behind `prefix` in
+    the header or query parameter `name`. `place` is header or query.
+    """
 
     secret: str
     place: str = "header"
@@ -75,7 +80,7 @@ class Credential:
 
 @frozen(kw_only=True)
 class HttpCall:
-    """One request. Its URL holds no secret; credentials are put in when it is sent."""
+    """One request. It holds no secret: credentials are filled in when it is sent."""
 
     method: str
     url: str
@@ -87,7 +92,7 @@ class HttpCall:
 
     @property
     def environment(self) -> tuple[str, ...]:
-        """The names of the secrets that it needs."""
+        """The names of the variables with its secrets."""
         return tuple(credential.secret for credential in self.credentials)
 
 
@@ -96,10 +101,10 @@ Call: TypeAlias = CommandCall | ToolCall | HttpCall
 
 @frozen(kw_only=True)
 class Outcome:
-    """What a call gave: `status` is ok, failed, timeout, too-large or stopped; with the last three
-    it was ended by us, and what there is of its output is `truncated`. `exit_code` is a program's
-    own, or 128 and its signal's number. `more` are facts of one kind of call: `http_status`,
-    `content_type`, `structured_content`.
+    """What a call gave. `status` is ok, failed, timeout, too-large or stopped; with the last three
+    we ended the call, and the output is incomplete (`is_truncated`). `exit_code` is a program's
+    own, or 128 and the number of its signal. `details` are facts of one kind of call:
+    `http_status`, `content_type`, `structured_content`.
     """
 
     status: str
@@ -108,4 +113,4 @@ class Outcome:
     stderr: bytes = b""
     is_truncated: bool = False
     seconds: float = 0.0
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)

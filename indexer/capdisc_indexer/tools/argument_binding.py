@@ -1,10 +1,9 @@
-"""From what a caller wrote to a tool and the arguments it takes."""
+"""Which tool a call means, and its arguments under the names that the tool takes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
@@ -14,13 +13,11 @@ from capdisc_indexer.tools.tool_types import Tool
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults, find_problems, too_deep
 from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
-# Names that other registries have and that are no discovery tool here, each with where its work is
-# done.
-
 _HTTP_HINT = "capdisc call get_operation_details says method, path and parameters for a curl line; capdisc run ID calls it"
 _FILES_HINT = "capabilities are files: capdisc new writes one, capdisc index takes it in"
 _AGENT_HINT = "that is the agent's own turn, and needs no tool"
 
+# Tools of other registries that are none here, with the command that does their work.
 FOREIGN_TOOLS: Mapping[str, str] = {
     "execute_rest": _HTTP_HINT,
     "execute_graphql": _HTTP_HINT,
@@ -34,9 +31,7 @@ FOREIGN_TOOLS: Mapping[str, str] = {
     "finalAnswer": _AGENT_HINT,
     "acknowledgeRequest": _AGENT_HINT,
 }
-
-
-# What other registries of tools call our parameters.
+# The names that other registries of tools give to our parameters.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "query": ("q", "question", "prompt", "text", "search_query", "task", "need", "id", "name"),
     "table": ("table_id", "table_name", "title", "name", "id"),
@@ -71,25 +66,29 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 @frozen(kw_only=True)
 class BoundCall:
-    """A tool with arguments that fit it, and what was understood though it was spelt otherwise."""
+    """A tool with arguments that fit it; `notices` names the parameters that were understood under
+    another name.
+    """
 
     tool: Tool
-    arguments: dict[str, Any]
+    arguments: Arguments
     notices: tuple[str, ...] = ()
 
 
-def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: Any) -> BoundCall:
-    """The tool of this name with the arguments, defaults filled in. Raises UsageError as
-    `tools.call` says.
+def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: object) -> BoundCall:
+    """The tool of this name with the arguments, defaults filled in. Raises UsageError for a name
+    that no tool has, and for arguments that the tool does not take.
     """
     tool = _require_tool(tools, name)
-    _check_text(arguments)
-    named_arguments, notices = (
-        _rename_arguments(tool, arguments) if isinstance(arguments, Mapping) else (arguments, ())
-    )
-    if wrong := find_problems(tool.input_schema, named_arguments):
+    _check_size(arguments)
+    named_arguments = arguments
+    notices: tuple[str, ...] = ()
+    if isinstance(arguments, Mapping):
+        named_arguments, notices = _rename_arguments(tool, arguments)
+    problems = find_problems(tool.input_schema, named_arguments)
+    if problems or not isinstance(named_arguments, Mapping):
         raise UsageError(
-            f"arguments that {tool.name} does not take: {'; '.join(wrong)}",
+            f"arguments that {tool.name} does not take: {'; '.join(problems)}",
             f"it takes: {describe_parameters(tool)}",
         )
     return BoundCall(
@@ -97,10 +96,10 @@ def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: Any) -> Boun
     )
 
 
-def _check_text(arguments: Any) -> None:
-    """Raises UsageError for arguments that are too long, or that no index could hold."""
+def _check_size(arguments: object) -> None:
+    """Raises UsageError for arguments of more than MAX_BYTES, and for text that is no Unicode."""
     if too_deep(arguments):
-        return  # which is told with the other problems
+        return  # `find_problems` reports it
     try:
         size = len(json.dumps(arguments, ensure_ascii=False, default=str).encode())
     except UnicodeEncodeError as error:
@@ -114,69 +113,61 @@ def _check_text(arguments: Any) -> None:
 
 
 def describe_parameters(tool: Tool) -> str:
-    """The parameters in a few words, those in brackets may be left out.
+    """The names of the parameters, optional ones in brackets.
 
-    >>> from capdisc_indexer.tools.search_tool import TOOLS
-    >>> describe_parameters(TOOLS[0])
+    >>> from capdisc_indexer.tools.discovery_tools import TOOLS
+    >>> describe_parameters(TOOLS[2])
     '[query], [limit]'
     """
-    needed = tool.input_schema.get("required", ())
-    return (
-        ", ".join(
-            name if name in needed else f"[{name}]" for name in tool.input_schema["properties"]
-        )
-        or "nothing"
-    )
+    required_names = tool.input_schema.get("required", ())
+    names = [
+        name if name in required_names else f"[{name}]" for name in tool.input_schema["properties"]
+    ]
+    return ", ".join(names) or "nothing"
 
 
 def match_tool(tools: Mapping[str, Tool], name: str) -> Tool | None:
     """The tool of this name or alias, without regard to case and separators."""
-    forms = {
+    tools_by_name = {
         compact_name(alias): tool for tool in tools.values() for alias in (tool.name, *tool.aliases)
     }
-    return forms.get(compact_name(name))
+    return tools_by_name.get(compact_name(name))
 
 
 def _require_tool(tools: Mapping[str, Tool], name: str) -> Tool:
     if tool := match_tool(tools, name):
         return tool
-    if elsewhere := {
-        compact_name(foreign_name): foreign_name for foreign_name in FOREIGN_TOOLS
-    }.get(compact_name(name)):
+    foreign_names = {compact_name(foreign_name): foreign_name for foreign_name in FOREIGN_TOOLS}
+    if foreign_name := foreign_names.get(compact_name(name)):
         raise InputError(
-            f"{elsewhere} is not a discovery tool of capdisc", FOREIGN_TOOLS[elsewhere]
+            f"{foreign_name} is not a discovery tool of capdisc", FOREIGN_TOOLS[foreign_name]
         )
-    close = nearest_names(
+    near = nearest_names(
         name, [*tools, *(alias for tool in tools.values() for alias in tool.aliases)]
     )
-    meant = f"did you mean: {', '.join(close)}? " if close else ""
-    search = "capdisc tools --all --names lists them, capdisc search finds capabilities"
-    raise UsageError(f"there is no discovery tool {one_line(name, 80)!r}", f"{meant}{search}")
+    suggestion = f"did you mean: {', '.join(near)}? " if near else ""
+    commands = "capdisc tools --all --names lists them, capdisc search finds capabilities"
+    raise UsageError(
+        f"there is no discovery tool {one_line(name, 80)!r}", f"{suggestion}{commands}"
+    )
 
 
-def _rename_arguments(tool: Tool, arguments: Arguments) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _rename_arguments(tool: Tool, arguments: Arguments) -> tuple[Arguments, tuple[str, ...]]:
     """The arguments under the tool's own names, and a notice for each that had another."""
-    properties = tool.input_schema["properties"]
-    bound = {name: value for name, value in arguments.items() if name in properties}
+    own_names = tool.input_schema["properties"]
+    renamed = {name: value for name, value in arguments.items() if name in own_names}
     notices = []
     for name, value in arguments.items():
-        if name in properties:
+        if name in own_names:
             continue
-        meant = next(
-            (
-                candidate
-                for candidate in properties
-                if candidate not in bound and _is_synonym(name, candidate)
-            ),
-            name,
-        )
-        bound[meant] = value
-        if meant != name:
-            notices.append(f"{tool.name}: took {one_line(name, 80)} for {meant}")
-    return bound, tuple(notices)
+        free_names = (own_name for own_name in own_names if own_name not in renamed)
+        new_name = next((free for free in free_names if _is_synonym(name, free)), name)
+        renamed[new_name] = value
+        if new_name != name:
+            notices.append(f"{tool.name}: took {one_line(name, 80)} for {new_name}")
+    return renamed, tuple(notices)
 
 
 def _is_synonym(name: str, parameter_name: str) -> bool:
-    return compact_name(name) in {
-        compact_name(synonym) for synonym in (parameter_name, *SYNONYMS.get(parameter_name, ()))
-    }
+    synonyms = (parameter_name, *SYNONYMS.get(parameter_name, ()))
+    return compact_name(name) in map(compact_name, synonyms)

@@ -1,18 +1,19 @@
-"""Search in all content by words."""
+"""Search in all texts that the index holds, the keywords to search for, and the index in figures."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias, TypedDict
 
+from capdisc_indexer.graph.traversal import required_names
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
-from capdisc_indexer.model.types import Descriptor, Hit
-from capdisc_indexer.tools.capability_search import (
-    WIDE_LIMIT,
-    SearchResult,
-    search_capabilities,
-)
+from capdisc_indexer.model.types import Descriptor, Hit, Query
+from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
+from capdisc_indexer.tools.capability_search import WIDE_LIMIT, search_capabilities
 from capdisc_indexer.tools.document_sections import excerpt
+from capdisc_indexer.tools.table_store import iter_tables
 from capdisc_indexer.tools.tool_types import (
     MAX_NAME,
     ToolAnswer,
@@ -24,7 +25,7 @@ from capdisc_indexer.tools.tool_types import (
     tool_factory,
 )
 
-# What other registries call a search for, in our kinds.
+# The scopes of a search, as other registries name them, and the kinds that we search for them.
 SCOPES: Mapping[str, tuple[str, ...]] = {
     "all": (),
     "body": ("document", "section", "skill"),
@@ -32,6 +33,22 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
     "tables": ("table", "database"),
     "titles": (),
 }
+# The index terms of each word of a query.
+_QueryTerms: TypeAlias = Mapping[str, set[str]]
+
+
+class ContentRow(TypedDict):
+    """A capability whose text fits. `match_type` says where: title, description, body, parameters,
+    or meaning where none of the words stands in it; `context` is the passage.
+    """
+
+    id: str
+    name: str
+    kind: str
+    match_type: str
+    match_score: float
+    matched_keywords: list[str]
+    context: str
 
 
 def _search_content(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -39,83 +56,114 @@ def _search_content(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 
 def _search_by_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """The words themselves, without what they mean."""
+    """Searches for the words themselves, without regard to meaning."""
     keywords = arguments["keywords"]
-    spoken = keywords.replace(",", " ") if isinstance(keywords, str) else " ".join(keywords)
-    return _run_search(ctx, spoken, arguments, "lexical")
+    query = keywords.replace(",", " ") if isinstance(keywords, str) else " ".join(keywords)
+    return _run_search(ctx, query, arguments, "lexical")
 
 
 def _run_search(ctx: ToolContext, query: str, arguments: Arguments, mode: str | None) -> ToolAnswer:
-    scope, count = arguments["search_type"], arguments["limit"]
-    there = ctx.index.overview["kinds"]
-    kinds = tuple(kind for kind in SCOPES[scope] if kind in there)
+    scope, limit = arguments["search_type"], arguments["limit"]
+    kinds = tuple(kind for kind in SCOPES[scope] if kind in ctx.index.overview["kinds"])
     if not query.strip() or (SCOPES[scope] and not kinds):
         return {"query": query, "search_type": scope, "results": []}
-    search_result = search_capabilities(
-        ctx, query, WIDE_LIMIT if scope == "titles" else count, kinds, mode=mode
-    )
-    terms = {
-        word: set(ctx.index.documents.analyse(word)) for word in ctx.index.documents.words(query)
-    }
-    results = [
-        _content_row(ctx, hit, header, terms)
+    search_limit = WIDE_LIMIT if scope == "titles" else limit
+    search_result = search_capabilities(ctx, query, search_limit, kinds, mode=mode)
+    documents = ctx.index.documents
+    query_terms = {word: set(documents.analyse(word)) for word in documents.words(query)}
+    rows = [
+        _content_row(ctx, hit, header, query_terms)
         for hit, header in search_result.pairs
-        if _matches_scope(ctx, header, terms, scope)
+        if scope != "titles" or _matches_title(ctx, header, query_terms)
     ]
     return {
         "query": query,
         "search_type": scope,
-        "results": results[:count],
-        "confidence": _rounded_confidence(search_result),
+        "results": rows[:limit],
+        "confidence": search_result.confidence,
     }
 
 
-def _rounded_confidence(search_result: SearchResult) -> float:
-    return round(search_result.ranking.confidence, 2)
-
-
-def _matches_scope(
-    ctx: ToolContext, header: CapabilityHeader, terms: Mapping[str, set[str]], scope: str
-) -> bool:
-    title = set(
-        ctx.index.documents.analyse(f"{header['name']} {header.get('title', '')}".replace("_", " "))
-    )
-    return scope != "titles" or any(forms & title for forms in terms.values())
+def _matches_title(ctx: ToolContext, header: CapabilityHeader, query_terms: _QueryTerms) -> bool:
+    title = f"{header['name']} {header.get('title', '')}".replace("_", " ")
+    title_terms = set(ctx.index.documents.analyse(title))
+    return any(terms & title_terms for terms in query_terms.values())
 
 
 def _content_row(
-    ctx: ToolContext, hit: Hit, header: CapabilityHeader, terms: Mapping[str, set[str]]
-) -> dict[str, Any]:
+    ctx: ToolContext, hit: Hit, header: CapabilityHeader, query_terms: _QueryTerms
+) -> ContentRow:
     descriptor = ctx.index.full_descriptor(header)
     terms_by_id = ctx.index.documents.matching_terms(
-        sorted(set().union(*terms.values())), [descriptor.id]
+        sorted(set().union(*query_terms.values())), [descriptor.id]
     )
-    matched = [
-        word for word, forms in terms.items() if forms & terms_by_id.get(descriptor.id, frozenset())
-    ]
+    matching_terms = terms_by_id.get(descriptor.id, frozenset())
+    matched_words = [word for word, terms in query_terms.items() if terms & matching_terms]
     return {
         "id": descriptor.id,
         "name": descriptor.name,
         "kind": descriptor.kind,
-        "match_type": _match_type(ctx, descriptor, terms),
+        "match_type": _match_type(ctx, descriptor, query_terms),
         "match_score": round(hit.relevance, 2),
-        "matched_keywords": matched,
-        "context": excerpt(descriptor.content or descriptor.description, matched),
+        "matched_keywords": matched_words,
+        "context": excerpt(descriptor.content or descriptor.description, matched_words),
     }
 
 
-def _match_type(ctx: ToolContext, d: Descriptor, terms: Mapping[str, set[str]]) -> str:
-    """The first place that has one of the words: the title, the description, the text; else it
-    fits by meaning.
-    """
-    for field, text in (
-        ("title", f"{d.name} {d.title}"),
-        ("description", d.description),
-        ("body", d.content),
-    ):
-        if any(forms & set(ctx.index.documents.analyse(text)) for forms in terms.values()):
-            return field
-    return "parameters" if d.parameters else "meaning"
+def _match_type(ctx: ToolContext, descriptor: Descriptor, query_terms: _QueryTerms) -> str:
+    texts = {
+        "title": f"{descriptor.name} {descriptor.title}",
+        "description": descriptor.description,
+        "body": descriptor.content,
+    }
+    for match_type, text in texts.items():
+        text_terms = set(ctx.index.documents.analyse(text))
+        if any(terms & text_terms for terms in query_terms.values()):
+            return match_type
+    return "parameters" if descriptor.parameters else "meaning"
+
+
+def _get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """Tags, categories and words of names, sorted, each with how many capabilities have it."""
+    counts: Counter[str] = Counter()
+    for header in ctx.index.documents.all_headers(Query(texts=())):
+        counts.update(_header_keywords(header))
+    prefix = arguments["prefix"].lower()
+    keywords = sorted(word for word in counts if word.startswith(prefix))
+    rows = [{"keyword": word, "count": counts[word]} for word in keywords[: arguments["limit"]]]
+    return {"keywords": rows, "total": len(keywords)}
+
+
+def _header_keywords(header: CapabilityHeader) -> set[str]:
+    names = simple_words(re.sub(r"[-_/.]", " ", f"{header['name']} {header.get('title', '')}"))
+    candidates = [*header.get("tags", ()), header.get("category", ""), *names]
+    return {word.lower() for word in candidates if len(word) > 2 and word.lower() not in STOP_WORDS}
+
+
+def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    overview = ctx.index.overview
+    row_counts = [table.row_count for table in iter_tables(ctx) if table.row_count]
+    return {
+        "capabilityCount": len(ctx.index.documents),
+        "kinds": overview["kinds"],
+        "categories": {record["category"]: record["count"] for record in overview["categories"]},
+        "documents": overview["kinds"].get("document", 0),
+        "tables": overview["kinds"].get("table", 0),
+        "rows": sum(row_counts),
+        "graphNodes": len(ctx.index.documents),
+        "graphEdges": _count_edges(ctx),
+        "indexVersion": ctx.index.generation.number,
+    }
+
+
+def _count_edges(ctx: ToolContext) -> int:
+    return sum(
+        len(required_names(header))
+        + len(header.get("composed_with", ()))
+        + len(header.get("related", ()))
+        + len(header.get("edges", ()))
+        for header in ctx.index.documents.all_headers(Query(texts=()))
+    )
 
 
 _SCOPE_SCHEMA = choice_schema(*SCOPES)
@@ -154,5 +202,22 @@ TOOLS = (
             search_type=_SCOPE_SCHEMA,
             limit=limit_schema(10),
         ),
+    ),
+    _make_tool(
+        "get_available_keywords",
+        "The keywords that there are, sorted.",
+        _get_available_keywords,
+        input_schema(
+            prefix={"type": "string", "maxLength": MAX_NAME, "default": ""}, limit=limit_schema(100)
+        ),
+        "view_keywords",
+    ),
+    _make_tool(
+        "get_data_overview",
+        "What the index holds, in figures.",
+        _get_data_overview,
+        input_schema(),
+        "getStats",
+        "get_stats",
     ),
 )

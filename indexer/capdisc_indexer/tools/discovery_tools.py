@@ -1,14 +1,35 @@
-"""discover_capabilities and tool_search: what fits a wish, in the two forms that agents know."""
+"""The three searches that agents know: discover_capabilities, tool_search and search_tool.
+
+The first lists capabilities that fit a need. The second adds guidance on how to use them. The third
+looks a name up: an exact name gives full documentation, other words the capabilities that come
+near, no words the names of all.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import TypedDict
 
-from capdisc_indexer.model.json_types import Arguments
-from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
+from capdisc_indexer.model.records import UNCATEGORISED
+from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import hit_row, search_capabilities, short_description
+from capdisc_indexer.tools.capability_documents import (
+    document_capability,
+    document_tool,
+    summary,
+)
+from capdisc_indexer.tools.capability_search import (
+    SearchResult,
+    headers_of_kinds,
+    hit_row,
+    search_capabilities,
+    short_description,
+)
+from capdisc_indexer.tools.name_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import (
+    MAX_QUERY,
     Tool,
     ToolAnswer,
     ToolContext,
@@ -17,14 +38,17 @@ from capdisc_indexer.tools.tool_types import (
     name_schema,
     query_schema,
 )
+from capdisc_indexer.validation.arguments.schema_walk import compact_name
 
 ANY_KIND = "any"
 DEFAULT_LIMIT = 5
-# What is read rather than called.
+# Kinds that are read rather than called.
 NON_CALLABLE_KINDS = frozenset({"database", "table", "api", "document", "section", "term"})
 NO_GUIDANCE = "No special workflow: read the description of each before you call it."
 FOUND_INSTRUCTION = "Call these by name; search again for anything else you need."
 NOTHING_INSTRUCTION = "Nothing here fits. Say it in other words, or answer without a tool."
+# A query of more words is not looked up as a name.
+_MAX_NAME_WORDS = 8
 
 
 def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -33,44 +57,161 @@ def _discover_capabilities(ctx: ToolContext, arguments: Arguments) -> ToolAnswer
     search_result = search_capabilities(
         ctx, arguments["query"], DEFAULT_LIMIT, kinds, arguments.get("category", "")
     )
-    capabilities = [hit_row(ctx, hit, header) for hit, header in search_result.pairs]
-    return {"capabilities": capabilities, "totalIndexed": len(ctx.index.documents)}
+    return {
+        "capabilities": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
+        "totalIndexed": len(ctx.index.documents),
+    }
+
+
+# tool_search
+
+
+class ToolRow(TypedDict):
+    """A capability for an agent that is about to call it. `name` is its id where two capabilities
+    of the answer share a name.
+    """
+
+    name: str
+    description: str
+    hint: str
 
 
 def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    there = [kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS]
+    callable_kinds = [
+        kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS
+    ]
     search_result = search_capabilities(
-        ctx, arguments["query"], arguments["limit"], there or [ANY_KIND]
+        ctx, arguments["query"], arguments["limit"], callable_kinds or [ANY_KIND]
     )
     descriptors = [ctx.index.full_descriptor(header) for _, header in search_result.pairs]
-    names = [descriptor.name for descriptor in descriptors]
+    name_counts = Counter(descriptor.name for descriptor in descriptors)
     return {
         "tools": [
-            _tool_row(descriptor, names.count(descriptor.name) > 1) for descriptor in descriptors
+            _tool_row(descriptor, has_unique_name=name_counts[descriptor.name] == 1)
+            for descriptor in descriptors
         ],
         "workflowGuidance": workflow_guidance(ctx, descriptors) if descriptors else "",
         "instruction": FOUND_INSTRUCTION if descriptors else NOTHING_INSTRUCTION,
     }
 
 
-def _tool_row(descriptor: Descriptor, is_shared: bool) -> dict[str, str]:
-    """Name, description and hint; a name that two of the answer have gives way to the id."""
+def _tool_row(descriptor: Descriptor, has_unique_name: bool) -> ToolRow:
     hint = one_line(descriptor.usage_hint, 300) or ("Ask before use." if descriptor.confirm else "")
-    called = descriptor.id if is_shared else descriptor.name
-    return {"name": called, "description": short_description(descriptor), "hint": hint}
+    return {
+        "name": descriptor.name if has_unique_name else descriptor.id,
+        "description": short_description(descriptor),
+        "hint": hint,
+    }
 
 
 def workflow_guidance(ctx: ToolContext, descriptors: Sequence[Descriptor]) -> str:
-    """What authors say about how to work with these and with their categories, each text once, in
-    the order of the answer.
+    """What authors say about how to work with these capabilities and with their categories, each
+    text once: first those of categories, then those of capabilities, in the order of the answer.
     """
-    of_categories = ctx.index.guidance(descriptor.category for descriptor in descriptors)
+    guidance_of_categories = ctx.index.guidance(descriptor.category for descriptor in descriptors)
     guidance_texts = [
-        *(entry["text"] for entry in of_categories.values()),
+        *(entry["text"] for entry in guidance_of_categories.values()),
         *(descriptor.guidance for descriptor in descriptors),
     ]
-    texts = dict.fromkeys(strip_controls(text).strip() for text in guidance_texts)
-    return "\n\n".join(text for text in texts if text) or NO_GUIDANCE
+    unique_texts = dict.fromkeys(strip_controls(text).strip() for text in guidance_texts)
+    return "\n\n".join(text for text in unique_texts if text) or NO_GUIDANCE
+
+
+# search_tool
+
+
+def _search_tool(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    query = arguments["query"].strip()
+    if not query:
+        return _list_all(ctx)
+    headers = exact_matches(ctx, query)
+    if not headers and (tool := _find_discovery_tool(query)):
+        return {"match_type": "exact", "tool": document_tool(tool)}
+    documents = [document_capability(ctx.index.full_descriptor(header)) for header in headers]
+    if len(documents) == 1:
+        return {"match_type": "exact", "tool": documents[0]}
+    if documents:
+        return {"match_type": "exact", "tools": documents}
+    return _approximate_answer(search_capabilities(ctx, query, arguments["limit"]))
+
+
+def _find_discovery_tool(query: str) -> Tool | None:
+    """The discovery tool of this name. Several words are a need that the catalogue answers."""
+    from capdisc_indexer import tools  # whose table lists this module
+
+    return None if " " in query else tools.find_tool(query.removeprefix("capdisc:"))
+
+
+def exact_matches(ctx: ToolContext, query: str) -> list[CapabilityHeader]:
+    """The headers of the capabilities whose name or id the query is; hidden ones only by their
+    id.
+    """
+    if len(query.split()) > _MAX_NAME_WORDS:
+        return []
+    headers = [
+        header
+        for header in find_by_name(ctx, query)
+        if not header.get("hidden") or header["id"] == query
+    ]
+    # The index has categories as aliases, too; those are no names.
+    return [header for header in headers if compact_name(query) in _name_forms(header)]
+
+
+def _name_forms(header: CapabilityHeader) -> set[str]:
+    identifier = header["id"]
+    names = (
+        identifier,
+        identifier.partition("@")[0],
+        identifier.partition(":")[2],
+        header["name"],
+        header.get("title", ""),
+    )
+    return {compact_name(name) for name in names}
+
+
+def _list_all(ctx: ToolContext) -> ToolAnswer:
+    """The names of all capabilities, sorted; the id where several share a name."""
+    headers = list(headers_of_kinds(ctx))
+    name_counts = Counter(header["name"] for header in headers)
+    names = sorted(
+        header["id"] if name_counts[header["name"]] > 1 else header["name"] for header in headers
+    )
+    return {"match_type": "list_all", "total_count": len(names), "tools": names}
+
+
+class SummaryRow(TypedDict):
+    """A capability that comes near; `relevance` is 0..1 with two digits."""
+
+    id: str
+    name: str
+    kind: str
+    category: str
+    summary: str
+    score: float
+    relevance: float
+
+
+def _approximate_answer(search_result: SearchResult) -> ToolAnswer:
+    rows = [_summary_row(hit, header) for hit, header in search_result.pairs]
+    answer: ToolAnswer = {
+        "match_type": "approximate",
+        "results_count": len(rows),
+        "tools": rows,
+    }
+    unmatched = list(search_result.ranking.unmatched)
+    return answer | ({"unmatched": unmatched} if unmatched else {})
+
+
+def _summary_row(hit: Hit, header: CapabilityHeader) -> SummaryRow:
+    return {
+        "id": header["id"],
+        "name": header["name"],
+        "kind": header["kind"],
+        "category": header.get("category") or UNCATEGORISED,
+        "summary": summary(header["description"]),
+        "score": round(hit.score, 4),
+        "relevance": round(hit.relevance, 2),
+    }
 
 
 TOOLS = (
@@ -96,5 +237,21 @@ TOOLS = (
         answer=_tool_search,
         group="discovery",
         aliases=("searchTools", "search_tools"),
+    ),
+    Tool(
+        name="search_tool",
+        description="Look a tool up: its exact name gives full documentation, keywords give summaries, '' all names.",
+        input_schema=input_schema(
+            query={
+                "type": "string",
+                "maxLength": MAX_QUERY,
+                "default": "",
+                "description": "Name or keywords.",
+            },
+            limit=limit_schema(10),
+        ),
+        answer=_search_tool,
+        group="discovery",
+        aliases=("getCapabilityDetail", "get_capability_detail"),
     ),
 )

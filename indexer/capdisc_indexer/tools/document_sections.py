@@ -1,24 +1,29 @@
-"""Documents as the index holds them: whole, or as sections in a row."""
+"""Which sections a document has, and the passage of a text in which the most words stand.
+
+The index holds a document whole, with its sections as capabilities of their own where its loader
+made such; else its Markdown headings make them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypedDict
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.markdown import prose_lines
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_search import headers_of_kinds
+from capdisc_indexer.tools.metadata_values import (
     capability_metadata,
-    headers_of_kinds,
     int_value,
+    sequence_value,
     text_list,
     text_value,
 )
-from capdisc_indexer.tools.name_lookup import is_part_of, local_name
+from capdisc_indexer.tools.name_lookup import is_part_of, local_name, name_without_kind
 from capdisc_indexer.tools.tool_types import ToolContext
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
@@ -26,8 +31,9 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
 
 @frozen(kw_only=True)
 class StoredSection:
-    """One part of a document: its title with those above it, its rank (1 is the highest) and its
-    number from 1.
+    """One section of a document. `level` is that of its heading (1 is the highest), `chunk` its
+    number in the document from 1, and `path` the titles above it. `id` is "" where the index holds
+    the section only as a part of the document's text.
     """
 
     title: str
@@ -39,8 +45,8 @@ class StoredSection:
 
 
 def list_sections(ctx: ToolContext, document: Descriptor) -> list[StoredSection]:
-    """The parts of a document in order: those that the index holds by themselves, else its
-    headings.
+    """The sections of a document in order: those that the index holds as capabilities, else those
+    below its headings.
     """
     stored_sections = [_parse_section(descriptor) for descriptor in _stored_sections(ctx, document)]
     return sorted(stored_sections, key=lambda section: section.chunk) or list(
@@ -49,30 +55,31 @@ def list_sections(ctx: ToolContext, document: Descriptor) -> list[StoredSection]
 
 
 def _stored_sections(ctx: ToolContext, document: Descriptor) -> Iterator[Descriptor]:
-    home = local_name(document.id).lower()
+    prefix = f"{local_name(document.id).lower()}."
     for header in headers_of_kinds(ctx, "section"):
-        owner = local_name(str(header["id"])).lower()
-        if owner.startswith(f"{home}.") or header["source"]["format"] in (
-            "capability",
-            "catalogue",
-        ):
+        # The id of a loader's section begins with its document; one that an author gave says
+        # nothing.
+        is_authored = header["source"]["format"] in ("capability", "catalogue")
+        if is_authored or local_name(header["id"]).lower().startswith(prefix):
             descriptor = ctx.index.full_descriptor(header)
-            declared_document = text_value(capability_metadata(descriptor), "document")
-            if declared_document in (document.id, document.name) or (
-                not declared_document and is_part_of(descriptor, document.name)
-            ):
+            if _is_section_of(descriptor, document):
                 yield descriptor
 
 
+def _is_section_of(section: Descriptor, document: Descriptor) -> bool:
+    declared_document = text_value(capability_metadata(section), "document")
+    if declared_document:
+        return declared_document in (document.id, document.name)
+    return is_part_of(section, document.name)
+
+
 def _parse_section(descriptor: Descriptor) -> StoredSection:
-    facts = capability_metadata(descriptor)
+    metadata = capability_metadata(descriptor)
     return StoredSection(
-        title=text_value(facts, "title") or descriptor.title,
-        level=int_value(facts, "level") or 1,
-        chunk=int_value(facts, "chunk") or 1,
-        path=tuple(text_list(facts, "path"))
-        if isinstance(facts.get("path"), (list, tuple))
-        else (),
+        title=text_value(metadata, "title") or descriptor.title,
+        level=int_value(metadata, "level") or 1,
+        chunk=int_value(metadata, "chunk") or 1,
+        path=tuple(text_list(metadata, "path")) if sequence_value(metadata, "path") else (),
         text=strip_controls(descriptor.content or descriptor.description),
         id=descriptor.id,
     )
@@ -98,65 +105,80 @@ def _split_by_headings(content: str) -> Iterator[StoredSection]:
         above.append((level, title))
 
 
-def document_text(document: Descriptor, parts: Sequence[StoredSection]) -> str:
-    """The text of a document; of one that is kept in parts, all of them."""
-    return strip_controls(document.content) or "\n\n".join(part.text for part in parts)
+def document_text(document: Descriptor, sections: Sequence[StoredSection]) -> str:
+    """The text of a document; where the index holds it in sections alone, theirs."""
+    return strip_controls(document.content) or "\n\n".join(section.text for section in sections)
 
 
-def section_with_children(parts: Sequence[StoredSection], heading: str) -> list[StoredSection]:
-    """The first section whose title has the words, with all that is below it. Raises UsageError
-    naming the titles.
+def section_with_children(sections: Sequence[StoredSection], heading: str) -> list[StoredSection]:
+    """The first section whose title is the heading, or else has it in it, with everything below.
+    Raises UsageError with the titles.
     """
-    words = heading.lower().lstrip("# ").strip()
-    exact = [position for position, part in enumerate(parts) if part.title.lower() == words]
-    held_in = [position for position, part in enumerate(parts) if words in part.title.lower()]
-    if not exact + held_in:
-        titles = ", ".join(dict.fromkeys(one_line(part.title, 60) for part in parts[:20]))
-        raise UsageError(
-            f"there is no section {one_line(heading, 80)!r}", f"it has: {titles or 'no headings'}"
+    wanted_title = heading.lower().lstrip("# ").strip()
+    titles = [section.title.lower() for section in sections]
+    exact = [position for position, title in enumerate(titles) if title == wanted_title]
+    partial = [position for position, title in enumerate(titles) if wanted_title in title]
+    if not exact + partial:
+        listed_titles = ", ".join(
+            dict.fromkeys(one_line(section.title, 60) for section in sections[:20])
         )
-    first = (exact + held_in)[0]
-    following = parts[first + 1 :]
-    end = next(
-        (position for position, part in enumerate(following) if not _is_below(parts[first], part)),
-        len(following),
-    )
-    return [parts[first], *following[:end]]
+        raise UsageError(
+            f"there is no section {one_line(heading, 80)!r}",
+            f"it has: {listed_titles or 'no headings'}",
+        )
+    first = (exact + partial)[0]
+    end = first + 1
+    while end < len(sections) and _is_below(sections[first], sections[end]):
+        end += 1
+    return list(sections[first:end])
 
 
-def _is_below(first: StoredSection, part: StoredSection) -> bool:
-    """Whether the part is below the first; a long section is several of one title, one after the
-    other.
+def _is_below(first: StoredSection, section: StoredSection) -> bool:
+    """Whether the section belongs to the first; a long section is stored as several of one title,
+    one after the other.
     """
-    return part.level > first.level or (part.title, part.path) == (first.title, first.path)
+    return section.level > first.level or (section.title, section.path) == (first.title, first.path)
 
 
-def outline(parts: Sequence[StoredSection]) -> list[dict[str, Any]]:
-    """The headings with their numbers."""
-    return [{"title": part.title, "level": part.level, "chunk": part.chunk} for part in parts]
+class OutlineRow(TypedDict):
+    """A heading of a document; `chunk` is the number that get_page_by_number takes."""
+
+    title: str
+    level: int
+    chunk: int
+
+
+def outline(sections: Sequence[StoredSection]) -> list[OutlineRow]:
+    """The headings of the sections."""
+    return [
+        {"title": section.title, "level": section.level, "chunk": section.chunk}
+        for section in sections
+    ]
+
+
+def document_name(section: Descriptor) -> str:
+    """The name of the document that the section belongs to."""
+    declared_document = text_value(capability_metadata(section), "document")
+    return name_without_kind(declared_document) or section.category
 
 
 def excerpt(content: str, words: Sequence[str], limit: int = 300) -> str:
-    """The part of the text in which most of the words stand, on one line."""
+    """The part of the text in which the most of the words stand, on one line of at most `limit`
+    characters.
+    """
     line = one_line(content)
     if len(line) <= limit:
         return line
-    lower, forms = line.lower(), [word.lower() for word in words if len(word) > 2]
-    starts = [match for word in forms if (match := lower.find(word)) >= 0]
+    lower_line, lower_words = line.lower(), [word.lower() for word in words if len(word) > 2]
+    starts = [position for word in lower_words if (position := lower_line.find(word)) >= 0]
     best = max(
         starts,
         default=0,
-        key=lambda start: (_count_words(lower[start : start + limit], forms), -start),
+        key=lambda start: (_count_words(lower_line[start : start + limit], lower_words), -start),
     )
-    start = max(0, lower.rfind(" ", 0, max(best - limit // 4, 0)) + 1)
+    start = max(0, lower_line.rfind(" ", 0, max(best - limit // 4, 0)) + 1)
     return ("…" if start else "") + one_line(line[start:], limit)
 
 
 def _count_words(window: str, words: Sequence[str]) -> int:
     return sum(word in window for word in words)
-
-
-def document_name(section: Descriptor) -> str:
-    """The name of the document that a section is of."""
-    owner = text_value(capability_metadata(section), "document")
-    return (local_name(owner) if ":" in owner else owner) or section.category

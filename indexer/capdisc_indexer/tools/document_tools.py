@@ -1,22 +1,19 @@
-"""Documents and their sections."""
+"""Documents and their sections: listed, read, and searched for passages."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_search import (
-    capability_metadata,
     headers_of_kinds,
     search_capabilities,
     short_description,
-    text_value,
 )
 from capdisc_indexer.tools.document_sections import (
-    StoredSection,
     document_name,
     document_text,
     excerpt,
@@ -24,6 +21,7 @@ from capdisc_indexer.tools.document_sections import (
     outline,
     section_with_children,
 )
+from capdisc_indexer.tools.metadata_values import capability_metadata, text_value
 from capdisc_indexer.tools.name_lookup import find_capability
 from capdisc_indexer.tools.tool_types import (
     ToolAnswer,
@@ -38,6 +36,16 @@ from capdisc_indexer.tools.tool_types import (
 TEXT_KINDS = ("document", "section")
 
 
+class DocumentRow(TypedDict):
+    """A document in a list."""
+
+    name: str
+    type: str
+    format: str
+    description: str
+    tags: list[str]
+
+
 def _list_documents(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "documents": [
@@ -47,102 +55,117 @@ def _list_documents(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
-def _document_row(document: Descriptor) -> dict[str, Any]:
-    facts = capability_metadata(document)
-    shown = {
+def _document_row(document: Descriptor) -> DocumentRow:
+    metadata = capability_metadata(document)
+    return {
         "name": document.name,
-        "type": text_value(facts, "type") or "file",
-        "format": text_value(facts, "format") or "text",
+        "type": text_value(metadata, "type") or "file",
+        "format": text_value(metadata, "format") or "text",
+        "description": short_description(document),
+        "tags": list(document.tags),
     }
-    return shown | {"description": short_description(document), "tags": list(document.tags)}
 
 
 def _get_document(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     document = find_capability(ctx, arguments["name"], "document")
-    parts, facts = list_sections(ctx, document), capability_metadata(document)
-    changed = text_value(facts, "last_updated") or None
+    sections, metadata = list_sections(ctx, document), capability_metadata(document)
+    last_updated = text_value(metadata, "last_updated") or None
     return {
         "name": document.name,
-        "content": document_text(document, parts),
-        "format": text_value(facts, "format") or "text",
-        "last_updated": changed,
-        "loaded_at": changed,
-        "sections": outline(parts),
+        "content": document_text(document, sections),
+        "format": text_value(metadata, "format") or "text",
+        "last_updated": last_updated,
+        "loaded_at": last_updated,
+        "sections": outline(sections),
     }
+
+
+def _get_document_section(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    document = find_capability(ctx, arguments["name"], "document")
+    sections = section_with_children(list_sections(ctx, document), arguments["section"])
+    return {
+        "name": document.name,
+        "section": sections[0].title,
+        "path": list(sections[0].path),
+        "content": "\n\n".join(section.text for section in sections),
+    }
+
+
+def _get_page(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    name, number = arguments.get("document", ""), arguments["page_number"]
+    document = find_capability(ctx, name, "document") if name else _only_document(ctx)
+    sections = list_sections(ctx, document)
+    section = next((section for section in sections if section.chunk == number), None)
+    if section is None:
+        raise UsageError(
+            f"{one_line(document.name, 80)} has no page {number}",
+            f"it has the pages 1 to {len(sections)}",
+        )
+    return {
+        "document": document.name,
+        "page_number": section.chunk,
+        "pages": len(sections),
+        "section": section.title,
+        "content": section.text,
+    }
+
+
+def _only_document(ctx: ToolContext) -> Descriptor:
+    headers = list(headers_of_kinds(ctx, "document"))
+    if len(headers) != 1:
+        listed_names = ", ".join(one_line(header["name"], 60) for header in headers[:20])
+        raise UsageError(
+            f"there are {len(headers)} documents",
+            f"say which: {listed_names or 'none is indexed yet'}",
+        )
+    return ctx.index.full_descriptor(headers[0])
+
+
+class PassageRow(TypedDict):
+    """A passage that a search found. `section` is "" where the document itself is the hit."""
+
+    id: str
+    document: str
+    excerpt: str
+    relevance: float
+    section: str
 
 
 def _search_documents(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(
         ctx, arguments["query"], arguments["limit"], _indexed_text_kinds(ctx)
     )
-    spoken = ctx.index.documents.words(arguments["query"])
-    return {"results": [_hit_row(ctx, hit, header, spoken) for hit, header in search_result.pairs]}
+    query_words = ctx.index.documents.words(arguments["query"])
+    return {
+        "results": [
+            _passage_row(ctx, hit, header, query_words) for hit, header in search_result.pairs
+        ]
+    }
 
 
 def _indexed_text_kinds(ctx: ToolContext) -> tuple[str, ...]:
-    """The kinds of text that there are. Raises UsageError where there is none, as a filter of one
-    kind would.
+    """The kinds of text that the index holds; where it holds none, one kind, for which the search
+    raises UsageError.
     """
-    there = tuple(kind for kind in TEXT_KINDS if kind in ctx.index.overview["kinds"])
-    return there or TEXT_KINDS[:1]
+    indexed_kinds = tuple(kind for kind in TEXT_KINDS if kind in ctx.index.overview["kinds"])
+    return indexed_kinds or TEXT_KINDS[:1]
 
 
-def _hit_row(
-    ctx: ToolContext, hit: Hit, header: CapabilityHeader, spoken: list[str]
-) -> dict[str, Any]:
+def _passage_row(
+    ctx: ToolContext, hit: Hit, header: CapabilityHeader, query_words: list[str]
+) -> PassageRow:
     descriptor = ctx.index.full_descriptor(header)
-    is_part = descriptor.kind == "section"
+    document, section = descriptor.name, ""
+    if descriptor.kind == "section":
+        document = document_name(descriptor)
+        section = text_value(capability_metadata(descriptor), "title") or descriptor.title
     return {
         "id": descriptor.id,
-        "document": document_name(descriptor) if is_part else descriptor.name,
-        "excerpt": excerpt(descriptor.content or descriptor.description, spoken),
+        "document": document,
+        "excerpt": excerpt(descriptor.content or descriptor.description, query_words),
         "relevance": round(hit.relevance, 2),
-        "section": (text_value(capability_metadata(descriptor), "title") or descriptor.title)
-        if is_part
-        else "",
+        "section": section,
     }
-
-
-def _get_document_section(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    document = find_capability(ctx, arguments["name"], "document")
-    parts = section_with_children(list_sections(ctx, document), arguments["section"])
-    shown = {"name": document.name, "section": parts[0].title, "path": list(parts[0].path)}
-    return shown | {"content": "\n\n".join(part.text for part in parts)}
-
-
-def _get_page(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    requested_name, number = arguments.get("document", ""), arguments["page_number"]
-    document = (
-        find_capability(ctx, requested_name, "document") if requested_name else _only_document(ctx)
-    )
-    parts = list_sections(ctx, document)
-    section = next((part for part in parts if part.chunk == number), None)
-    if section is None:
-        raise UsageError(
-            f"{one_line(document.name, 80)} has no page {number}",
-            f"it has the pages 1 to {len(parts)}",
-        )
-    return _page_answer(document, section, len(parts))
-
-
-def _only_document(ctx: ToolContext) -> Descriptor:
-    headers = list(headers_of_kinds(ctx, "document"))
-    if len(headers) != 1:
-        listed = ", ".join(one_line(header["name"], 60) for header in headers[:20])
-        raise UsageError(
-            f"there are {len(headers)} documents", f"say which: {listed or 'none is indexed yet'}"
-        )
-    return ctx.index.full_descriptor(headers[0])
-
-
-def _page_answer(document: Descriptor, part: StoredSection, count: int) -> dict[str, Any]:
-    shown = {
-        "document": document.name,
-        "page_number": part.chunk,
-        "pages": count,
-        "section": part.title,
-    }
-    return shown | {"content": part.text}
 
 
 _NAME_SCHEMA = name_schema("Its name or id.")

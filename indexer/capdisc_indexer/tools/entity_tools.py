@@ -1,9 +1,11 @@
-"""Names and words across all kinds of capabilities."""
+"""Names and texts across all kinds of capabilities: what has a name, what mentions it, what a term
+means.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TypedDict
 
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
@@ -29,127 +31,126 @@ from capdisc_indexer.tools.tool_types import (
 )
 from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
+# How a name fits a capability, best first.
 _MATCH_RANKS = ("exact", "parameter", "prefix")
 
 
-def _find_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """What is called so, what has a column or parameter of that name, and what begins with it, in
-    this order.
-    """
-    name_key = compact_name(arguments["name"])
-    matches = [
-        (match, header) for header in _all_headers(ctx) if (match := _match_name(name_key, header))
-    ]
-    matches.sort(key=lambda pair: (_MATCH_RANKS.index(pair[0]), str(pair[1]["id"])))
-    shown = [
-        {"match": match, **_entity_row(header)} for match, header in matches[: arguments["limit"]]
-    ]
-    return {"name": arguments["name"], "matches": shown, "matched": len(matches)}
+class EntityRow(TypedDict):
+    """A capability that has a name, or mentions it."""
+
+    id: str
+    name: str
+    kind: str
+    category: str
+    description: str
 
 
-def _all_headers(ctx: ToolContext) -> list[CapabilityHeader]:
-    return [
-        header
-        for header in ctx.index.documents.all_headers(Query(texts=()))
-        if not header.get("hidden")
-    ]
-
-
-def _match_name(name_key: str, header: CapabilityHeader) -> str:
-    names = [compact_name(header["name"]), compact_name(header.get("title", ""))]
-    if name_key in names:
-        return "exact"
-    if any(
-        compact_name(parameter["name"]) == name_key for parameter in header.get("parameters", ())
-    ):
-        return "parameter"
-    return "prefix" if name_key and any(name.startswith(name_key) for name in names) else ""
-
-
-def _entity_row(header: CapabilityHeader) -> dict[str, Any]:
-    category = header.get("category") or UNCATEGORISED
+def _entity_row(header: CapabilityHeader) -> EntityRow:
     return {
         "id": header["id"],
         "name": header["name"],
         "kind": header["kind"],
-        "category": category,
+        "category": header.get("category") or UNCATEGORISED,
         "description": short_description(header),
     }
 
 
+def _find_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """The capabilities with this name, then those with a column or parameter of it, then those
+    whose name begins with it.
+    """
+    compact = compact_name(arguments["name"])
+    matches = [
+        (match, header)
+        for header in headers_of_kinds(ctx)
+        if (match := _match_name(compact, header))
+    ]
+    matches.sort(key=lambda pair: (_MATCH_RANKS.index(pair[0]), pair[1]["id"]))
+    return {
+        "name": arguments["name"],
+        "matches": [
+            {"match": match, **_entity_row(header)}
+            for match, header in matches[: arguments["limit"]]
+        ],
+        "matched": len(matches),
+    }
+
+
+def _match_name(compact: str, header: CapabilityHeader) -> str:
+    """How the compact name fits the capability: one of _MATCH_RANKS, or "" where it does not."""
+    names = [compact_name(header["name"]), compact_name(header.get("title", ""))]
+    if compact in names:
+        return "exact"
+    parameters = header.get("parameters", ())
+    if any(compact_name(parameter["name"]) == compact for parameter in parameters):
+        return "parameter"
+    return "prefix" if compact and any(name.startswith(compact) for name in names) else ""
+
+
 def _search_all(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     search_result = search_capabilities(ctx, arguments["query"], arguments["limit"])
+    paths = [header["source"]["path"] for _, header in search_result.pairs]
     return {
         "query": arguments["query"],
-        "confidence": round(search_result.ranking.confidence, 2),
+        "confidence": search_result.confidence,
         "results": [hit_row(ctx, hit, header) for hit, header in search_result.pairs],
-        "sources": list(
-            dict.fromkeys(header["source"]["path"] for _, header in search_result.pairs)
-        ),
+        "sources": list(dict.fromkeys(paths)),
         "unmatched": list(search_result.ranking.unmatched),
     }
 
 
 def _lookup_glossary_term(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """The definition of a term; without one, terms that come near, and never a guess."""
+    """The definition of a term; without one, the nearest terms, and never a guess."""
     term = arguments["term"]
     headers = find_by_name(ctx, term, ("term",))
-    if headers:
-        descriptor = ctx.index.full_descriptor(headers[0])
-        shown = {
-            "term": descriptor.title or descriptor.name,
-            "found": True,
-            "definition": descriptor.description,
-        }
-        return shown | {
-            "category": descriptor.category or UNCATEGORISED,
-            "related": list(descriptor.related),
-        }
-    term_names = {
-        str(header.get("title") or header["name"]) for header in headers_of_kinds(ctx, "term")
-    }
+    if not headers:
+        terms = {header.get("title") or header["name"] for header in headers_of_kinds(ctx, "term")}
+        near = nearest_names(term, sorted(terms))
+        return {"term": term, "found": False, "definition": "", "near": near}
+    descriptor = ctx.index.full_descriptor(headers[0])
     return {
-        "term": term,
-        "found": False,
-        "definition": "",
-        "near": nearest_names(term, sorted(term_names)),
+        "term": descriptor.title or descriptor.name,
+        "found": True,
+        "definition": descriptor.description,
+        "category": descriptor.category or UNCATEGORISED,
+        "related": list(descriptor.related),
     }
 
 
 def _explore_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """Everything that names it, the most telling first: in its name, its description or its
-    text.
-    """
-    entity_name = arguments["name"]
+    """All capabilities that mention a name as a word of its own, by relevance, with the text."""
+    name = arguments["name"]
     documents = ctx.index.documents
-    terms = documents.analyse(" ".join(documents.words(entity_name)))
-    named = re.compile(rf"(?<!\w){re.escape(one_line(entity_name))}(?!\w)", re.IGNORECASE)
+    terms = documents.analyse(" ".join(documents.words(name)))
+    pattern = re.compile(rf"(?<!\w){re.escape(one_line(name))}(?!\w)", re.IGNORECASE)
     mentions = []
     for _, header in documents.search(terms, Query(texts=()), WIDE_LIMIT):
         descriptor = ctx.index.full_descriptor(header)
-        if not descriptor.hidden and (where := _find_mention(named, descriptor)):
-            mentions.append({**_entity_row(header), "excerpt": excerpt(where, [entity_name])})
+        if not descriptor.hidden and (text := _find_mention(pattern, descriptor)):
+            mentions.append({**_entity_row(header), "excerpt": excerpt(text, [name])})
     return {
-        "name": entity_name,
+        "name": name,
         "mentions": mentions[: arguments["limit"]],
         "matched": len(mentions),
     }
 
 
-def _find_mention(named: re.Pattern[str], d: Descriptor) -> str:
-    """The text in which it is named; empty when it is not."""
-    parameters = [f"{p.name} {p.description}" for p in d.parameters]
-    parts = (
-        d.name,
-        d.title,
-        d.description,
-        *d.tags,
-        *parameters,
-        d.content,
-        d.guidance,
-        d.instructions,
+def _find_mention(pattern: re.Pattern[str], descriptor: Descriptor) -> str:
+    """The first text of the capability that the pattern fits, the most telling first; "" where none
+    does.
+    """
+    texts = (
+        descriptor.name,
+        descriptor.title,
+        descriptor.description,
+        *descriptor.tags,
+        *(f"{parameter.name} {parameter.description}" for parameter in descriptor.parameters),
+        descriptor.content,
+        descriptor.guidance,
+        descriptor.instructions,
     )
-    return next((one_line(part) for part in parts if named.search(one_line(part))), "")
+    lines = map(one_line, texts)
+    return next((line for line in lines if pattern.search(line)), "")
 
 
 _make_tool = tool_factory("entities")

@@ -1,20 +1,19 @@
-"""execute_tool: a capability by its name. Without leave to run it, the answer is the call for the
-agent to make.
+"""execute_tool: runs a capability by its name, or describes the call for the agent to make.
+
+It runs only where the context has an executor.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
+from capdisc_indexer.model.json_types import Arguments, CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.capability_search import capability_metadata, record_list, text_value
 from capdisc_indexer.tools.definitions.builders import capability_schema
 from capdisc_indexer.tools.definitions.parameter_schema import restore_names
+from capdisc_indexer.tools.discovery_tools import exact_matches
+from capdisc_indexer.tools.metadata_values import capability_metadata, record_list, text_value
 from capdisc_indexer.tools.name_lookup import container_name
-from capdisc_indexer.tools.search_tool import exact_matches
 from capdisc_indexer.tools.tool_types import (
     Tool,
     ToolAnswer,
@@ -25,46 +24,47 @@ from capdisc_indexer.tools.tool_types import (
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
 
+# Kinds that come second where they share a name with a capability of another kind.
+_READ_KINDS = ("skill", "document", "section")
+
 
 def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    called, call_arguments = arguments["tool_name"], arguments["arguments"]
-    headers = exact_matches(ctx, called)
-    if not headers and (tool := _find_discovery_tool(called)):
+    name, call_arguments = arguments["tool_name"], arguments["arguments"]
+    headers = exact_matches(ctx, name)
+    if not headers and (tool := _find_discovery_tool(name)):
         return _call_discovery_tool(ctx, tool.name, call_arguments)
-    descriptor = _require_capability(ctx, called, headers)
+    descriptor = _require_capability(ctx, name, headers)
     call_arguments = restore_names(capability_schema(descriptor), call_arguments)
-    if wrong := find_problems(descriptor.schema, call_arguments):
-        what = f"arguments that {one_line(descriptor.id, 100)} does not take: {'; '.join(wrong)}"
+    if problems := find_problems(descriptor.schema, call_arguments):
+        identifier = one_line(descriptor.id, 100)
         raise UsageError(
-            what,
-            f'capdisc call search_tool \'{{"query": "{one_line(descriptor.id, 100)}"}}\' says which',
+            f"arguments that {identifier} does not take: {'; '.join(problems)}",
+            f'capdisc call search_tool \'{{"query": "{identifier}"}}\' says which',
         )
-    filled_arguments = fill_defaults(descriptor.schema, call_arguments)
     if descriptor.run:
-        # Here, too: an agent that is told the command fills it in by itself.
+        # Also where nothing is run: an agent that is told the command fills it in by itself.
         from capdisc_indexer.validation.program_text.misuses import refuse_misuses
 
         refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
+    filled_arguments = fill_defaults(descriptor.schema, call_arguments)
     if ctx.execute is not None:
-        # What is run fills in the defaults as its file has them; here their keys are masked.
+        # A run fills in the defaults from the capability's file; those of the index have their
+        # keys masked.
         return ctx.execute(descriptor, call_arguments if descriptor.run else filled_arguments)
-    message = "This was not run. Make the call yourself, or let capdisc run make it."
     return {
         "executed": False,
         "tool": descriptor.id,
         "arguments": filled_arguments,
         "call": describe_call(descriptor),
-        "message": message,
+        "message": "This was not run. Make the call yourself, or let capdisc run make it.",
     }
 
 
-def _find_discovery_tool(called: str) -> Tool | None:
-    """The discovery tools are called by name too, by who was given no more than the few. They are
-    listed above this module, so they are looked up late.
-    """
-    from capdisc_indexer import tools
+def _find_discovery_tool(name: str) -> Tool | None:
+    """The discovery tool of this name, for an agent that was offered only the bridge tools."""
+    from capdisc_indexer import tools  # whose table lists this module
 
-    return tools.find_tool(called.removeprefix("capdisc:"))
+    return tools.find_tool(name.removeprefix("capdisc:"))
 
 
 def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Arguments) -> ToolAnswer:
@@ -75,38 +75,34 @@ def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Arguments) -> T
     return tools.call_tool(ctx, name, arguments)
 
 
-def _require_capability(
-    ctx: ToolContext, called: str, headers: list[CapabilityHeader]
-) -> Descriptor:
-    callable_first = [
-        header for header in headers if header["kind"] not in ("skill", "document", "section")
-    ] or headers
-    if len(callable_first) == 1:
-        return ctx.index.full_descriptor(callable_first[0])
-    if headers:
-        listed = ", ".join(one_line(header["id"], 80) for header in callable_first[:10])
-        raise UsageError(
-            f"more than one capability is called {one_line(called, 80)!r}", f"say which: {listed}"
-        )
-    return ctx.index.descriptor(called)  # which says what comes nearest
-
-
-def describe_call(descriptor: Descriptor) -> dict[str, Any]:
-    """How the capability is called, as far as its files say: a command, a tool of an MCP server,
-    an HTTP request.
+def _require_capability(ctx: ToolContext, name: str, headers: list[CapabilityHeader]) -> Descriptor:
+    """The capability that the name means. Raises UsageError where it may mean several, and where
+    it means none.
     """
-    facts, run = capability_metadata(descriptor), as_mapping(descriptor.run)
-    if text_value(facts, "method") and text_value(facts, "path"):
-        request = {
-            "api": container_name(descriptor),
-            "method": text_value(facts, "method"),
-            "path": text_value(facts, "path"),
-        }
+    candidates = [header for header in headers if header["kind"] not in _READ_KINDS] or headers
+    if len(candidates) > 1:
+        listed_ids = ", ".join(one_line(header["id"], 80) for header in candidates[:10])
+        raise UsageError(
+            f"more than one capability is called {one_line(name, 80)!r}", f"say which: {listed_ids}"
+        )
+    if candidates:
+        return ctx.index.full_descriptor(candidates[0])
+    return ctx.index.descriptor(name)  # raises with the nearest names
+
+
+def describe_call(descriptor: Descriptor) -> JsonObject:
+    """How the capability is called, as far as its files say: `http` with the request, `command`,
+    `mcp` with a tool of a server, or the `name` alone.
+    """
+    metadata, run = capability_metadata(descriptor), as_mapping(descriptor.run)
+    if text_value(metadata, "method") and text_value(metadata, "path"):
         return {
-            "http": request
-            | {
+            "http": {
+                "api": container_name(descriptor),
+                "method": text_value(metadata, "method"),
+                "path": text_value(metadata, "path"),
                 "url": text_value(as_mapping(run.get("http")), "url"),
-                "parameters": record_list(facts, "parameters"),
+                "parameters": record_list(metadata, "parameters"),
             }
         }
     run_parts = {key: run[key] for key in ("command", "mcp", "http") if key in run}

@@ -1,14 +1,22 @@
-"""Questions of fact, and the facts that answer them."""
+"""Facts: stored, read from a text, and found for a question."""
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from capdisc_indexer import facts
 from capdisc_indexer.facts.fact_extraction import MAX_CHARACTERS
-from capdisc_indexer.facts.fact_files import MAX_NAME, MAX_VALUE, ExtractedFact, Fact
+from capdisc_indexer.facts.fact_files import (
+    MAX_NAME,
+    MAX_VALUE,
+    AnswerSource,
+    ExtractedFact,
+    Fact,
+)
 from capdisc_indexer.facts.question_terms import spelling_key
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict
-from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import (
     Tool,
@@ -19,7 +27,7 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
 )
 
-# Of the lines that state nothing, so many are shown; the rest is counted.
+# Of the lines that state nothing, so many are shown; the others are counted.
 MAX_SKIPPED_SHOWN = 50
 
 
@@ -29,27 +37,28 @@ def _resolve_fact(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     resolution = facts.resolve_question(
         ctx.index, ctx.state_dir, question, encoder, ctx.mode, ctx.available
     )
-    answer: ToolAnswer = {
+    note = resolution.note
+    try:
+        facts.record_question(ctx.state_dir, question, answered=resolution.answer is not None)
+    except InputError as error:  # an answer is worth more than the record of its question
+        note += f"; the question was not noted: {error.message}"
+    return {
         "question": resolution.question,
         "answer": resolution.answer,
         "confidence": resolution.confidence,
-        "sources": [
-            asdict(source) | {"confidence": round(source.confidence, 2)}
-            for source in resolution.sources
-        ],
+        "sources": [_source_row(source) for source in resolution.sources],
         "sources_checked": list(resolution.checked_ids),
         "needs_clarification": resolution.needs_clarification,
-        "note": resolution.note,
+        "note": note,
     }
-    try:
-        facts.record_question(ctx.state_dir, question, answered=resolution.answer is not None)
-    except InputError as error:  # what cannot be noted must not cost the answer
-        answer["note"] += f"; the question was not noted: {error.message}"
-    return answer
+
+
+def _source_row(source: AnswerSource) -> JsonObject:
+    return asdict(source) | {"confidence": round(source.confidence, 2)}
 
 
 def _add_fact(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    name = one_line(arguments["name"], MAX_NAME)  # as it is kept, so that it is found again
+    name = one_line(arguments["name"], MAX_NAME)  # as it is stored, so that it is found again
     fact = Fact(name=name, value=arguments["value"], reasoning=arguments.get("reasoning", ""))
     replaced = facts.add_facts(ctx.state_dir, [fact])
     stored = next(
@@ -65,8 +74,8 @@ def _add_fact(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 def _list_known_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     stored_facts = facts.list_facts(ctx.state_dir)
-    shown = stored_facts[-arguments["limit"] :]
-    return {"facts": [asdict(fact) for fact in shown], "total": len(stored_facts)}
+    latest = stored_facts[-arguments["limit"] :]
+    return {"facts": [asdict(fact) for fact in latest], "total": len(stored_facts)}
 
 
 def _get_unresolved_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -77,39 +86,57 @@ def _get_unresolved_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
+class StatementRow(TypedDict):
+    """A fact that a line of the text states, and the rule that read it."""
+
+    name: str
+    value: str
+    rule: str
+    line: int
+
+
+class SkippedRow(TypedDict):
+    """A line that states nothing, and why."""
+
+    line: int
+    text: str
+    why: str
+
+
 def _extract_facts(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     text = arguments["text"]
-    statements = facts.extract_facts(text)
-    stated = [statement for statement in statements if statement.rule]
-    skipped = [
-        {"line": statement.line, "text": statement.text, "why": statement.why}
-        for statement in statements
-        if not statement.rule
-    ]
-    saved = bool(arguments.get("save") and stated)
+    lines = facts.extract_facts(text)
+    statements = [line for line in lines if line.rule]
+    skipped = [_skipped_row(line) for line in lines if not line.rule]
+    is_saved = bool(arguments.get("save") and statements)
     replaced = (
-        facts.add_facts(ctx.state_dir, [_to_fact(statement) for statement in stated])
-        if saved
+        facts.add_facts(ctx.state_dir, [_to_fact(statement) for statement in statements])
+        if is_saved
         else {}
     )
     return {
-        "facts": [
-            {
-                "name": statement.name,
-                "value": statement.value,
-                "rule": statement.rule,
-                "line": statement.line,
-            }
-            for statement in stated
-        ],
+        "facts": [_statement_row(statement) for statement in statements],
         "skipped": skipped[:MAX_SKIPPED_SHOWN],
         "skipped_total": len(skipped),
         "rules": list(facts.RULES),
-        "saved": saved,
+        "saved": is_saved,
         "replaced": [asdict(fact) for fact in replaced.values()],
         "read_characters": min(len(text), MAX_CHARACTERS),
         "note": "by rules on single sentences, no language model; look at what was skipped",
     }
+
+
+def _statement_row(statement: ExtractedFact) -> StatementRow:
+    return {
+        "name": statement.name,
+        "value": statement.value,
+        "rule": statement.rule,
+        "line": statement.line,
+    }
+
+
+def _skipped_row(line: ExtractedFact) -> SkippedRow:
+    return {"line": line.line, "text": line.text, "why": line.why}
 
 
 def _to_fact(statement: ExtractedFact) -> Fact:

@@ -1,5 +1,5 @@
-"""One capability by its name, however it is spelt, and what to say when there is none or more than
-one.
+"""Which capability a name means, however it is spelt; and the error where it means none, or
+several.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line, space_identifiers
-from capdisc_indexer.tools.capability_search import (
-    capability_metadata,
-    headers_of_kinds,
-    text_value,
-)
+from capdisc_indexer.tools.capability_search import headers_of_kinds
+from capdisc_indexer.tools.metadata_values import capability_metadata, text_value
 from capdisc_indexer.tools.tool_types import ToolContext
 from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
-# A name that is spelt in yet another way shares its words with the real one.
+# A name that is spelt in a way that the index has no alias for is searched for by its words; so
+# many hits are compared.
 _MAX_NEIGHBOURS = 50
-# Under which keys a loader says what a capability is a part of.
+# The keys under which a loader names what a capability is a part of.
 CONTAINER_KEYS = ("database", "api", "document", "server")
 
 
 def local_name(identifier: str) -> str:
-    """The id without its kind, and without the mark that tells two files' capabilities apart.
+    """The id without its kind, and without the suffix that tells the capabilities of two files
+    apart.
 
     >>> local_name("table:chinook.tracks@b")
     'chinook.tracks'
@@ -33,9 +32,14 @@ def local_name(identifier: str) -> str:
     return identifier.partition(":")[2].partition("@")[0]
 
 
+def name_without_kind(name_or_id: str) -> str:
+    """The name as it is; of an id, its local name."""
+    return local_name(name_or_id) if ":" in name_or_id else name_or_id
+
+
 def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list[CapabilityHeader]:
-    """The heads of all capabilities that the name may mean: their id, name or title, without
-    regard to case and separators. An id that is exactly so is the only one.
+    """The headers of all capabilities whose id, name or title is this name, without regard to case
+    and separators; by id. Where the name is exactly an id, that one alone.
     """
     forms = dict.fromkeys(
         [name, space_identifiers(name), compact_name(name), *(f"{kind}:{name}" for kind in kinds)]
@@ -51,22 +55,24 @@ def find_by_name(ctx: ToolContext, name: str, kinds: Sequence[str] = ()) -> list
 
 
 def _similar_names(ctx: ToolContext, name: str) -> Iterable[CapabilityHeader]:
-    """Those whose name differs in separators alone; an index of names has one form of each."""
+    """The headers whose name differs in separators alone, which the index of aliases does not
+    find.
+    """
     documents, form = ctx.index.documents, compact_name(name)
+    if not form:
+        return
     terms = documents.analyse(" ".join(documents.words(name)))
-    for _, header in documents.search(terms, Query(texts=()), _MAX_NEIGHBOURS) if form else ():
-        if form in {
-            compact_name(header["name"]),
-            compact_name(header.get("title", "")),
-            compact_name(local_name(header["id"])),
-            compact_name(header["id"]),
-        }:
+    for _, header in documents.search(terms, Query(texts=()), _MAX_NEIGHBOURS):
+        names = (header["name"], header.get("title", ""), local_name(header["id"]), header["id"])
+        if form in map(compact_name, names):
             yield header
 
 
 def find_capability(ctx: ToolContext, name: str, *kinds: str, within: str = "") -> Descriptor:
-    """The one capability of these kinds with this name; `within` says what it is a part of. Raises
-    UsageError naming the nearest where there is none, and all of them where there are several.
+    """The one capability of these kinds with this name, as a part of `within` where that is given.
+
+    Raises UsageError with the nearest names where there is none, and with all ids where there are
+    several.
     """
     forms = [f"{within}.{name}", name] if within else [name]
     for form in forms:
@@ -87,56 +93,41 @@ def is_part_of(descriptor: Descriptor, container: str) -> bool:
     """Whether the capability belongs to the database, API, document or server of this name or
     id.
     """
-    facts, form = (
-        capability_metadata(descriptor),
-        compact_name(container.partition(":")[2] or container),
-    )
-    owners = [text_value(facts, key) for key in CONTAINER_KEYS]
-    owner_names = {
-        compact_name(local_name(owner) if ":" in owner else owner) for owner in owners if owner
-    }
-    return form in (
-        owner_names
-        or {
-            compact_name(descriptor.category),
-            compact_name(local_name(descriptor.id).rpartition(".")[0]),
-        }
-    )
+    metadata = capability_metadata(descriptor)
+    containers = [text_value(metadata, key) for key in CONTAINER_KEYS]
+    names = [name_without_kind(owner) for owner in containers if owner] or [
+        descriptor.category,
+        local_name(descriptor.id).rpartition(".")[0],
+    ]
+    return compact_name(container.partition(":")[2] or container) in map(compact_name, names)
 
 
 def container_name(descriptor: Descriptor) -> str:
     """The name of what the capability is a part of."""
-    facts = capability_metadata(descriptor)
-    owner = next((owner for key in CONTAINER_KEYS if (owner := text_value(facts, key))), "")
+    metadata = capability_metadata(descriptor)
+    container = next((name for key in CONTAINER_KEYS if (name := text_value(metadata, key))), "")
     return (
-        (local_name(owner) if ":" in owner else owner)
+        name_without_kind(container)
         or local_name(descriptor.id).rpartition(".")[0]
         or descriptor.category
     )
 
 
 def _ambiguous_error(kind: str, name: str, ids: list[str]) -> UsageError:
-    listed = ", ".join(one_line(identifier, 80) for identifier in ids[:10])
+    listed_ids = ", ".join(one_line(identifier, 80) for identifier in ids[:10])
     return UsageError(
-        f"more than one {kind} is called {one_line(name, 80)!r}", f"say which: {listed}"
+        f"more than one {kind} is called {one_line(name, 80)!r}", f"say which: {listed_ids}"
     )
 
 
 def _unknown_error(ctx: ToolContext, kinds: Sequence[str], name: str, within: str) -> UsageError:
-    headers: list[CapabilityHeader] = list(headers_of_kinds(ctx, *kinds))
-    close = nearest_names(
-        name,
-        [str(header["name"]) for header in headers]
-        + [local_name(str(header["id"])) for header in headers],
-    )
+    headers = list(headers_of_kinds(ctx, *kinds))
+    names = [header["name"] for header in headers]
+    near = nearest_names(name, [*names, *(local_name(header["id"]) for header in headers)])
     where = f" in {one_line(within, 80)}" if within else ""
     hint = (
-        f"did you mean: {', '.join(one_line(candidate, 80) for candidate in close)}"
-        if close
-        else _list_hint(kinds[0])
+        f"did you mean: {', '.join(one_line(candidate, 80) for candidate in near)}"
+        if near
+        else f"run: capdisc list --kind {kinds[0]}"
     )
     return UsageError(f"there is no {kinds[0]} {one_line(name, 80)!r}{where}", hint)
-
-
-def _list_hint(kind: str) -> str:
-    return f"run: capdisc list --kind {kind}"

@@ -1,21 +1,22 @@
-"""Databases and tables: what there is, what each column holds, how tables belong together."""
+"""Databases and tables: which there are, what each column holds, how tables refer to each other."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.tools.capability_search import (
     WIDE_LIMIT,
-    capability_metadata,
     search_capabilities,
     select_hits,
     short_description,
-    text_value,
 )
+from capdisc_indexer.tools.metadata_values import capability_metadata, text_value
 from capdisc_indexer.tools.name_lookup import container_name, is_part_of
 from capdisc_indexer.tools.table_store import (
+    Cell,
+    ColumnRow,
     StoredTable,
     column_values,
     find_database,
@@ -39,6 +40,14 @@ DATA_KINDS = ("database", "table")
 SAMPLES_PER_COLUMN = 3
 
 
+class DatabaseRow(TypedDict):
+    """A database in a list; `type` is the engine or file format, "" where nobody says it."""
+
+    name: str
+    type: str
+    description: str
+
+
 def _list_databases(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "databases": [
@@ -47,21 +56,21 @@ def _list_databases(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
-def _database_row(ctx: ToolContext, name: str, descriptor: Descriptor | None) -> dict[str, Any]:
-    kind = (
-        text_value(capability_metadata(descriptor), "dbType")
-        if descriptor
-        else next((_database_type(table) for table in iter_tables(ctx, name)), "")
-    )
+def _database_row(ctx: ToolContext, name: str, descriptor: Descriptor | None) -> DatabaseRow:
+    if descriptor is None:
+        first_table = next(iter_tables(ctx, name), None)
+        kind = database_type(first_table.descriptor) if first_table else ""
+        return {"name": name, "type": kind, "description": ""}
     return {
         "name": name,
-        "type": kind,
-        "description": short_description(descriptor) if descriptor else "",
+        "type": database_type(descriptor),
+        "description": short_description(descriptor),
     }
 
 
-def _database_type(table: StoredTable) -> str:
-    return text_value(capability_metadata(table.descriptor), "dbType")
+def database_type(descriptor: Descriptor) -> str:
+    """The engine or file format of a database, or of that which a table is in."""
+    return text_value(capability_metadata(descriptor), "dbType")
 
 
 def _list_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -78,12 +87,22 @@ def _list_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
+class TableSchema(TypedDict):
+    """The columns of a table, with the first values of each that was sampled."""
+
+    database: str
+    table: str
+    columns: list[ColumnRow]
+    row_count: int | None
+    sample_values: dict[str, list[Cell]]
+
+
 def _get_table_schema(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    return table_schema(find_table(ctx, arguments["table"], arguments.get("database", "")))
+    return {**table_schema(find_table(ctx, arguments["table"], arguments.get("database", "")))}
 
 
-def table_schema(table: StoredTable) -> dict[str, Any]:
-    """The columns of a table, with a few values of each that was sampled."""
+def table_schema(table: StoredTable) -> TableSchema:
+    """The schema of a table."""
     return {
         "database": table.database,
         "table": table.name,
@@ -94,15 +113,18 @@ def table_schema(table: StoredTable) -> dict[str, Any]:
 
 
 def _search_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    database = arguments.get("database", "")
+    requested_database = arguments.get("database", "")
     search_result = search_capabilities(
-        ctx, arguments["query"], WIDE_LIMIT if database else arguments["limit"], ("table",)
+        ctx,
+        arguments["query"],
+        WIDE_LIMIT if requested_database else arguments["limit"],
+        ("table",),
     )
-    database_name = find_database(ctx, database) if database else ""
+    database = find_database(ctx, requested_database) if requested_database else ""
     hits = select_hits(
         search_result,
         arguments["limit"],
-        lambda descriptor: not database_name or is_part_of(descriptor, database_name),
+        lambda descriptor: not database or is_part_of(descriptor, database),
         ctx,
     )
     return {
@@ -119,43 +141,58 @@ def _search_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
+class ForeignKey(TypedDict):
+    """A column that refers to one of another table."""
+
+    database: str
+    from_table: str
+    from_column: str
+    to_table: str
+    to_column: str
+
+
 def _get_table_relationships(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """The foreign keys from and to a table, or all of a database."""
-    database, table_name = arguments.get("database", ""), arguments.get("table", "")
-    table = find_table(ctx, table_name, database) if table_name else None
-    home = table.database if table else find_database(ctx, database) if database else ""
-    relationships = [
-        foreign_key
-        for source_table in iter_tables(ctx, home)
-        for foreign_key in foreign_keys(source_table)
-    ]
-    if table:
-        relationships = [
+    """The foreign keys from and to a table, or all of a database, or all."""
+    requested_database, requested_table = arguments.get("database", ""), arguments.get("table", "")
+    if requested_table:
+        table = find_table(ctx, requested_table, requested_database)
+        return {"relationships": _keys_from_and_to(ctx, table)}
+    database = find_database(ctx, requested_database) if requested_database else ""
+    return {
+        "relationships": [
             foreign_key
-            for foreign_key in relationships
-            if table.name.lower()
-            in (foreign_key["from_table"].lower(), foreign_key["to_table"].lower())
+            for table in iter_tables(ctx, database)
+            for foreign_key in foreign_keys(table)
         ]
-    return {"relationships": relationships}
+    }
 
 
-def foreign_keys(table: StoredTable) -> list[dict[str, str]]:
-    """The columns of a table that lead to another."""
-    pairs = [
-        (text_value(column, "name"), text_value(column, "foreign_key").rpartition("."))
-        for column in table.columns
-    ]
+def _keys_from_and_to(ctx: ToolContext, table: StoredTable) -> list[ForeignKey]:
+    name = table.name.lower()
     return [
-        {
-            "database": table.database,
-            "from_table": table.name,
-            "from_column": from_column,
-            "to_table": to,
-            "to_column": column,
-        }
-        for from_column, (to, _, column) in pairs
-        if to
+        foreign_key
+        for source_table in iter_tables(ctx, table.database)
+        for foreign_key in foreign_keys(source_table)
+        if name in (foreign_key["from_table"].lower(), foreign_key["to_table"].lower())
     ]
+
+
+def foreign_keys(table: StoredTable) -> list[ForeignKey]:
+    """The foreign keys of a table."""
+    keys: list[ForeignKey] = []
+    for column in table.columns:
+        to_table, _, to_column = text_value(column, "foreign_key").rpartition(".")
+        if to_table:
+            keys.append(
+                {
+                    "database": table.database,
+                    "from_table": table.name,
+                    "from_column": text_value(column, "name"),
+                    "to_table": to_table,
+                    "to_column": to_column,
+                }
+            )
+    return keys
 
 
 def _get_sample_values(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:

@@ -1,10 +1,10 @@
-"""Skills with what they link to."""
+"""Skills: their instructions, what these link to, and the files in their folders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import TypedDict
 
 from capdisc_indexer.links.resolution import (
     MAX_LINKS,
@@ -22,8 +22,8 @@ from capdisc_indexer.tools.capability_search import (
     headers_of_kinds,
     search_capabilities,
     short_description,
-    text_list,
 )
+from capdisc_indexer.tools.metadata_values import text_list
 from capdisc_indexer.tools.name_lookup import find_capability
 from capdisc_indexer.tools.tool_types import (
     ToolAnswer,
@@ -36,31 +36,22 @@ from capdisc_indexer.tools.tool_types import (
 )
 from capdisc_indexer.validation.secret_keys import mask_keys
 
-# Lines of a skill's file: what is kept of it begins after the front matter.
-
+SKILL_KINDS = ("skill",)
+# Of the files that a skill links to, get_skill prints so many, and so many characters of them
+# together; it names the others.
+MAX_REFERENCES = 10
+REFERENCE_CHARACTERS = 20_000
+# So much of a skill's content is looked for in its file.
 _MATCHED_CHARACTERS = 400
 
 
-def count_lines_before(skill: Descriptor, roots: Sequence[str]) -> int:
-    """How many lines of the file stand before the skill's content; 0 where the file cannot be read
-    any more.
-    """
-    name = PurePath(skill.source.path).name
-    try:
-        text = mask_keys(
-            read_linked_text(resolve_file(capability_folder(skill, roots), name), name)
-        )
-    except CapdiscError:
-        return 0
-    start = text.replace("\r\n", "\n").find(skill.content[:_MATCHED_CHARACTERS])
-    return text.replace("\r\n", "\n").count("\n", 0, start) if start > 0 else 0
+class SkillRow(TypedDict):
+    """A skill in a list; `path` is that of its file."""
 
-
-SKILL_KINDS = ("skill",)
-# Of the files that a skill links to: so many, and so many characters of them in all. The rest is
-# named.
-MAX_REFERENCES = 10
-REFERENCE_CHARACTERS = 20_000
+    name: str
+    description: str
+    path: str
+    allowed_tools: list[str]
 
 
 def _list_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -72,60 +63,18 @@ def _list_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
-def _skill_row(skill: Descriptor) -> dict[str, Any]:
-    shown = {"name": skill.name, "description": short_description(skill), "path": skill.source.path}
-    return shown | {"allowed_tools": allowed_tools(skill)}
+def _skill_row(skill: Descriptor) -> SkillRow:
+    return {
+        "name": skill.name,
+        "description": short_description(skill),
+        "path": skill.source.path,
+        "allowed_tools": allowed_tools(skill),
+    }
 
 
 def allowed_tools(skill: Descriptor) -> list[str]:
-    """The tools that its author lets the skill use; none named means that nothing was said."""
+    """The tools that the skill's author lets it use; empty where the author does not say."""
     return text_list(skill.extra, "allowed-tools")
-
-
-def _get_skill(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    skill = find_capability(ctx, arguments["name"], "skill")
-    references, left_out = _read_references(ctx, skill)
-    answer = {
-        "name": skill.name,
-        "description": short_description(skill),
-        "content": strip_controls(skill.content),
-        "allowed_tools": allowed_tools(skill),
-        "references": references,
-    }
-    return answer | ({"references_left_out": left_out} if left_out else {})
-
-
-def _read_references(ctx: ToolContext, skill: Descriptor) -> tuple[dict[str, str], list[str]]:
-    """The texts of the files that the skill links to, and the targets that are too much or cannot
-    be read.
-    """
-    contents: dict[str, str] = {}
-    left_out: list[str] = []
-    remaining_characters = REFERENCE_CHARACTERS
-    for target in [
-        link.target
-        for link in list_links(skill, indexed_roots(ctx))
-        if link.kind == "file" and link.exists
-    ]:
-        content = _reference_text(ctx, skill, target) if len(contents) < MAX_REFERENCES else None
-        if content is None or len(content) > remaining_characters:
-            left_out.append(one_line(target, 200))
-        else:
-            contents[target] = content
-            remaining_characters -= len(content)
-    return contents, left_out
-
-
-def _reference_text(ctx: ToolContext, skill: Descriptor, target: str) -> str | None:
-    try:
-        return strip_controls(read_link(skill, target, indexed_roots(ctx)).text)
-    except CapdiscError:  # no text, too large, gone: its name is told
-        return None
-
-
-def indexed_roots(ctx: ToolContext) -> Sequence[str]:
-    """The folders that the index was made of."""
-    return ctx.index.scan["roots"]
 
 
 def _search_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -140,6 +89,114 @@ def _search_skills(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
             for hit, header in search_result.pairs
         ]
     }
+
+
+def _get_skill(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    skill = find_capability(ctx, arguments["name"], "skill")
+    references, left_out = _read_references(ctx, skill)
+    answer: ToolAnswer = {
+        "name": skill.name,
+        "description": short_description(skill),
+        "content": strip_controls(skill.content),
+        "allowed_tools": allowed_tools(skill),
+        "references": references,
+    }
+    return answer | ({"references_left_out": left_out} if left_out else {})
+
+
+def _read_references(ctx: ToolContext, skill: Descriptor) -> tuple[dict[str, str], list[str]]:
+    """The texts of the files that the skill links to, by target; and the targets that are too much
+    or cannot be read.
+    """
+    texts: dict[str, str] = {}
+    left_out: list[str] = []
+    remaining_characters = REFERENCE_CHARACTERS
+    for link in list_links(skill, indexed_roots(ctx)):
+        if link.kind != "file" or not link.exists:
+            continue
+        text = _reference_text(ctx, skill, link.target) if len(texts) < MAX_REFERENCES else None
+        if text is None or len(text) > remaining_characters:
+            left_out.append(one_line(link.target, 200))
+        else:
+            texts[link.target] = text
+            remaining_characters -= len(text)
+    return texts, left_out
+
+
+def _reference_text(ctx: ToolContext, skill: Descriptor, target: str) -> str | None:
+    try:
+        return strip_controls(read_link(skill, target, indexed_roots(ctx)).text)
+    except CapdiscError:  # no text, too large, or gone: the answer names it
+        return None
+
+
+def indexed_roots(ctx: ToolContext) -> Sequence[str]:
+    """The folders that the index was built from."""
+    return ctx.index.scan["roots"]
+
+
+class LinkRow(TypedDict):
+    """A link of a skill; `line_number` is that of its file, from 1."""
+
+    text: str
+    target: str
+    is_url: bool
+    line_number: int
+
+
+def _list_skill_links(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """Links to files and URLs; those to places in the skill itself, and those that would be
+    refused, are left out.
+    """
+    skill = find_capability(ctx, arguments["name"], "skill")
+    lines_before = count_lines_before(skill, indexed_roots(ctx))
+    rows: list[LinkRow] = [
+        {
+            "text": one_line(link.text, 200),
+            "target": link.target,
+            "is_url": link.kind == "url",
+            "line_number": link.line + lines_before,
+        }
+        for link in list_links(skill, indexed_roots(ctx), MAX_LINKS)
+        if link.kind in ("file", "url")
+    ]
+    return {"skill": skill.name, "links": rows}
+
+
+def count_lines_before(skill: Descriptor, roots: Sequence[str]) -> int:
+    """How many lines of the skill's file stand before its content, which begins after the front
+    matter; 0 where the file cannot be read any more.
+    """
+    name = PurePath(skill.source.path).name
+    try:
+        path = resolve_file(capability_folder(skill, roots), name)
+        text = mask_keys(read_linked_text(path, name)).replace("\r\n", "\n")
+    except CapdiscError:
+        return 0
+    start = text.find(skill.content[:_MATCHED_CHARACTERS])
+    return text.count("\n", 0, start) if start > 0 else 0
+
+
+def _resolve_skill_link(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    skill = find_capability(ctx, arguments["name"], "skill")
+    target = arguments["target"]
+    try:
+        linked = read_link(skill, target, indexed_roots(ctx))
+    except LinkRefusedError as error:
+        if "--network" not in error.hint:
+            raise
+        command = f"capdisc show {one_line(skill.id, 100)} --link {one_line(target, 300)}"
+        raise LinkRefusedError(error.message, f"{command} --network fetches it") from None
+    return {"skill": skill.name, "target": linked.target, "content": strip_controls(linked.text)}
+
+
+def _get_skill_file(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    skill = find_capability(ctx, arguments["name"], "skill")
+    filename = arguments["filename"]
+    # The rules for links hold for files, too; in a name, a number sign begins no anchor.
+    target = filename.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
+    linked = read_link(skill, target, indexed_roots(ctx))
+    return {"skill": skill.name, "filename": filename, "content": strip_controls(linked.text)}
 
 
 NAME_SCHEMA = name_schema("Its name or id.")
@@ -165,71 +222,13 @@ TOOLS = (
         _search_skills,
         input_schema("query", query=query_schema("The task."), limit=limit_schema(3)),
     ),
-)
-
-
-# The links of a skill and the files beside it, read one at a time.
-
-
-def _list_skill_links(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """Files and addresses; places in the skill itself and what would be refused are left out."""
-    skill = find_capability(ctx, arguments["name"], "skill")
-    before = count_lines_before(skill, indexed_roots(ctx))
-    links = [
-        link
-        for link in list_links(skill, indexed_roots(ctx), MAX_LINKS)
-        if link.kind in ("file", "url")
-    ]
-    return {
-        "skill": skill.name,
-        "links": [
-            {
-                "text": one_line(link.text, 200),
-                "target": link.target,
-                "is_url": link.kind == "url",
-                "line_number": link.line + before,
-            }
-            for link in links
-        ],
-    }
-
-
-def _resolve_skill_link(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    skill = find_capability(ctx, arguments["name"], "skill")
-    target = arguments["target"]
-    try:
-        linked = read_link(skill, target, indexed_roots(ctx))
-    except LinkRefusedError as error:
-        if "--network" not in error.hint:
-            raise
-        how = f"capdisc show {one_line(skill.id, 100)} --link {one_line(target, 300)} --network fetches it"
-        raise LinkRefusedError(error.message, how) from None
-    return {"skill": skill.name, "target": linked.target, "content": strip_controls(linked.text)}
-
-
-def _get_skill_file(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    skill = find_capability(ctx, arguments["name"], "skill")
-    filename = arguments["filename"]
-    # A name with a number sign in it is still a name: the same rule as for links, without their
-    # anchors.
-    linked = read_link(
-        skill,
-        filename.replace("%", "%25").replace("#", "%23").replace("?", "%3F"),
-        indexed_roots(ctx),
-    )
-    return {"skill": skill.name, "filename": filename, "content": strip_controls(linked.text)}
-
-
-_make_link_tool = tool_factory("skills", SKILL_KINDS)
-
-LINK_TOOLS = (
-    _make_link_tool(
+    _make_tool(
         "list_skill_links",
         "The links of a skill, none of them read.",
         _list_skill_links,
         input_schema("name", name=NAME_SCHEMA),
     ),
-    _make_link_tool(
+    _make_tool(
         "resolve_skill_link",
         "The file of a skill's folder that a link leads to.",
         _resolve_skill_link,
@@ -237,7 +236,7 @@ LINK_TOOLS = (
             "name target", name=NAME_SCHEMA, target=name_schema("As list_skill_links gives it.")
         ),
     ),
-    _make_link_tool(
+    _make_tool(
         "get_skill_file",
         "A file of a skill's folder.",
         _get_skill_file,

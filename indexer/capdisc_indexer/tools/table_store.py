@@ -1,23 +1,27 @@
-"""Tables as the index holds them: columns, counts, and what was sampled of their rows."""
+"""Tables as the index holds them: columns, counts, and what a build sampled of their rows.
+
+Nothing is read from the data itself when a tool answers.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import NotRequired, TypeAlias, TypedDict
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.tools.capability_search import headers_of_kinds, short_description
+from capdisc_indexer.tools.metadata_values import (
+    Metadata,
     capability_metadata,
-    cell_value,
-    headers_of_kinds,
     int_value,
     mapping_value,
     record_list,
-    short_description,
+    sequence_value,
     text_value,
 )
 from capdisc_indexer.tools.name_lookup import (
@@ -30,20 +34,46 @@ from capdisc_indexer.tools.tool_types import ToolContext, name_schema
 from capdisc_indexer.validation.arguments.schema_walk import suggestion
 
 MAX_COLUMNS = 1_000
+CELL_CHARACTERS = 500
+NO_SAMPLES = "no samples stored"
+_SAMPLES_HINT = (
+    "declare the file as a [[source]] with samples = 20 in capdisc.toml, then run: capdisc index"
+)
+# How a tool is told which table it is about; `find_requested_table` reads it.
+TABLE_ARGUMENTS = {
+    "table": name_schema("Its name or id."),
+    "database": name_schema("Where several have that name."),
+}
+
+# A value of a table as JSON has it.
+Cell: TypeAlias = str | int | float | bool | None
+
+
+class ColumnRow(TypedDict):
+    """A column. `foreign_key` is `table.column`; `primary_key` is missing where an author listed
+    parameters in place of columns.
+    """
+
+    name: str
+    type: str
+    nullable: bool
+    primary_key: NotRequired[bool]
+    foreign_key: NotRequired[str]
+    description: NotRequired[str]
 
 
 @frozen(kw_only=True)
 class StoredTable:
-    """One table. `rows` are samples in the order of `columns`; `is_complete` says that there are
-    no others.
+    """One table. `rows` are sampled rows in the order of `columns`; `is_complete` says that the
+    table has no others. `row_count` is None where nobody counted.
     """
 
     descriptor: Descriptor
     database: str
-    columns: tuple[Mapping[str, Any], ...]
+    columns: tuple[ColumnRow, ...]
     row_count: int | None
-    samples: Mapping[str, Any]
-    rows: tuple[Sequence[Any], ...]
+    samples: Metadata
+    rows: tuple[Sequence[object], ...]
     is_complete: bool
 
     @property
@@ -53,72 +83,69 @@ class StoredTable:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns in order."""
+        """The names of the columns, in order."""
         return [text_value(column, "name") for column in self.columns]
 
 
 def table_from_descriptor(descriptor: Descriptor) -> StoredTable:
-    """The table that the capability is; a hand-written one may have nothing but parameters for
-    columns.
+    """The table that the capability describes. A table that somebody wrote by hand may have
+    nothing but parameters for columns.
     """
-    facts = capability_metadata(descriptor)
-    rows = facts.get("rows")
+    metadata = capability_metadata(descriptor)
+    rows = sequence_value(metadata, "rows")
     return StoredTable(
         descriptor=descriptor,
         database=container_name(descriptor),
-        columns=tuple(_build_columns(descriptor, facts)[:MAX_COLUMNS]),
-        row_count=int_value(facts, "row_count"),
-        samples=mapping_value(facts, "samples"),
-        rows=tuple(row for row in rows if isinstance(row, (list, tuple)))
-        if isinstance(rows, (list, tuple))
-        else (),
-        is_complete=facts.get("complete") is True,
+        columns=tuple(_build_columns(descriptor, metadata)[:MAX_COLUMNS]),
+        row_count=int_value(metadata, "row_count"),
+        samples=mapping_value(metadata, "samples"),
+        rows=tuple(row for row in rows if isinstance(row, list | tuple)),
+        is_complete=metadata.get("complete") is True,
     )
 
 
-def _build_columns(descriptor: Descriptor, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    declared = [
+def _build_columns(descriptor: Descriptor, metadata: Metadata) -> list[ColumnRow]:
+    declared_columns = [
         _build_column(record)
-        for record in record_list(facts, "columns")
+        for record in record_list(metadata, "columns")
         if text_value(record, "name")
     ]
-    from_parameters = [
+    columns_from_parameters: list[ColumnRow] = [
         {"name": parameter.name, "type": parameter.type, "nullable": not parameter.required}
         for parameter in descriptor.parameters
     ]
-    return declared or from_parameters
+    return declared_columns or columns_from_parameters
 
 
-def _build_column(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Name, type, nullable and primary_key; foreign_key and description where there are such."""
-    shown: dict[str, Any] = {
+def _build_column(declared: Metadata) -> ColumnRow:
+    column: ColumnRow = {
         "name": text_value(declared, "name"),
         "type": text_value(declared, "type"),
         "nullable": declared.get("nullable") is not False,
         "primary_key": declared.get("primary_key") is True,
     }
-    return shown | {
-        key: text_value(declared, key)
-        for key in ("foreign_key", "description")
-        if text_value(declared, key)
-    }
+    if foreign_key := text_value(declared, "foreign_key"):
+        column["foreign_key"] = foreign_key
+    if description := text_value(declared, "description"):
+        column["description"] = description
+    return column
 
 
 def iter_tables(ctx: ToolContext, database: str = "") -> Iterator[StoredTable]:
-    """Every table, by id; those of one database, where it is named."""
+    """All tables by id, or those of one database."""
     for header in headers_of_kinds(ctx, "table"):
-        if not database or _may_be_part(header, database):
+        if not database or _may_be_part_of(header, database):
             descriptor = ctx.index.full_descriptor(header)
             if not database or is_part_of(descriptor, database):
                 yield table_from_descriptor(descriptor)
 
 
-def _may_be_part(header: CapabilityHeader, database: str) -> bool:
-    """Whether it is worth looking at the whole: ids of loaders begin with the database, other ids
-    say nothing.
+def _may_be_part_of(header: CapabilityHeader, database: str) -> bool:
+    """Whether the full descriptor is worth reading: the id of a loader's table begins with its
+    database; one that an author gave says nothing.
     """
-    is_made = header["source"]["format"] not in ("capability", "catalogue")
-    return not is_made or local_name(str(header["id"])).lower().startswith(f"{database.lower()}.")
+    is_authored = header["source"]["format"] in ("capability", "catalogue")
+    return is_authored or local_name(header["id"]).lower().startswith(f"{database.lower()}.")
 
 
 def find_table(ctx: ToolContext, table: str, database: str = "") -> StoredTable:
@@ -128,37 +155,48 @@ def find_table(ctx: ToolContext, table: str, database: str = "") -> StoredTable:
     return table_from_descriptor(find_capability(ctx, table, "table", within=database))
 
 
+def find_requested_table(ctx: ToolContext, arguments: Arguments) -> StoredTable:
+    """The table that the arguments of TABLE_ARGUMENTS name. Raises as `find_table`."""
+    return find_table(ctx, arguments["table"], arguments.get("database", ""))
+
+
 def list_databases(ctx: ToolContext) -> dict[str, Descriptor | None]:
-    """The databases by name; those that only their tables speak of have nothing behind them."""
+    """The databases by name, sorted; None for one that only its tables name."""
     databases_by_name: dict[str, Descriptor | None] = {
         header["name"]: ctx.index.full_descriptor(header)
         for header in headers_of_kinds(ctx, "database")
     }
-    forms = {name.lower() for name in databases_by_name}
+    described_names = {name.lower() for name in databases_by_name}
     for table in iter_tables(ctx):
-        if table.database.lower() not in forms:
+        if table.database.lower() not in described_names:
             databases_by_name.setdefault(table.database, None)
     return dict(sorted(databases_by_name.items()))
 
 
 def find_database(ctx: ToolContext, name: str) -> str:
-    """The database as it is written. Raises UsageError naming those that there are."""
-    databases_by_name = list_databases(ctx)
+    """The name of the database as it is written. Raises UsageError with the names of all."""
+    names = list(list_databases(ctx))
     lower_name = name.removeprefix("database:").lower()
-    match = next(
-        (candidate for candidate in databases_by_name if candidate.lower() == lower_name), None
+    for candidate in names:
+        if candidate.lower() == lower_name:
+            return candidate
+    listed_names = ", ".join(one_line(candidate, 60) for candidate in names[:20])
+    raise UsageError(
+        f"there is no database {one_line(name, 80)!r}", f"here: {listed_names or 'none yet'}"
     )
-    if match is None:
-        listed = (
-            ", ".join(one_line(candidate, 60) for candidate in list(databases_by_name)[:20])
-            or "none yet"
-        )
-        raise UsageError(f"there is no database {one_line(name, 80)!r}", f"here: {listed}")
-    return match
 
 
-def table_row(table: StoredTable) -> dict[str, Any]:
-    """The table in a list of tables."""
+class TableRow(TypedDict):
+    """A table in a list; `database` where the list holds those of several."""
+
+    database: NotRequired[str]
+    name: str
+    row_count: int | None
+    description: str
+
+
+def table_row(table: StoredTable) -> TableRow:
+    """The row of a table, without its database."""
     return {
         "name": table.name,
         "row_count": table.row_count,
@@ -166,61 +204,57 @@ def table_row(table: StoredTable) -> dict[str, Any]:
     }
 
 
-def sampled_row(table: StoredTable, row: Sequence[Any]) -> dict[str, Any]:
-    """A sampled row by its columns."""
-    return {name: cell_value(value) for name, value in zip(table.column_names, row, strict=False)}
+def sampled_row(table: StoredTable, row: Sequence[object]) -> dict[str, Cell]:
+    """A sampled row by the names of its columns."""
+    return {name: cell_value(cell) for name, cell in zip(table.column_names, row, strict=False)}
 
 
-# How a tool asks for a table.
-TABLE_ARGUMENTS = {
-    "table": name_schema("Its name or id."),
-    "database": name_schema("Where several have that name."),
-}
+def cell_value(value: object) -> Cell:
+    """A value of a table as JSON has it: a long text is cut, a nested value becomes a text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = strip_controls(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    )
+    return text if len(text) <= CELL_CHARACTERS else text[: CELL_CHARACTERS - 1] + "…"
 
 
-def find_requested_table(ctx: ToolContext, arguments: Arguments) -> StoredTable:
-    """The table that arguments of WHICH_TABLE name. Raises as `table_named`."""
-    return find_table(ctx, arguments["table"], arguments.get("database", ""))
+class ColumnValues(TypedDict):
+    """Values of a column: `total_distinct` is how many different ones there are in all, None where
+    that is not known; `is_complete` says that `values` are all of them.
+    """
+
+    column: str
+    values: list[Cell]
+    total_distinct: int | None
+    is_complete: bool
 
 
-# What was sampled of a table when the index was made. Nothing is read from the data itself when a
-# tool answers.
-
-NO_SAMPLES = "no samples stored"
-_SAMPLES_HINT = (
-    "declare the file as a [[source]] with samples = 20 in capdisc.toml, then run: capdisc index"
-)
-
-
-def column_values(table: StoredTable, column: str, limit: int) -> dict[str, Any]:
-    """Values of a column, how many different ones there are in all (null: not known), and whether
-    these are all. Raises InputError where nothing was sampled, UsageError where there is no such
-    column.
+def column_values(table: StoredTable, column: str, limit: int) -> ColumnValues:
+    """Values of a column. Raises UsageError where there is no such column, InputError where none of
+    its values were sampled.
     """
     names_by_lower = {name.lower(): name for name in table.column_names}
     column_name = names_by_lower.get(column.lower())
     if column_name is None:
-        what = f"{one_line(table.name, 80)} has no column {one_line(column, 80)!r}"
-        raise UsageError(
-            what,
-            suggestion(column, names_by_lower.values()).strip("; ")
-            or f"it has: {', '.join(table.column_names[:20])}",
-        )
+        nearest = suggestion(column, names_by_lower.values()).strip("; ")
+        raise _unknown_column_error(table, column, nearest)
     values, distinct, is_complete = _column_samples(table, column_name)
     if not values:
         raise InputError(f"{NO_SAMPLES} of {one_line(table.name, 80)}.{column_name}", _SAMPLES_HINT)
-    shown = values[:limit]
+    first_values = values[:limit]
     return {
         "column": column_name,
-        "values": shown,
+        "values": first_values,
         "total_distinct": distinct,
-        "is_complete": is_complete and len(shown) == len(values),
+        "is_complete": is_complete and len(first_values) == len(values),
     }
 
 
-def _column_samples(table: StoredTable, column: str) -> tuple[list[Any], int | None, bool]:
+def _column_samples(table: StoredTable, column: str) -> tuple[list[Cell], int | None, bool]:
+    """The values, how many different ones there are in all, and whether these are all."""
     sample = table.samples.get(column)
-    if isinstance(sample, Mapping) and isinstance(sample.get("values"), (list, tuple)):
+    if isinstance(sample, Mapping) and isinstance(sample.get("values"), list | tuple):
         return (
             [cell_value(value) for value in sample["values"]],
             int_value(sample, "distinct"),
@@ -236,22 +270,22 @@ def _column_samples(table: StoredTable, column: str) -> tuple[list[Any], int | N
     return values, len(values) if table.is_complete else None, table.is_complete
 
 
-def sample_columns(table: StoredTable, limit: int) -> dict[str, list[Any]]:
-    """A few values of each column that has any."""
+def sample_columns(table: StoredTable, limit: int) -> dict[str, list[Cell]]:
+    """The first values of each column that has any."""
     samples = {column: _column_samples(table, column)[0][:limit] for column in table.column_names}
     return {column: values for column, values in samples.items() if values}
 
 
-def filter_rows(table: StoredTable, criteria: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The sampled rows whose columns hold what the criteria say; texts are compared without regard
-    to case. Raises InputError where no row was sampled, UsageError for a column that is none.
+def filter_rows(table: StoredTable, criteria: Mapping[str, object]) -> list[dict[str, Cell]]:
+    """The sampled rows whose columns have the values of the criteria; texts are compared without
+    regard to case. Raises InputError where no row was sampled, UsageError for a column that the
+    table does not have.
     """
     if not table.rows:
         raise InputError(f"{NO_SAMPLES} of {one_line(table.name, 80)}", _SAMPLES_HINT)
     names_by_lower = {name.lower(): name for name in table.column_names}
-    if wrong := [name for name in criteria if name.lower() not in names_by_lower]:
-        what = f"{one_line(table.name, 80)} has no column {one_line(wrong[0], 80)!r}"
-        raise UsageError(what, f"it has: {', '.join(table.column_names[:20])}")
+    if unknown := [name for name in criteria if name.lower() not in names_by_lower]:
+        raise _unknown_column_error(table, unknown[0])
     criteria_by_column = {names_by_lower[name.lower()]: value for name, value in criteria.items()}
     rows = [sampled_row(table, row) for row in table.rows]
     return [
@@ -261,7 +295,14 @@ def filter_rows(table: StoredTable, criteria: Mapping[str, Any]) -> list[dict[st
     ]
 
 
-def _is_equal(value: Any, expected: Any) -> bool:
+def _unknown_column_error(table: StoredTable, column: str, hint: str = "") -> UsageError:
+    return UsageError(
+        f"{one_line(table.name, 80)} has no column {one_line(column, 80)!r}",
+        hint or f"it has: {', '.join(table.column_names[:20])}",
+    )
+
+
+def _is_equal(value: Cell, expected: object) -> bool:
     return value == expected or (
         expected is not None and value is not None and str(value).lower() == str(expected).lower()
     )

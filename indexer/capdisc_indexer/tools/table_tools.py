@@ -1,21 +1,22 @@
-"""Tables by what they are about: the catalogue of them, one by one, by category and by keyword."""
+"""Tables by what they are about, and the rows of them that a build sampled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.records import UNCATEGORISED
-from capdisc_indexer.tools.capability_search import (
-    capability_metadata,
-    search_capabilities,
-    short_description,
-    text_value,
+from capdisc_indexer.tools.capability_search import search_capabilities, short_description
+from capdisc_indexer.tools.schema_tools import (
+    DATA_KINDS,
+    database_type,
+    foreign_keys,
+    table_schema,
 )
-from capdisc_indexer.tools.schema_tools import DATA_KINDS, foreign_keys, table_schema
 from capdisc_indexer.tools.table_store import (
     TABLE_ARGUMENTS,
+    Cell,
     StoredTable,
     filter_rows,
     find_requested_table,
@@ -33,20 +34,130 @@ from capdisc_indexer.tools.tool_types import (
     tool_factory,
 )
 
-# Rows of tables and values in them, as far as they were sampled.
-
 DEFAULT_ROWS = 10
+# Of a column whose rows were not sampled, so many single values are searched.
+_MAX_SEARCHED_SAMPLES = 1_000
+
+
+class TableEntry(TypedDict):
+    """A table in the catalogue of tables; `columns` is how many it has."""
+
+    id: str
+    table: str
+    database: str
+    category: str
+    description: str
+    columns: int
+    row_count: int | None
+
+
+def _table_entry(table: StoredTable) -> TableEntry:
+    return {
+        "id": table.descriptor.id,
+        "table": table.name,
+        "database": table.database,
+        "category": table.descriptor.category or UNCATEGORISED,
+        "description": short_description(table.descriptor),
+        "columns": len(table.columns),
+        "row_count": table.row_count,
+    }
+
+
+def _catalogue_answer(tables: Iterable[StoredTable]) -> ToolAnswer:
+    entries = [_table_entry(table) for table in tables]
+    return {"tables": entries, "total": len(entries)}
+
+
+def _get_table_catalog(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    return _catalogue_answer(iter_tables(ctx))
+
+
+def _get_table_info(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    table = find_requested_table(ctx, arguments)
+    return {
+        **_table_entry(table),
+        "type": database_type(table.descriptor),
+        "tags": list(table.descriptor.tags),
+        "column_names": table.column_names,
+    }
+
+
+def _get_tables_by_category(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    return _tables_about(ctx, arguments["category"], arguments["limit"])
+
+
+def _get_tables_by_keyword(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    return _search_tables(ctx, arguments["keyword"], arguments["limit"])
+
+
+def _get_compatibility_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    return _tables_about(ctx, "compatibility", arguments["limit"])
+
+
+def _get_measurement_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    return _tables_about(ctx, "measurement", arguments["limit"])
+
+
+def _tables_about(ctx: ToolContext, topic: str, limit: int) -> ToolAnswer:
+    """The tables with the topic in their category or among their tags; where there are none, those
+    that a search for it finds.
+    """
+    lower_topic = topic.lower()
+    tables = [
+        table
+        for table in iter_tables(ctx)
+        if lower_topic in table.descriptor.category.lower()
+        or lower_topic in [tag.lower() for tag in table.descriptor.tags]
+    ]
+    return _catalogue_answer(tables[:limit]) if tables else _search_tables(ctx, topic, limit)
+
+
+def _search_tables(ctx: ToolContext, text: str, limit: int) -> ToolAnswer:
+    search_result = search_capabilities(ctx, text, limit, ("table",))
+    return _catalogue_answer(
+        table_from_descriptor(ctx.index.full_descriptor(header))
+        for _, header in search_result.pairs
+    )
+
+
+class DatabaseTotals(TypedDict):
+    """How many tables and rows a database has."""
+
+    database: str
+    tables: int
+    rows: int
+
+
+def _get_table_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    """One table with its columns and keys; without one, the totals of each database."""
+    if arguments.get("table"):
+        table = find_requested_table(ctx, arguments)
+        return {
+            **_table_entry(table),
+            "columns": list(table.columns),
+            "refers_to": foreign_keys(table),
+        }
+    totals_by_database: dict[str, DatabaseTotals] = {}
+    for table in iter_tables(ctx):
+        totals = totals_by_database.setdefault(
+            table.database, {"database": table.database, "tables": 0, "rows": 0}
+        )
+        totals["tables"] += 1
+        totals["rows"] += table.row_count or 0
+    return {"databases": [totals_by_database[name] for name in sorted(totals_by_database)]}
+
+
+# Rows of tables and the values in them, as far as a build sampled them.
 
 
 def _get_table_by_id(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     table = find_requested_table(ctx, arguments)
-    shown = [sampled_row(table, row) for row in table.rows[: arguments["limit"]]]
-    is_complete = table.is_complete and len(shown) == len(table.rows)
+    rows = [sampled_row(table, row) for row in table.rows[: arguments["limit"]]]
     return {
         "id": table.descriptor.id,
         **table_schema(table),
-        "rows": shown,
-        "is_complete": is_complete,
+        "rows": rows,
+        "is_complete": table.is_complete and len(rows) == len(table.rows),
     }
 
 
@@ -63,164 +174,61 @@ def _get_table_rows(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     }
 
 
+class MatchingCell(TypedDict):
+    """A sampled cell that holds a text; `row` where whole rows were sampled."""
+
+    database: str
+    table: str
+    column: str
+    value: Cell
+    row: NotRequired[dict[str, Cell]]
+
+
 def _search_table_values(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """The sampled cells that hold the words, in one table or in all."""
-    named_tables = [find_requested_table(ctx, arguments)] if arguments.get("table") else []
-    looked = named_tables or [
-        table
-        for table in iter_tables(ctx, arguments.get("database", ""))
-        if table.rows or table.samples
-    ]
-    matches = [
-        match for table in looked for match in _matching_cells(table, arguments["term"].lower())
-    ]
+    if arguments.get("table"):
+        tables = [find_requested_table(ctx, arguments)]
+    else:
+        candidates = iter_tables(ctx, arguments.get("database", ""))
+        tables = [table for table in candidates if table.rows or table.samples]
+    text = arguments["term"].lower()
+    matches = [match for table in tables for match in _matching_cells(table, text)]
     return {
         "matches": matches[: arguments["limit"]],
         "matched": len(matches),
-        "tables_searched": len(looked),
-        "is_complete": all(table.is_complete for table in looked)
+        "tables_searched": len(tables),
+        "is_complete": all(table.is_complete for table in tables)
         and len(matches) <= arguments["limit"],
     }
 
 
-def _matching_cells(table: StoredTable, term: str) -> list[dict[str, Any]]:
-    location = {"database": table.database, "table": table.name}
-    rows = [sampled_row(table, row) for row in table.rows]
-    matches = [
-        {**location, "column": column, "value": value, "row": row}
-        for row in rows
-        for column, value in row.items()
-        if value is not None and term in str(value).lower()
-    ]
-    if rows:
-        return matches
-    samples = sample_columns(table, 1_000)
-    return [
-        {**location, "column": column, "value": value}
-        for column, values in samples.items()
-        for value in values
-        if value is not None and term in str(value).lower()
-    ]
-
-
-_make_row_tool = tool_factory("tables", DATA_KINDS)
-
-ROW_TOOLS = (
-    _make_row_tool(
-        "get_table_by_id",
-        "A table with its columns and sampled rows.",
-        _get_table_by_id,
-        input_schema("table", **TABLE_ARGUMENTS, limit=limit_schema(DEFAULT_ROWS)),
-        "get_table_data",
-    ),
-    _make_row_tool(
-        "get_table_rows",
-        "Sampled rows of a table that have these values, as {column: value}.",
-        _get_table_rows,
-        input_schema(
-            "table",
-            **TABLE_ARGUMENTS,
-            criteria={"type": "object", "default": {}},
-            limit=limit_schema(DEFAULT_ROWS),
-        ),
-        "get_row_data",
-    ),
-    _make_row_tool(
-        "search_table_values",
-        "Sampled cells that hold the words, in one table or in all.",
-        _search_table_values,
-        input_schema(
-            "term", term=name_schema("The words."), **TABLE_ARGUMENTS, limit=limit_schema(10)
-        ),
-    ),
-)
-
-
-def _catalogue_answer(selected_tables: Iterable[StoredTable]) -> ToolAnswer:
-    listed = [_table_entry(table) for table in selected_tables]
-    return {"tables": listed, "total": len(listed)}
-
-
-def _table_entry(table: StoredTable) -> dict[str, Any]:
-    d = table.descriptor
-    return {
-        "id": d.id,
-        "table": table.name,
-        "database": table.database,
-        "category": d.category or UNCATEGORISED,
-        "description": short_description(d),
-        "columns": len(table.columns),
-        "row_count": table.row_count,
-    }
-
-
-def _get_table_catalog(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    return _catalogue_answer(iter_tables(ctx))
-
-
-def _get_table_info(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    table = find_requested_table(ctx, arguments)
-    facts = {
-        "type": text_value(capability_metadata(table.descriptor), "dbType"),
-        "tags": list(table.descriptor.tags),
-    }
-    return _table_entry(table) | facts | {"column_names": table.column_names}
-
-
-def _get_tables_by_category(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    return _tables_about(ctx, arguments["category"], arguments["limit"])
-
-
-def _get_tables_by_keyword(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    search_result = search_capabilities(ctx, arguments["keyword"], arguments["limit"], ("table",))
-    return _catalogue_answer(
-        table_from_descriptor(ctx.index.full_descriptor(header))
-        for _, header in search_result.pairs
-    )
-
-
-def _tables_about(ctx: ToolContext, word: str, limit: int) -> ToolAnswer:
-    """The tables whose category or tags have the word; where none has, those that a search for it
-    finds.
+def _matching_cells(table: StoredTable, text: str) -> list[MatchingCell]:
+    """The cells of the sampled rows that hold the text; where no rows were sampled, of the sampled
+    values.
     """
-    lower_word = word.lower()
-    held_by = [
-        table
-        for table in iter_tables(ctx)
-        if lower_word in table.descriptor.category.lower()
-        or lower_word in [tag.lower() for tag in table.descriptor.tags]
+    rows = [sampled_row(table, row) for row in table.rows]
+    if rows:
+        return [
+            {
+                "database": table.database,
+                "table": table.name,
+                "column": column,
+                "value": cell,
+                "row": row,
+            }
+            for row in rows
+            for column, cell in row.items()
+            if _holds_text(cell, text)
+        ]
+    return [
+        {"database": table.database, "table": table.name, "column": column, "value": cell}
+        for column, cells in sample_columns(table, _MAX_SEARCHED_SAMPLES).items()
+        for cell in cells
+        if _holds_text(cell, text)
     ]
-    return (
-        _catalogue_answer(held_by[:limit])
-        if held_by
-        else _get_tables_by_keyword(ctx, {"keyword": word, "limit": limit})
-    )
 
 
-def _get_table_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    """One table with its keys; without one, how many tables and rows each database has."""
-    if arguments.get("table"):
-        table = find_requested_table(ctx, arguments)
-        return _table_entry(table) | {
-            "columns": list(table.columns),
-            "refers_to": foreign_keys(table),
-        }
-    counted: dict[str, dict[str, Any]] = {}
-    for table in iter_tables(ctx):
-        totals = counted.setdefault(
-            table.database, {"database": table.database, "tables": 0, "rows": 0}
-        )
-        totals["tables"] += 1
-        totals["rows"] += table.row_count or 0
-    return {"databases": [counted[database] for database in sorted(counted)]}
-
-
-def _get_compatibility_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    return _tables_about(ctx, "compatibility", arguments["limit"])
-
-
-def _get_measurement_tables(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    return _tables_about(ctx, "measurement", arguments["limit"])
+def _holds_text(cell: Cell, text: str) -> bool:
+    return cell is not None and text in str(cell).lower()
 
 
 _make_tool = tool_factory("tables", DATA_KINDS)
@@ -267,5 +275,32 @@ TOOLS = (
         _get_table_overview,
         input_schema("", **TABLE_ARGUMENTS),
         "table_summary",
+    ),
+    _make_tool(
+        "get_table_by_id",
+        "A table with its columns and sampled rows.",
+        _get_table_by_id,
+        input_schema("table", **TABLE_ARGUMENTS, limit=limit_schema(DEFAULT_ROWS)),
+        "get_table_data",
+    ),
+    _make_tool(
+        "get_table_rows",
+        "Sampled rows of a table that have these values, as {column: value}.",
+        _get_table_rows,
+        input_schema(
+            "table",
+            **TABLE_ARGUMENTS,
+            criteria={"type": "object", "default": {}},
+            limit=limit_schema(DEFAULT_ROWS),
+        ),
+        "get_row_data",
+    ),
+    _make_tool(
+        "search_table_values",
+        "Sampled cells that hold the words, in one table or in all.",
+        _search_table_values,
+        input_schema(
+            "term", term=name_schema("The words."), **TABLE_ARGUMENTS, limit=limit_schema(10)
+        ),
     ),
 )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from capdisc_indexer.execution.call_preview import shell_line
 from capdisc_indexer.execution.call_types import Credential, ExecutionContext, HttpCall
 from capdisc_indexer.execution.http_request import build_http_call
+from capdisc_indexer.execution.run_declaration import read_http_run
 from capdisc_indexer.model.errors import InputError, UsageError
 
 HERE = ExecutionContext(environ={}, cwd=Path("/"))
@@ -28,7 +29,7 @@ PARAMETERS = [
 
 def _call(arguments, **http) -> HttpCall:
     told = {"method": "GET", "url": "https://api.example.com/things/{id}", "parameters": PARAMETERS}
-    return build_http_call(told | http, arguments, HERE)
+    return build_http_call(read_http_run(told | http), arguments, HERE)
 
 
 def test_each_parameter_goes_to_its_place() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.tools.api_tools import summary
+from capdisc_indexer.tools.capability_documents import summary
 
 
 @pytest.mark.parametrize(

@@ -1,73 +1,92 @@
-"""Tools as model providers want them defined, one form each."""
+"""Functions as each model provider wants them defined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.tools.definitions import parameter_schema
 from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.gemini import gemini_schema
+from capdisc_indexer.tools.definitions.gemini import GeminiSchema, gemini_schema
 from capdisc_indexer.tools.definitions.parameter_schema import NameRule, assign_names, object_schema
+
+# Definitions with the names that the provider accepts for them.
+NamedDefinitions: TypeAlias = Sequence[tuple[str, Definition]]
 
 
 @frozen(kw_only=True)
 class ProviderFormat:
-    """What a provider accepts as names of functions, how it wants the list, and whether it refuses
-    parameters by their names.
+    """Which names of functions a provider accepts, whether it also refuses names of parameters, and
+    the function that writes its list of definitions.
     """
 
     name_rule: NameRule
-    is_narrow: bool = False
-    format_list: Callable[[Sequence[tuple[str, Definition]]], Any]
+    limits_parameter_names: bool = False
+    format_list: Callable[[NamedDefinitions], Any]
 
 
 def encode_definitions(form: str, definitions: Sequence[Definition]) -> tuple[Any, dict[str, str]]:
-    """The definitions in a form of FORMS, ready to be JSON, and under which name each id appears
-    in it.
+    """The definitions in a form of DEFINITION_FORMATS, ready to be JSON; and the name in it of each
+    id.
     """
-    chosen = DEFINITION_FORMATS[form]
-    called = assign_names(definitions, chosen.name_rule)
-    return chosen.format_list(
-        [(called[definition.id], definition) for definition in definitions]
-    ), called
+    provider = DEFINITION_FORMATS[form]
+    names_by_id = assign_names(definitions, provider.name_rule)
+    named = [(names_by_id[definition.id], definition) for definition in definitions]
+    return provider.format_list(named), names_by_id
 
 
 def parameter_renames(form: str, definitions: Sequence[Definition]) -> dict[str, dict[str, str]]:
-    """By the id of their function: which own name each parameter stands for that this provider
-    would refuse. `execute_tool` and `capdisc run` take either name.
+    """The parameters that this provider would refuse: by the id of the function, the own name of
+    each by the accepted one. `execute_tool` and `capdisc run` take either name.
     """
-    if not DEFINITION_FORMATS[form].is_narrow:
+    if not DEFINITION_FORMATS[form].limits_parameter_names:
         return {}
-    renames = {
-        definition.id: {
-            new: own_name
-            for own_name, new in parameter_schema.rename_parameters(definition.schema).items()
-        }
-        for definition in definitions
-    }
-    return {key: names for key, names in renames.items() if names}
+    renames_by_id: dict[str, dict[str, str]] = {}
+    for definition in definitions:
+        renames = parameter_schema.rename_parameters(definition.schema)
+        if renames:
+            renames_by_id[definition.id] = {
+                accepted_name: own_name for own_name, accepted_name in renames.items()
+            }
+    return renames_by_id
 
 
-def _format_openai(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
-    """As chat completions take them. Not strict: strict mode refuses optional parameters, which
-    most schemas have.
+class OpenAiFunction(TypedDict):
+    """A function for OpenAI. Not strict: strict mode refuses optional parameters, which most schemas
+    have.
     """
+
+    name: str
+    description: str
+    parameters: JsonSchema
+    strict: bool
+
+
+class OpenAiTool(TypedDict):
+    """A tool of OpenAI's chat completions."""
+
+    type: Literal["function"]
+    function: OpenAiFunction
+
+
+def _format_openai(named: NamedDefinitions) -> list[OpenAiTool]:
     return [
         {"type": "function", "function": _openai_function(name, definition)}
         for name, definition in named
     ]
 
 
-def _format_openai_responses(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
+def _format_openai_responses(named: NamedDefinitions) -> list[JsonObject]:
+    """Tools of OpenAI's Responses API: the function is not nested."""
     return [
         {"type": "function", **_openai_function(name, definition)} for name, definition in named
     ]
 
 
-def _openai_function(name: str, definition: Definition) -> dict[str, Any]:
+def _openai_function(name: str, definition: Definition) -> OpenAiFunction:
     return {
         "name": name,
         "description": definition.description,
@@ -76,7 +95,15 @@ def _openai_function(name: str, definition: Definition) -> dict[str, Any]:
     }
 
 
-def _format_anthropic(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
+class AnthropicTool(TypedDict):
+    """A tool of Anthropic's Messages API."""
+
+    name: str
+    description: str
+    input_schema: JsonSchema
+
+
+def _format_anthropic(named: NamedDefinitions) -> list[AnthropicTool]:
     return [
         {
             "name": name,
@@ -87,33 +114,61 @@ def _format_anthropic(named: Sequence[tuple[str, Definition]]) -> list[dict[str,
     ]
 
 
-def _format_gemini(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
-    declarations = []
+class GeminiFunction(TypedDict):
+    """A function declaration of Gemini; a function without parameters leaves them out, as an object
+    without members is refused.
+    """
+
+    name: str
+    description: str
+    parameters: NotRequired[GeminiSchema]
+
+
+class GeminiTool(TypedDict):
+    """The one tool of Gemini that holds all functions."""
+
+    functionDeclarations: list[GeminiFunction]
+
+
+def _format_gemini(named: NamedDefinitions) -> list[GeminiTool]:
+    declarations: list[GeminiFunction] = []
     for name, definition in named:
+        declaration: GeminiFunction = {"name": name, "description": definition.description}
         schema = gemini_schema(definition.schema)
-        # An object without members is refused; a function without parameters leaves them out.
-        taken = {"parameters": schema} if schema.get("properties") else {}
-        declarations.append({"name": name, "description": definition.description, **taken})
+        if schema.get("properties"):
+            declaration["parameters"] = schema
+        declarations.append(declaration)
     return [{"functionDeclarations": declarations}]
 
 
-def _format_mcp(named: Sequence[tuple[str, Definition]]) -> dict[str, Any]:
+def _format_mcp(named: NamedDefinitions) -> JsonObject:
     """The result of `tools/list`, by the MCP specification of 2025-06-18."""
     return {"tools": [_mcp_tool(name, definition) for name, definition in named]}
 
 
-def _mcp_tool(name: str, definition: Definition) -> dict[str, Any]:
-    shown: dict[str, Any] = {"name": name}
-    if definition.title and definition.title != name:
-        shown["title"] = definition.title
-    shown |= {
+def _mcp_tool(name: str, definition: Definition) -> JsonObject:
+    has_title = definition.title and definition.title != name
+    return {
+        "name": name,
+        **({"title": definition.title} if has_title else {}),
         "description": definition.description,
         "inputSchema": object_schema(definition.schema),
+        **({"annotations": dict(definition.annotations)} if definition.annotations else {}),
     }
-    return shown | ({"annotations": dict(definition.annotations)} if definition.annotations else {})
 
 
-def _format_own(named: Sequence[tuple[str, Definition]]) -> list[dict[str, Any]]:
+class ListedFunction(TypedDict):
+    """A function in our own form, which is no provider's."""
+
+    name: str
+    id: str
+    kind: str
+    description: str
+    input_schema: JsonSchema
+    available: bool
+
+
+def _format_own(named: NamedDefinitions) -> list[ListedFunction]:
     return [
         {
             "name": name,
@@ -137,7 +192,7 @@ DEFINITION_FORMATS: Mapping[str, ProviderFormat] = MappingProxyType(
             name_rule=_COMMON_RULE, format_list=_format_openai_responses
         ),
         "anthropic": ProviderFormat(
-            name_rule=_COMMON_RULE, is_narrow=True, format_list=_format_anthropic
+            name_rule=_COMMON_RULE, limits_parameter_names=True, format_list=_format_anthropic
         ),
         "gemini": ProviderFormat(
             name_rule=NameRule(refused=r"[^A-Za-z0-9_-]", max_length=64, first=r"[A-Za-z_]"),

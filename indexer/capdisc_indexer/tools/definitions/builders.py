@@ -1,25 +1,36 @@
-"""Definitions of discovery tools and of capabilities."""
+"""What a model is told of a function: definitions of discovery tools and of capabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import JsonSchema
+from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.discovery_tools import ANY_KIND
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
 
-# One callable thing, whatever stands behind it.
+# A capability of one of these kinds that has no schema is a function without parameters.
+CALLABLE_KINDS = ("tool", "function", "operation", "command")
+# The longest description that every provider takes.
+DESCRIPTION_CHARACTERS = 1_024
+# With more kinds, the definition of discover_capabilities would pass 80 tokens.
+MAX_SHOWN_KINDS = 6
+# The tools that run something, or store something beside the index.
+_WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
+_JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+# Keywords of our own schemas that guard us, and tell a model nothing.
+_GUARD_KEYWORDS = ("minLength", "maxLength", "minimum")
 
 
 @frozen(kw_only=True)
 class Definition:
-    """What a model is told of a function. `id` is a capability's, or `capdisc:name` of a discovery
-    tool, whose name no capability may take; `schema` is as its author wrote it; `annotations` are
-    MCP's hints.
+    """A function that a model may call, in no provider's form yet.
+
+    `id` is that of a capability, or `capdisc:name` of a discovery tool, whose name no capability
+    may take. `schema` is as its author wrote it. `annotations` are MCP's hints: names that end in
+    `Hint`, each true or false.
     """
 
     id: str
@@ -30,22 +41,11 @@ class Definition:
     title: str = ""
     is_available: bool = True
     is_ours: bool = False
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-
-
-# Of these, one without a schema is a function without parameters.
-CALLABLE_KINDS = ("tool", "function", "operation", "command")
-# The longest that every provider takes.
-DESCRIPTION_CHARACTERS = 1_024
-# With more, the definition of discover_capabilities would pass 80 tokens.
-MAX_SHOWN_KINDS = 6
-# What runs something, or keeps something beside the index.
-_WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
-_JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+    annotations: Mapping[str, bool] = field(default_factory=dict)
 
 
 def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
-    """A discovery tool; where it takes a kind, with the kinds that there are."""
+    """The definition of a discovery tool; where it takes a kind, with the kinds of the index."""
     return Definition(
         id=f"capdisc:{tool.name}",
         name=tool.name,
@@ -58,34 +58,26 @@ def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
     )
 
 
-def _schema_for_model(ctx: ToolContext, schema: JsonSchema) -> Mapping[str, Any]:
-    """The schema as a model needs it: without what only guards us, and with the kinds that there
-    are.
-    """
-    properties = {name: _strip_limits(declared) for name, declared in schema["properties"].items()}
+def _schema_for_model(ctx: ToolContext, schema: JsonSchema) -> JsonSchema:
+    """The schema without what only guards us, and with the kinds of the index."""
+    properties = {
+        name: {key: value for key, value in declared.items() if key not in _GUARD_KEYWORDS}
+        for name, declared in schema["properties"].items()
+    }
     kinds = sorted(ctx.index.overview["kinds"])
     if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
         properties["kind"] = {"enum": [ANY_KIND, *kinds]}
-    return {key: value for key, value in schema.items() if key != "additionalProperties"} | {
-        "properties": properties
-    }
-
-
-def _strip_limits(declared: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in declared.items()
-        if key not in ("minLength", "maxLength", "minimum")
-    }
+    kept_keywords = {key: value for key, value in schema.items() if key != "additionalProperties"}
+    return kept_keywords | {"properties": properties}
 
 
 def is_callable(descriptor: Descriptor) -> bool:
-    """Whether it can be a function to a model: it has a schema, or is of a kind that is called."""
+    """Whether a capability can be a function: it has a schema, or is of a kind that is called."""
     return descriptor.schema is not None or descriptor.kind in CALLABLE_KINDS
 
 
 def define_capability(descriptor: Descriptor, is_available: bool) -> Definition:
-    """A capability as a function."""
+    """The definition of a capability."""
     title = one_line(descriptor.title, 120)
     return Definition(
         id=descriptor.id,
@@ -103,8 +95,8 @@ def _shorten_description(text: str) -> str:
     return text if len(text) <= DESCRIPTION_CHARACTERS else one_line(text, DESCRIPTION_CHARACTERS)
 
 
-def capability_schema(descriptor: Descriptor) -> Mapping[str, Any]:
-    """The schema that a capability is offered with: its own, else one of its list of
+def capability_schema(descriptor: Descriptor) -> JsonSchema:
+    """The schema that a capability is offered with: its own, else one made of its list of
     parameters.
     """
     if descriptor.schema:
@@ -113,20 +105,19 @@ def capability_schema(descriptor: Descriptor) -> Mapping[str, Any]:
         parameter.name: _property_schema(parameter.type, parameter.description)
         for parameter in descriptor.parameters
     }
+    schema: JsonObject = {"type": "object", "properties": properties}
     required = [parameter.name for parameter in descriptor.parameters if parameter.required]
-    return {"type": "object", "properties": properties} | (
-        {"required": required} if required else {}
-    )
+    return schema | ({"required": required} if required else {})
 
 
-def _property_schema(type_text: str, description: str) -> dict[str, Any]:
+def _property_schema(type_text: str, description: str) -> JsonSchema:
     kind = type_text.partition("<")[0]
-    declared: dict[str, Any] = {"type": kind} if kind in _JSON_TYPES else {}
-    return declared | ({"description": one_line(description)} if description else {})
+    schema: JsonObject = {"type": kind} if kind in _JSON_TYPES else {}
+    return schema | ({"description": one_line(description)} if description else {})
 
 
-def _build_annotations(descriptor: Descriptor) -> dict[str, Any]:
-    """The hints that its author gave; where there are none, what the manifest says of risk."""
+def _build_annotations(descriptor: Descriptor) -> dict[str, bool]:
+    """The hints that the author gave; where there are none, what the manifest says of risk."""
     hints = descriptor.extra.get("annotations")
     if isinstance(hints, Mapping):
         return {

@@ -1,13 +1,15 @@
-"""Gemini's own kind of schema: a part of OpenAPI 3.0, types in capitals, no references."""
+"""The schema of a function's parameters in Gemini's own form: a part of OpenAPI 3.0, with types in
+capitals and without references.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
-from capdisc_indexer.model.json_types import JsonSchema
+from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.definitions.parameter_schema import object_schema
 from capdisc_indexer.validation.arguments.schema_walk import (
@@ -18,8 +20,10 @@ from capdisc_indexer.validation.arguments.schema_walk import (
     as_mapping,
 )
 
-# How deep objects in objects go, references unfolded; less where the whole would have more parts
-# than MAX_PARTS.
+# A schema in Gemini's form: type (in capitals), description, enum, properties, items and more.
+GeminiSchema: TypeAlias = JsonObject
+# How deep objects are nested, references unfolded: the first depth at which the whole has no more
+# parts than MAX_PARTS.
 DEPTHS = (8, 4, 2, 1)
 MAX_PARTS = 1_000
 _ACCEPTED_FORMATS: Mapping[str, tuple[str, ...]] = {
@@ -37,9 +41,9 @@ _ACCEPTED_KEYWORDS: Mapping[str, tuple[str, ...]] = {
 _JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object")
 
 
-def gemini_schema(schema: JsonSchema | None) -> dict[str, Any]:
-    """The parameters in Gemini's form. What it has no word for is said in the description, or left
-    out: additional and pattern properties, conditions, most formats.
+def gemini_schema(schema: JsonSchema | None) -> GeminiSchema:
+    """The parameters in Gemini's form. What the form has no keyword for stands in the description,
+    or is left out: additional and pattern properties, conditions, most formats.
     """
     root_schema = object_schema(schema)
     for depth in DEPTHS:
@@ -52,7 +56,7 @@ def gemini_schema(schema: JsonSchema | None) -> dict[str, Any]:
     return {"type": "OBJECT"}
 
 
-def _adapt_schema(walk: SchemaWalk, schema: Any, depth: int) -> dict[str, Any]:
+def _adapt_schema(walk: SchemaWalk, schema: Any, depth: int) -> GeminiSchema:
     with walk.level():
         resolved_schema = _resolve_choice(walk, schema)
         kind = _gemini_type(resolved_schema)
@@ -76,19 +80,19 @@ def _adapt_schema(walk: SchemaWalk, schema: Any, depth: int) -> dict[str, Any]:
         return adapted
 
 
-def _resolve_choice(walk: SchemaWalk, schema: Any) -> dict[str, Any]:
-    """The schema without references, and of a choice the first that is not null; `nullable` says
-    the rest.
+def _resolve_choice(walk: SchemaWalk, schema: Any) -> JsonObject:
+    """The schema without references, with the first of its alternatives that is not null;
+    `nullable` says that null is one, too.
     """
     resolved_schema = dict(walk.resolve_schema(schema))
-    for word in ("anyOf", "oneOf", "allOf"):
+    for keyword in ("anyOf", "oneOf", "allOf"):
         options = [
-            walk.resolve_schema(option) for option in as_list(resolved_schema.pop(word, None))
+            walk.resolve_schema(option) for option in as_list(resolved_schema.pop(keyword, None))
         ]
-        real = [option for option in options if option.get("type") != "null"]
-        if len(real) < len(options):
+        non_null = [option for option in options if option.get("type") != "null"]
+        if len(non_null) < len(options):
             resolved_schema["nullable"] = True
-        for option in real if word == "allOf" else real[:1]:
+        for option in non_null if keyword == "allOf" else non_null[:1]:
             resolved_schema = {**option, **resolved_schema}
     types = as_list(resolved_schema.get("type"))
     if "null" in types:
@@ -115,11 +119,11 @@ def _enum_values(schema: JsonSchema) -> list[Any]:
     return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
 
 
-def _describe_schema(schema: JsonSchema, kind: str) -> dict[str, Any]:
-    """Type, description and choices. Choices are texts to it; of any other type they are told in
-    words.
+def _describe_schema(schema: JsonSchema, kind: str) -> GeminiSchema:
+    """Type, description and choices. Gemini's choices are texts; those of any other type stand in
+    the description.
     """
-    adapted: dict[str, Any] = {"type": kind}
+    adapted: GeminiSchema = {"type": kind}
     choices = _enum_values(schema)
     sentences = [str(schema["description"])] if isinstance(schema.get("description"), str) else []
     if choices and kind == "STRING":
@@ -139,11 +143,11 @@ def _describe_schema(schema: JsonSchema, kind: str) -> dict[str, Any]:
     return adapted | ({"description": " ".join(sentences)} if sentences else {})
 
 
-def _object_members(walk: SchemaWalk, schema: JsonSchema, depth: int) -> dict[str, Any]:
+def _object_members(walk: SchemaWalk, schema: JsonSchema, depth: int) -> GeminiSchema:
     properties = {
         name: _adapt_schema(walk, inner, depth - 1)
         for name, inner in as_mapping(schema.get("properties")).items()
     }
     required = [name for name in as_list(schema.get("required")) if name in properties]
-    members: dict[str, Any] = {"properties": properties} if properties else {}
+    members: GeminiSchema = {"properties": properties} if properties else {}
     return members | ({"required": required} if required else {})
