@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.rendering.formats import FORMATS
 from hostile.streams import say
 from properties.pieces import ASKING, put_together
 
-FORMATS = ("text", "markdown", "xml", "json", "messages", "skills-xml")
 TIERS = ("0,1,2", "0,1,2", "1,2", "2", "0", "1")
 _WORDS = (
     "convert temperature",
@@ -28,7 +28,7 @@ def over_budget(rng: random.Random, indexes: Sequence[Path]) -> str:
         rng.choice(_WORDS) if rng.random() < 0.7 else put_together(rng, ASKING, 12).strip() or "row"
     )
     form, tiers, budget = (
-        rng.choice(FORMATS),
+        rng.choice(tuple(FORMATS)),
         rng.choice(TIERS),
         rng.choice((60, 300, 1_200, 4_000)) + rng.randrange(60),
     )

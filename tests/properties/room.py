@@ -24,6 +24,7 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Block, Context, Tier
 from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK
 from capdisc_indexer.rendering.token_accounting import name_line
 from capdisc_indexer.text.normalization import one_line
@@ -37,7 +38,6 @@ WORDS = (
     "qqq zzz",
     "",
 )
-FORMATS = ("text", "markdown", "xml", "json", "messages", "skills-xml")
 TEMPLATES = ("minimal", "planner", "phased", "tools")
 _STYLES = ({}, {}, {"style": "tools"}, {"style": "full"}, {"model": "claude-2"}, {"auto": True})
 
@@ -127,7 +127,7 @@ def _has_room(desk: RenderContext, made: Context, tier: Tier, block: Block) -> b
 
 
 def _typed(rng: random.Random, world: World) -> RenderOptions:
-    form = rng.choice(FORMATS)
+    form = rng.choice(tuple(FORMATS))
     plain = form == "skills-xml"
     return RenderOptions(
         request=QueryOptions(

@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.validation.fixes import FIXES
 
 # How bad each finding is to whom. A reader lets pass what it understands; a profile says who must
 # understand it.
@@ -122,8 +121,10 @@ def load_rules() -> Mapping[str, RuleExplanation]:
     """
     import tomllib
 
+    from capdisc_indexer.validation.fixes import FIXES  # 10 ms, which a check is spared
+
     text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
-    return {code: _rule(code, table) for code, table in tomllib.loads(text).items()}
+    return {code: _rule(code, table, code in FIXES) for code, table in tomllib.loads(text).items()}
 
 
 def explain_rule(code: str) -> RuleExplanation:
@@ -131,7 +132,7 @@ def explain_rule(code: str) -> RuleExplanation:
     return load_rules()[code]
 
 
-def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:
+def _rule(code: str, table: Mapping[str, str], is_fixable: bool) -> RuleExplanation:
     return RuleExplanation(
         code=code,
         group=table["group"],
@@ -140,5 +141,5 @@ def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:
         why=table["why"],
         fix=table["fix"],
         refs=tuple(table.get("refs", ())),
-        fixable=code in FIXES,
+        fixable=is_fixable,
     )
