@@ -1,6 +1,7 @@
 """capdisc graph: how capabilities belong together."""
 
 import json
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -103,14 +104,23 @@ def test_a_foreign_key_leads_from_the_table_that_has_it(capdisc, hermetic) -> No
     )
 
 
-@pytest.mark.parametrize("name", ["dot", "mermaid", "svg"])
+@pytest.mark.parametrize("name", ["dot", "mermaid", pytest.param("svg", marks=pytest.mark.plot)])
 def test_pictures(capdisc, small, name) -> None:
     """S182."""
+    if name == "svg":
+        pytest.importorskip("matplotlib")
     done = capdisc("graph", "render-pdf", "--depth", "2", "--format", name)
     assert done.code == 0
     assert "tool:read-template" in done.out
     if name == "svg":
         assert ElementTree.fromstring(done.out).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_svg_without_matplotlib_says_what_to_install(capdisc, small, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = capdisc("graph", "render-pdf", "--format", "svg")
+    assert (done.code, done.out) == (3, "")
+    assert "pip install 'capdisc[plot]'" in done.err
 
 
 def test_one_without_relations_is_status_one(capdisc, small) -> None:
