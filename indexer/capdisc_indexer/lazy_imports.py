@@ -117,7 +117,7 @@ def matplotlib() -> Any:
         import matplotlib.figure
     except ImportError as error:
         raise InputError(
-            "charts need the package matplotlib, which is not installed",
+            "drawing needs the package matplotlib, which is not installed",
             "install capdisc with its extra: pip install 'capdisc[plot]'",
         ) from error
     # Ids of shapes that are the same in every run, and words that stay words in the file.

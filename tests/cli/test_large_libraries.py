@@ -18,7 +18,7 @@ from adopting import adopt
 
 from capdisc.output import console
 from capdisc.render import relevant_capabilities
-from capdisc.validate import FORMATS, load_formatter
+from capdisc.validate.finding_formats import FORMATS, find_format
 from capdisc.validate.report import build_report
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
@@ -238,7 +238,8 @@ def test_each_format_is_the_same_in_pieces_as_in_one(library, capdisc) -> None:
     findings = list(told.findings)
     printed = {name: capdisc("validate", str(library), "--format", name).out for name in FORMATS}
     assert all(
-        printed[name] == "".join(load_formatter(name)(told)).rstrip("\n") + "\n" for name in FORMATS
+        printed[name] == "".join(find_format(name).pieces(told)).rstrip("\n") + "\n"
+        for name in FORMATS
     )
     assert (
         printed["json"]
@@ -299,11 +300,11 @@ def test_without_room_for_a_long_result_nothing_is_printed(
 
 
 def test_a_result_that_cannot_be_finished_is_not_begun(library, capdisc, monkeypatch) -> None:
-    from capdisc.validate import concise
+    from capdisc.validate import finding_formats
 
     monkeypatch.setattr(
-        concise,
-        "_format_finding",
+        finding_formats,
+        "_concise_line",
         lambda finding: 1 // (finding.code != "duplicate-id") and "x" * 100,
     )
     made = capdisc("validate", str(library), "--format", "concise")

@@ -5,7 +5,7 @@ import threading
 
 from served import until
 
-from capdisc.serve import request, server_address
+from capdisc.serve import loopback, request, server_address
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -32,14 +32,14 @@ def test_it_answers_the_same_and_leaves_nothing(small, serving, client) -> None:
 
 def test_who_does_not_know_the_secret_is_not_answered(small, serving, client) -> None:
     served = _served(serving)
-    port, secret = server_address.read_port_file(str(served.path.with_suffix(".port")))
+    port, secret = loopback.read_port_file(str(served.path.with_suffix(".port")))
     parts, nonce = [*request.encode_request(QUERY), request.READ], b"n" * 32
     for mine, answered in ((b"another", False), (secret, True)):
         with socket.create_connection(("127.0.0.1", port), 60) as one:
             one.sendall(request.encode_parts([nonce]))
-            assert one.recv(32) == server_address.sign_nonce(secret, b"server", nonce)
+            assert one.recv(32) == loopback.sign_nonce(secret, b"server", nonce)
             one.sendall(
-                request.encode_parts([*parts, server_address.sign_nonce(mine, b"client", nonce)])
+                request.encode_parts([*parts, loopback.sign_nonce(mine, b"client", nonce)])
             )
             assert bool(one.recv(1)) is answered
 
@@ -57,7 +57,7 @@ def test_another_at_its_port_learns_nothing(small, serving, client, capdisc) -> 
         code, _, err = client(*QUERY, "--server", "require")
         thread.join()
     assert (code, "somebody else answers" in err) == (75, True)
-    assert len(b"".join(heard)) == 4 + 4 + server_address.NONCE_BYTES
+    assert len(b"".join(heard)) == 4 + 4 + loopback.NONCE_BYTES
     assert _served(serving)  # which replaces what was left
 
 

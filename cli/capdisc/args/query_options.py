@@ -130,6 +130,6 @@ def try_load_encoder(
     if not chosen:
         return None, ""
     try:
-        return open_index.encoder_loader(chosen), ""
+        return ctx.access.load_encoder(chosen), ""
     except EncoderError as error:
         return None, f"{error.message}; {error.hint}"

@@ -155,7 +155,9 @@ def graph(
     limit: Annotated[
         int, option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")
     ] = 100,
-    format: Annotated[str, option("--format", help="table, json, dot, mermaid or svg.")] = "table",
+    format: Annotated[
+        str, option("--format", help="table, json, dot, mermaid or svg (with the extra plot).")
+    ] = "table",
     stats: Annotated[
         bool, option("--stats", help="Numbers about the edges instead of the edges.")
     ] = False,

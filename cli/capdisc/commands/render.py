@@ -224,6 +224,6 @@ def _print_context(options: RenderOptions, index_dir: Path | None) -> int:
         remember_shown(render_ctx, rendered)
         console.print_result(render_ctx.form.format_context(render_ctx.form, rendered))
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)
-    if options.shape.diagnostics and render_ctx.form.name != "json":
+    if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)
     return ExitCode.OK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,6 @@ from capdisc_indexer.tools.tool_types import Executor
 if TYPE_CHECKING:
     from capdisc_indexer.remote.remote_types import SharedIndex
 
-# How an index is opened, and an encoder loaded: a server sets its own, which stay open from one
-# request to the next.
-index_opener: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
-encoder_loader: Callable[[str], Encoder] = encoders.load_encoder
-
 
 def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
     from capdisc.context.shared_index import sync_copy
@@ -37,20 +33,45 @@ def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
     return sync_copy(shared)
 
 
-# How the copy of a shared index is looked after, which needs the credentials of whoever asks.
-copy_syncer: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
+@frozen(kw_only=True)
+class IndexAccess:
+    """How this process opens indexes and loads encoders. The defaults do both anew for each
+    command; the warm server's stay open between requests, and it leaves `sync_copy`, which needs
+    the client's credentials, to the client.
+    """
+
+    open: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
+    load_encoder: Callable[[str], Encoder] = encoders.load_encoder
+    sync_copy: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
+
+
+# The one value that a process sets for its commands; only `open_index` reads it, and hands it on
+# in the CommandContext.
+_OWN_ACCESS = IndexAccess()
+_ACCESS: ContextVar[IndexAccess] = ContextVar("index access", default=_OWN_ACCESS)
+
+
+@contextmanager
+def use_index_access(access: IndexAccess) -> Iterator[None]:
+    """Inside, commands of this thread open indexes and load encoders this way."""
+    token = _ACCESS.set(access)
+    try:
+        yield
+    finally:
+        _ACCESS.reset(token)
 
 
 @frozen(kw_only=True)
 class CommandContext:
-    """The open index with everything a command needs to answer from it; `shared_index` where it is
-    the copy of one on an object store, `degraded` what is not as it should be with that, which was
-    said on stderr.
+    """The open index with everything a command needs to answer from it. `shared_index` is set where
+    the index is the copy of one on an object store; `degraded` holds the notices about it and about
+    settings that wait for trust, which stderr has already.
     """
 
     runtime: surroundings.Runtime
     config: Config
     index: Index
+    access: IndexAccess = _OWN_ACCESS
     shared_index: SharedIndex | None = None
     degraded: tuple[str, ...] = ()
 
@@ -71,17 +92,22 @@ def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
     """The index that is meant here. Raises IndexStateError when there is none, ForeignIndexError
     where another user, or whoever made this folder, built it.
     """
-    runtime = surroundings.current_runtime()
+    runtime, access = surroundings.current_runtime(), _ACCESS.get()
     config = runtime.config()
     waiting = workspace_trust.announce_settings(config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
     with standard_streams.silence_native_stderr():
-        notices = (*waiting, *copy_syncer(shared)) if shared else waiting
-        with index_opener(where, runtime.builder_id(where, shared)) as index:
+        notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
+        with access.open(where, runtime.builder_id(where, shared)) as index:
             if doubt := distrust_reason(where):
                 console.print_notice(f"notice: {doubt}")
             yield CommandContext(
-                runtime=runtime, config=config, index=index, shared_index=shared, degraded=notices
+                runtime=runtime,
+                config=config,
+                index=index,
+                access=access,
+                shared_index=shared,
+                degraded=notices,
             )
 
 

@@ -250,7 +250,7 @@ def _missing(
     render_ctx: RenderContext, descriptors: Iterable[Descriptor], others: Sequence[Descriptor]
 ) -> Mapping[str, Sequence[str]]:
     """What each lacks here; of everything, what is known so far, and more as it is read."""
-    if render_ctx.is_catalogue:
+    if render_ctx.form.is_catalogue:
         return {}
     if render_ctx.relevant.everything is None:
         return missing_by_capability(render_ctx.ctx, [*descriptors, *others])
@@ -263,7 +263,7 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
     always shown, unless the text must begin as it does with one.
     """
     levels = tier_selection.parse_levels(render_ctx.options.shape)
-    if render_ctx.is_catalogue:
+    if render_ctx.form.is_catalogue:
         return (1,)
     if render_ctx.catalogue.is_everything:
         return (2,)
@@ -271,7 +271,7 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
         render_ctx.texts
         or _has_layout(render_ctx)
         or render_ctx.options.shape.split
-        or render_ctx.form.name == "messages"
+        or render_ctx.form.is_always_split
     ):
         return levels
     shown = {0: True, 1: render_ctx.pinned, 2: render_ctx.session.active}
@@ -280,7 +280,7 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
 
 def _select_budgets(render_ctx: RenderContext) -> Budgets:
     budgets = render_ctx.room.budgets
-    if render_ctx.is_catalogue:
+    if render_ctx.form.is_catalogue:
         return Budgets(tier1=budgets.total, total=budgets.total)
     if render_ctx.catalogue.is_everything:
         return render_ctx.room.full_catalogue_budgets
@@ -296,8 +296,8 @@ def _build_printing(render_ctx: RenderContext) -> PrintOptions:
     return PrintOptions(
         layout=_template_layout(render_ctx) if _has_layout(render_ctx) else (),
         split=shape.split,
-        request=_request_text(render_ctx) if render_ctx.form.name == "messages" else "",
-        facts=_context_facts(render_ctx) if render_ctx.form.name == "json" else {},
+        request=_request_text(render_ctx) if render_ctx.form.needs_request else "",
+        facts=_context_facts(render_ctx) if render_ctx.form.needs_facts else {},
     )
 
 

@@ -14,7 +14,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.token_accounting import COUNTED_FORMATS, learn_counts
+from capdisc_indexer.rendering.token_accounting import learn_counts
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
 
@@ -99,13 +99,11 @@ class Everything:
         return offered_heads(self._asked, self._query, self._ids[start : start + _AT_A_TIME])
 
     def _read(self, head: CapabilityHeader) -> Descriptor:
-        if self._form.levels != (1,) and (
+        if not self._form.is_catalogue and (
             names := open_index.missing_requirements(self._asked.runtime, head)
         ):
             self.missing[head["id"]] = names
-        if (
-            self._form.name not in COUNTED_FORMATS
-        ):  # nothing of the body is printed, or was counted ahead
+        if not self._form.is_counted_ahead:  # nothing of the body is printed
             return from_record(head)
         descriptor, counts = self._asked.index.with_counts(head)
         learn_counts(self._counter, self._form, descriptor, counts, with_detail=False)

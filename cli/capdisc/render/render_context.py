@@ -174,11 +174,6 @@ class RenderContext:
     session: SessionContext
     pinned: tuple[CountedDescriptor, ...]
 
-    @property
-    def is_catalogue(self) -> bool:
-        """Whether the format has one tier and no other part."""
-        return self.form.levels == (1,)
-
 
 def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> RenderContext:
     """The desk. Raises UsageError for what makes no sense, IndexStateError for an index without a
@@ -187,7 +182,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     tier_selection.check_options(options)
     form = tier_selection.select_format(options.shape, ctx.runtime.user_state_dir())
     limits, texts = build_token_limits(ctx.config, options.limits), _request_texts(ctx, options)
-    if not len(ctx.index.documents) and form.levels != (1,):
+    if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), then run: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
@@ -244,7 +239,7 @@ def _find_capabilities(
         return RelevantCapabilities(
             ranking=empty_ranking(query), stored=all_in_full(ctx, query), is_everything=True
         )
-    if form.levels == (1,) and not query.texts:
+    if form.is_catalogue and not query.texts:
         return RelevantCapabilities(
             ranking=empty_ranking(query), is_everything=True, everything=everything()
         )

@@ -97,10 +97,10 @@ def check_options(options: RenderOptions) -> None:
         "--session": prompting.session,
         "--auto": prompting.auto,
     }
-    if shape.format == "skills-xml" and (
+    if FORMATS[shape.format].is_fixed_form and (
         wrong := [name for name, value in incompatible.items() if value]
     ):
-        raise UsageError(f"{wrong[0]} does not go with skills-xml", "choose another format")
+        raise UsageError(f"{wrong[0]} does not go with {shape.format}", "choose another format")
 
 
 def check_choice(what: str, value: str | None, choices: Collection[str]) -> None:

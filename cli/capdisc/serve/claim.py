@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capdisc.serve import server_address
-from capdisc.serve.server_address import SUFFIX, bind_loopback, read_port_file
+from capdisc.serve.loopback import SUFFIX, bind_loopback, read_port_file
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
 

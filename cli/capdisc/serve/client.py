@@ -122,9 +122,9 @@ def _exchange(address: str, parts: Sequence[bytes], patience_s: float) -> list[b
 def _connect(address: str, patience_s: float) -> tuple[_socket.socket, list[bytes]]:
     """A connection, and what goes with the question where the kernel does not say who asks."""
     if not address.endswith(".sock"):
-        from capdisc.serve import server_address
+        from capdisc.serve import loopback
 
-        connection, proof = server_address.connect_loopback(address, patience_s)
+        connection, proof = loopback.connect_loopback(address, patience_s)
         return connection, [proof]
     bare = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     bare.settimeout(patience_s)

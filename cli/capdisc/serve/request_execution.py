@@ -13,6 +13,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 from capdisc.args import command_table
+from capdisc.context.open_index import IndexAccess
 from capdisc.serve import request
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
@@ -53,6 +54,11 @@ class IndexCache:
         self._indexes: dict[Path, _CachedIndex] = {}
         self._encoders: dict[str, Encoder] = {}
 
+    @property
+    def access(self) -> IndexAccess:
+        """How commands reach this cache."""
+        return IndexAccess(open=self.index, load_encoder=self.encoder, sync_copy=self.decline_sync)
+
     @contextmanager
     def index(self, index_dir: Path, builder_id: str | None) -> Iterator[Index]:
         """The published generation, open. Raises what opening an Index does."""
@@ -88,7 +94,7 @@ class IndexCache:
         check_builder(index_dir, before.index.generation.builder_id, builder_id)
         return before
 
-    def sync_copy(self, shared: SharedIndex) -> tuple[str, ...]:
+    def decline_sync(self, shared: SharedIndex) -> tuple[str, ...]:
         """Raises DeclinedError: the credentials for an index on a network stay with the client."""
         raise DeclinedError(f"{shared.url} is not looked after here")
 

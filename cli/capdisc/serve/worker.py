@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from capdisc.context import open_index, surroundings
-from capdisc.serve import request, request_execution, server_address
+from capdisc.serve import loopback, request, request_execution
+from capdisc.serve.loopback import sign_nonce
 from capdisc.serve.request_execution import IndexCache
-from capdisc.serve.server_address import sign_nonce
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 
@@ -259,20 +259,19 @@ def main() -> None:
         int(sys.argv[3]),
         float(sys.argv[4]),
     )
-    secret = server_address.read_port_file(path)[1] if path.endswith(server_address.SUFFIX) else b""
+    secret = loopback.read_port_file(path)[1] if path.endswith(loopback.SUFFIX) else b""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # which a terminal sends to all of us; the channel ends this one
     for fd in (listening, channel):
         os.set_inheritable(fd, False)
     cache = IndexCache()
-    open_index.index_opener, open_index.encoder_loader, open_index.copy_syncer = (
-        cache.index,
-        cache.encoder,
-        cache.sync_copy,
-    )
     surroundings.limit_malloc_arenas()
-    with socket.socket(fileno=listening) as served, socket.socket(fileno=channel) as starter:
+    with (
+        socket.socket(fileno=listening) as served,
+        socket.socket(fileno=channel) as starter,
+        open_index.use_index_access(cache.access),
+    ):
         _warm_up(cache)
         served.listen(128)
         starter.send(b"r")

@@ -1,16 +1,16 @@
-"""SARIF 2.1.0, in the part of it that code scanning on GitHub reads: relative addresses, a place
-for each result.
+"""Findings as SARIF 2.1.0, in the part of it that code scanning on GitHub reads: relative
+addresses, a location for each result.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from capdisc.output import console
 from capdisc.validate.report import Report
 from capdisc_indexer import __version__
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.validation.rule_explanations import RuleExplanation, explain_rule
 
@@ -22,7 +22,7 @@ _SECURITY_GROUPS = frozenset({"content", "hidden", "path"})
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def pieces(report: Report) -> Iterator[str]:
+def format_sarif(report: Report) -> Iterator[str]:
     """One run with the rules that were broken and every finding."""
     codes = sorted(report.codes)
     run = {
@@ -39,7 +39,7 @@ def pieces(report: Report) -> Iterator[str]:
     return console.json_pieces(document, "results", _result_documents(report, codes))
 
 
-def _driver_document(codes: Iterable[str]) -> dict[str, Any]:
+def _driver_document(codes: Iterable[str]) -> JsonObject:
     return {
         "name": "capdisc",
         "version": __version__,
@@ -48,7 +48,7 @@ def _driver_document(codes: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _rule_document(explanation: RuleExplanation) -> dict[str, Any]:
+def _rule_document(explanation: RuleExplanation) -> JsonObject:
     return {
         "id": explanation.code,
         "shortDescription": {"text": explanation.summary},
@@ -64,16 +64,16 @@ def _rule_document(explanation: RuleExplanation) -> dict[str, Any]:
     }
 
 
-def _result_documents(report: Report, codes: list[str]) -> Iterator[dict[str, Any]]:
-    mark_counts: Counter[str] = Counter()
+def _result_documents(report: Report, codes: list[str]) -> Iterator[JsonObject]:
+    fingerprint_counts: Counter[str] = Counter()
     path = ""
     for finding in report.findings:
-        if finding.path != path:  # which the marks hold: none of another file is the same
-            mark_counts.clear()
+        if finding.path != path:  # a part of each fingerprint, so that no two files share one
+            fingerprint_counts.clear()
             path = finding.path
         line = report.line(finding)
-        mark = _fingerprint(finding, line)
-        mark_counts[mark] += 1
+        fingerprint = _fingerprint(finding, line)
+        fingerprint_counts[fingerprint] += 1
         yield {
             "ruleId": finding.code,
             "ruleIndex": codes.index(finding.code),
@@ -82,23 +82,22 @@ def _result_documents(report: Report, codes: list[str]) -> Iterator[dict[str, An
                 "text": f"{finding.message} ({finding.hint})" if finding.hint else finding.message
             },
             "locations": [{"physicalLocation": _finding_location(finding, line)}],
-            # Equal lines of one file are told apart by their order.
-            "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{mark_counts[mark]}"},
+            # The number tells equal lines of one file apart by their order.
+            "partialFingerprints": {
+                "primaryLocationLineHash": f"{fingerprint}:{fingerprint_counts[fingerprint]}"
+            },
         }
 
 
-def _finding_location(finding: Finding, line: str) -> dict[str, Any]:
-    """From the finding to the end of its line; a column after the last is meant, as the format has
-    it.
+def _finding_location(finding: Finding, line: str) -> JsonObject:
+    """From the finding to the end of its line; `endColumn` is the one after the last, as SARIF
+    defines it.
     """
     from urllib.parse import quote
 
-    outside = finding.path.startswith("/")
-    artifact = (
-        {"uri": f"file://{quote(finding.path)}"}
-        if outside
-        else {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}
-    )
+    artifact = {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}
+    if finding.path.startswith("/"):  # outside the current folder
+        artifact = {"uri": f"file://{quote(finding.path)}"}
     start, end = max(finding.column, 1), len(line.rstrip()) + 1
     region = {
         "startLine": finding.line,
@@ -110,7 +109,9 @@ def _finding_location(finding: Finding, line: str) -> dict[str, Any]:
 
 
 def _fingerprint(finding: Finding, line: str) -> str:
-    """The same for as long as rule, file and line stay, wherever in the file the line moves."""
+    """16 hexadecimal digits that stay the same as long as rule, file and line do, wherever in the
+    file the line moves.
+    """
     from hashlib import sha256
 
     return sha256(

@@ -1,4 +1,4 @@
-"""Where the result goes, what stderr is told beside it, and the exit status."""
+"""What a check prints: the result or its statistics, notices on stderr, and the exit status."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from pathlib import Path
 from capdisc.output import console, user_files
 from capdisc.output.console import gather
 from capdisc.output.failures import ExitCode
-from capdisc.validate import load_formatter
+from capdisc.validate.finding_formats import find_format
 from capdisc.validate.report import Report
 from capdisc.validate.validate_request import ValidateRequest
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.validation.validate import ValidationResult
 
-# How many findings of each rule there are.
-
 
 def format_statistics(report: Report, json: bool) -> str:
     """A row for each rule, most findings first, as a table or as JSON."""
-    counted = Counter((one.code, str(one.severity)) for one in report.findings)
-    ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+    counts = Counter((finding.code, str(finding.severity)) for finding in report.findings)
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     if json:
         rows = [
             {"code": code, "severity": severity, "count": count}
@@ -45,24 +43,25 @@ def format_statistics(report: Report, json: bool) -> str:
 
 
 def select_formatter(format: str, statistics: bool) -> Callable[[Report], Iterable[str]]:
-    """From the report to the pieces of what is printed. Raises UsageError for a format that there
-    is not.
+    """The function from the report to the pieces of what is printed. Raises UsageError for an
+    unknown format, and for one that cannot print statistics.
     """
+    chosen = find_format(format)
     if not statistics:
-        return load_formatter(format)
-
-    if format not in ("full", "concise", "json"):
+        return chosen.pieces
+    if not chosen.statistics:
         raise UsageError(
-            f"--statistics is a table or JSON, not {format}", "leave --format out, or say --json"
+            f"--statistics prints a table or JSON, not {format}",
+            "leave --format out, or add --json",
         )
-    return lambda result: [format_statistics(result, format == "json")]
+    return lambda report: [format_statistics(report, chosen.statistics == "json")]
 
 
 def resolve_output(
     name: Path | None, request: ValidateRequest, check_result: ValidationResult
 ) -> Path | None:
-    """The file for the result. Raises UsageError where that is a part of what was checked,
-    InputError where it cannot be written.
+    """The file to write the result to. Raises UsageError where it is one of the files that were
+    checked, InputError where it cannot be written.
     """
     if name is None:
         return None
@@ -74,28 +73,19 @@ def resolve_output(
 
 
 def _checked_paths(request: ValidateRequest, check_result: ValidationResult) -> set[str]:
-    """Every file that was read, or would have been if nothing were wrong with it."""
+    """Every file that was read, and those that could not be."""
     chosen = check_result.chosen
-    blamed = {finding.path for finding in (*chosen.findings, *chosen.unwanted, *chosen.commented)}
-    read = {
-        path
-        for file in check_result.files
-        for source in (file, *file.companions)
-        for path in (source.path, source.resolved)
-    }
-    return (
-        blamed
-        | read
-        | (
-            {str(request.runtime.expand(Path(request.piped_text[1])))}
-            if request.piped_text
-            else set()
-        )
-    )
+    paths = {finding.path for finding in (*chosen.findings, *chosen.unwanted, *chosen.commented)}
+    for file in check_result.files:
+        for source in (file, *file.companions):
+            paths |= {source.path, source.resolved}
+    if request.piped_text:
+        paths.add(str(request.runtime.expand(Path(request.piped_text[1]))))
+    return paths
 
 
 def write_result(pieces: Iterable[str], path: Path | None) -> None:
-    """Print the result, or put it into the file: all of it or nothing."""
+    """Print the result, or write it to the file: all of it or nothing."""
     if path is None:
         console.result_pieces(pieces)
     else:
@@ -103,7 +93,7 @@ def write_result(pieces: Iterable[str], path: Path | None) -> None:
 
 
 def print_notices(request: ValidateRequest, check_result: ValidationResult, result: Report) -> None:
-    """What was looked at, and what of it is not shown, on stderr."""
+    """Print on stderr how much was checked, and how many findings are not shown."""
     chosen = check_result.chosen
     if chosen.unwanted:
         where = ", ".join(request.origins)
@@ -120,6 +110,6 @@ def print_notices(request: ValidateRequest, check_result: ValidationResult, resu
 
 
 def exit_status(result: Report, strict: bool) -> int:
-    """Whether something is wrong: errors, and warnings to a strict run."""
+    """FINDINGS where there are errors, or warnings in a strict run; else OK."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return ExitCode.FINDINGS if failing & result.severities else ExitCode.OK

@@ -204,15 +204,15 @@ def _select_roots(
     return folders
 
 
-def check_fix_options(write: bool, fix: bool, piped: bool, for_programs: bool) -> None:
+def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: bool) -> None:
     """Raises UsageError for options that make no sense together."""
     if write and not fix:
         raise UsageError("--write goes with --fix", "say: capdisc validate --fix --write PATH")
-    if write and piped:
+    if write and is_piped:
         raise UsageError(
             "a text from stdin cannot be written back", "leave --write out: the change is printed"
         )
-    if fix and not write and for_programs:
+    if fix and not write and not is_for_people:
         raise UsageError(
             "--fix prints a diff, which has no other format", "leave the format out, or add --write"
         )

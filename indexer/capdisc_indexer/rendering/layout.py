@@ -10,9 +10,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Context, LayoutPiece
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 
-# What the overview ends with: how to have more, in a shell or through tools.
-
-# What an agent can do next, by the means that it has.
+# How the overview says to find more, by the means that an agent has: a shell, or tools.
 OVERVIEW_HINTS = {
     "cli": 'More: capdisc search "what you need", capdisc show ID',
     "tool": "More: call tool_search with what you need",
@@ -21,13 +19,12 @@ OVERVIEW_HINTS = {
 
 
 def with_hint(form: RenderFormat, name: str) -> RenderFormat:
-    """The format with this hint below its overview. Raises KeyError for a name that is none."""
+    """The format with this hint below its overview. Raises KeyError for an unknown name."""
     line = form.hint(OVERVIEW_HINTS[name]) if OVERVIEW_HINTS[name] else ""
-    if form.name == "xml":
+    if form.has_closing_tags:
         return _with_ending(form, line + form.endings[0])
-    return (
-        form if name == "cli" else _with_ending(form, line)
-    )  # each format ends with its own way of naming the commands
+    # The ending of any other format names the commands in its own way already.
+    return form if name == "cli" else _with_ending(form, line)
 
 
 def _with_ending(form: RenderFormat, ending: str) -> RenderFormat:
@@ -89,7 +86,7 @@ def _format_pieces(form: RenderFormat, context: Context, layout: Sequence[Layout
     text += (
         "" if text.endswith("\n") or not text else "\n"
     )  # which would be printed anyway, and counts
-    return f"{form.opening}{text}{form.closing}" if text or form.levels == (1,) else ""
+    return f"{form.opening}{text}{form.closing}" if text or form.is_catalogue else ""
 
 
 def _format_piece(form: RenderFormat, context: Context, piece: LayoutPiece) -> str:

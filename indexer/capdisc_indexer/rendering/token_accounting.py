@@ -92,9 +92,9 @@ def _end_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
 
 
-# The formats whose pieces are counted ahead; the others escape their content and are counted when
-# printed.
-COUNTED_FORMATS = ("text", "markdown")
+# The pieces of these formats are counted when a capability is indexed; those of the others, when
+# they are printed.
+_COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ahead)
 # Of so many secrets and programs, every choice that may be missing is counted ahead.
 _MAX_COUNTED_NEEDS = 3
 
@@ -105,9 +105,7 @@ def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> dict[str, Any
     """
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
-    pieces = {
-        name: _render_pieces(FORMATS[name], descriptor, text, lines) for name in COUNTED_FORMATS
-    }
+    pieces = {form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS}
     # Most pieces are the same in each format.
     count = {
         piece: counter.exact(piece) for piece in dict.fromkeys(chain.from_iterable(pieces.values()))
@@ -138,11 +136,9 @@ def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str
     pieces: list[str] = []
     for category, guidance in texts.items():
         text, label = guidance_text(guidance), one_line(guidance_id(category), 100)
-        frames = [
-            (FORMATS[name].frame_open(label, text), FORMATS[name].frame_close(label, text))
-            for name in COUNTED_FORMATS
-        ]
-        pieces += [*split_chunks(text), *(frame for pair in frames for frame in pair)]
+        pieces += split_chunks(text)
+        for form in _COUNTED_FORMATS:
+            pieces += [form.frame_open(label, text), form.frame_close(label, text)]
     return {text: counter.exact(text) for text in pieces}
 
 
@@ -153,7 +149,7 @@ def learn_guidance(
     other ones here, with the same count.
     """
     counter.learn(counts)
-    if form.name not in COUNTED_FORMATS:
+    if not form.is_counted_ahead:
         return
     stored_form = FORMATS[form.name]
     for category, given in texts.items():
@@ -174,7 +170,7 @@ def learn_counts(
     """Give the counter what the index kept about this capability, for this format; where only its
     lines are wanted, nothing of its text in full.
     """
-    if form.name not in COUNTED_FORMATS or not counts:
+    if not form.is_counted_ahead or not counts:
         return
     text = detail_text(descriptor)
     pieces = _render_pieces(form, descriptor, text, _summary_lines(descriptor))
@@ -231,7 +227,7 @@ def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[s
     """
     texts: list[str] = [SHORTENED_MARK]
     lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]
-    for form in (FORMATS[name] for name in COUNTED_FORMATS):
+    for form in _COUNTED_FORMATS:
         hints = [with_hint(form, name).endings[0] for name in OVERVIEW_HINTS]
         texts += [
             form.opening,

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from capdisc_indexer.graph.drawing import DRAWINGS, place_nodes
 from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
+from capdisc_indexer.model.errors import InputError
 
+TEXT_DRAWINGS = [DRAWINGS["dot"], DRAWINGS["mermaid"]]
 HOSTILE = [
     'tool:"]; evil [label="x',
     "tool:</title><script>alert(1)</script>",
@@ -52,10 +55,6 @@ def test_no_id_leaves_its_label(identifier) -> None:
     assert len(mermaid) == 4
     assert re.fullmatch(r'  n0\["[\w :./@+#;-]*"\]', mermaid[1])
     assert re.fullmatch(r'  n0 -->\|"[\w :./@+#;-]*"\| n1', mermaid[3])
-    root = ElementTree.fromstring(DRAWINGS["svg"](network))
-    assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
-        "svg", "defs", "marker", "path", "line", "title", "g", "rect", "text",
-    }  # fmt: skip
 
 
 @given(st.lists(st.text(max_size=12), min_size=2, max_size=6, unique=True))
@@ -67,15 +66,32 @@ def test_every_picture_of_any_ids_is_well_formed(ids) -> None:
     network = CapabilityGraph(
         depths={each: depth for depth, each in enumerate(ids)}, relations=relations
     )
-    ElementTree.fromstring(DRAWINGS["svg"](network))
     for name in ("dot", "mermaid"):
         assert "\x1b" not in DRAWINGS[name](network)
         assert len(DRAWINGS[name](network).splitlines()) <= 2 * len(ids) + 2
 
 
-def test_nothing_in_a_picture_is_fetched_or_run() -> None:
-    text = DRAWINGS["svg"](pair("tool:a", "tool:b")).replace("http://www.w3.org/2000/svg", "")
-    assert not re.search(r"http|href|script|<style|<image|on\w+=", text)
+@pytest.mark.plot
+@pytest.mark.parametrize("identifier", [*HOSTILE, "_hidden", "tool:日本語 العربية", "tool:$x^2$"])
+def test_an_svg_of_any_id_is_well_formed_and_loads_and_runs_nothing(identifier) -> None:
+    pytest.importorskip("matplotlib")
+    picture = DRAWINGS["svg"](pair(identifier, "tool:plain", kind=identifier.upper()))
+    root = ElementTree.fromstring(picture)
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert "text" in tags
+    assert not tags & {"script", "image", "foreignObject", "a", "animate", "set"}
+    values = [value for element in root.iter() for value in element.attrib.items()]
+    assert all(value.startswith("#") for name, value in values if name.endswith("}href"))
+    assert not [name for name, _ in values if name.lower().startswith("on")]
+    assert not re.search(r"@import|url\((?!#)", picture)
+    assert picture == DRAWINGS["svg"](pair(identifier, "tool:plain", kind=identifier.upper()))
+
+
+def test_svg_without_matplotlib_names_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError) as error:
+        DRAWINGS["svg"](pair("tool:a", "tool:b"))
+    assert "capdisc[plot]" in error.value.hint
 
 
 def test_no_two_capabilities_stand_on_one_spot() -> None:
@@ -84,5 +100,5 @@ def test_no_two_capabilities_stand_on_one_spot() -> None:
 
 
 def test_an_empty_network_is_an_empty_picture() -> None:
-    for draw in DRAWINGS.values():
+    for draw in TEXT_DRAWINGS:
         assert draw(CapabilityGraph(depths={}, relations=()))

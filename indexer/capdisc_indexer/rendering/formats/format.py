@@ -1,8 +1,8 @@
-"""What every render format provides.
+"""What a render format consists of, and the marks that frame what others wrote.
 
-Each piece ends with a line end and starts with something that is neither blank nor a slash, so
-that its tokens are counted once, at index time, and the count of the printed text is the sum of
-its pieces.
+Each piece of a format ends with a line end and starts with something that is neither blank nor a
+slash. So no token spans two pieces: the tokens of a piece are counted once, at index time, and the
+count of the printed text is the sum of its pieces.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from capdisc_indexer.model.types import Context, Descriptor
 
 # The two levels beside the tiers: what a session remembers, and what the caller adds.
 MEMORY, APPENDED = 3, 4
-# Said in place of the categories that an overview has no room for.
+# Printed in place of the categories that an overview has no room for.
 MORE_CATEGORIES = "+{count} more categories"
-# Said in place of what was cut off; `show` prints the rest.
+# Printed in place of what was cut off; `show` prints the rest.
 CLIPPED_MARK = "[cut to fit the budget: capdisc show {id}]\n"
-# The same where there is nothing to show.
+# The same for a text that `show` cannot print.
 SHORTENED_MARK = "[cut to fit the budget]\n"
 # One guess in a text is right once in 10^12 times.
 MARK_DIGITS = 12
@@ -26,12 +26,25 @@ MARK_DIGITS = 12
 
 @frozen(kw_only=True)
 class RenderFormat:
-    """The pieces of one format. `levels` are the tiers it prints, `headings` and `endings` are by
-    level; `additive` says that its printed text is exactly its pieces, so that no final count is
-    needed; `suits` tells whether the format has a form for a kind.
+    """The pieces of one format, and what it needs of the rest.
 
-    What others wrote stands between `frame_open` and `frame_close`, which get the text that is to
-    stand there.
+    `levels` are the tiers that it prints; `headings` and `endings` are by level, `opening` and
+    `closing` enclose all of them. Texts of others stand between `frame_open` and `frame_close`,
+    which are called with the label and the text between them, and pass through `chunk`; texts of
+    a template pass through `literal`. `format_context` puts the whole context together.
+
+    - `additive`: the printed text is exactly its pieces, so that no final count is needed.
+    - `is_counted_ahead`: the index stores the token counts of the pieces. Setting it for another
+      format changes what an index holds.
+    - `has_closing_tags`: an ending closes what its heading opened, so that a hint goes before it.
+    - `is_always_split`: the half that stays the same from turn to turn is printed apart, so that
+      its tiers are needed without a query, too.
+    - `needs_facts`: prints what is known of the query and of each result; without it, diagnostics
+      go to stderr.
+    - `needs_request`: repeats the user's request, which counts against the budget.
+    - `is_fixed_form`: another program defines the form, which has no place for a template, a
+      session or other texts.
+    - `suits`: whether the format can print a capability of this kind.
     """
 
     name: str
@@ -49,13 +62,24 @@ class RenderFormat:
     hint: Callable[[str], str]
     literal: Callable[[str], str] = lambda text: text
     additive: bool = True
+    is_counted_ahead: bool = False
+    has_closing_tags: bool = False
+    is_always_split: bool = False
+    needs_facts: bool = False
+    needs_request: bool = False
+    is_fixed_form: bool = False
     suits: Callable[[str], bool] = lambda kind: True
+
+    @property
+    def is_catalogue(self) -> bool:
+        """Whether the format has tier 1 alone: a list of capabilities without any text in full."""
+        return self.levels == (1,)
 
 
 def frame_mark(text: str, key: bytes = b"") -> str:
-    """Twelve digits that the text does not contain, the same ones each time. Without the key, at
-    most 64 bytes, nobody computes them: keyed BLAKE2 is a message authentication code by itself
-    (RFC 7693), and hashlib has it already.
+    """The twelve digits that mark the frame of a text: not in the text, and the same each time.
+    Nobody without the key, of at most 64 bytes, can compute them: keyed BLAKE2 is a message
+    authentication code by itself (RFC 7693), and hashlib has it already.
 
     Digits, since o200k_base cuts them into threes of one token each (measured: all 1,000): every
     mark counts alike, so that an index holds the counts of frames whose marks it cannot know.

@@ -1,30 +1,41 @@
-"""JSON: the tiers as data, for a program that builds its own prompt; the prompt itself where a
-template lays it out.
+"""The format JSON: the tiers as data, for a program that builds its own prompt; the prompt itself
+where a template lays it out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import UNLIMITED, Block, Context, Tier
-from capdisc_indexer.rendering.formats import text
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
+from capdisc_indexer.rendering.formats.text import TEXT, imitates_frame, text_inside
 from capdisc_indexer.rendering.layout import format_full_text, format_halves
 from capdisc_indexer.text.normalization import one_line
 
 SCHEMA_VERSION = 1
-# The query is said back within the budget, so a long prompt must not use it up.
+# The query is repeated within the budget, so a long prompt must not use it up.
 MAX_QUERY_ECHO = 160
 _EXTRA_LEVELS = {MEMORY: "memory", APPENDED: "append"}
+# Facts that stand elsewhere in the document than among its first fields.
+_PLACED_FACTS = ("results", "static_tokens")
+
+# What is known of a capability, by its id.
+ResultFacts = Callable[[str], Mapping[str, object]]
 
 
 def format_json(form: RenderFormat, context: Context) -> str:
     """The context as one JSON document, compact: its braces count too."""
+    document = context_document(context)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def context_document(context: Context) -> JsonObject:
+    """The context as a value for any format of data."""
     ranking = context.ranking
-    document = {
+    facts = context.printing.facts
+    return {
         "schema_version": SCHEMA_VERSION,
         "query": [one_line(text, MAX_QUERY_ECHO) for text in ranking.query.texts],
         "confidence": round(ranking.confidence, 4),
@@ -33,22 +44,17 @@ def format_json(form: RenderFormat, context: Context) -> str:
         "degraded": list(ranking.degraded),
         "tokenizer": context.tokenizer,
         "budget": context.budgets.total if context.budgets.total < UNLIMITED else None,
-        **_compare_costs(context),
-        **{
-            key: value
-            for key, value in context.printing.facts.items()
-            if key not in ("results", "static_tokens")
-        },
-        **_format_prompt(context),
-        "tiers": _encode_tiers(context),
+        **_cost_fields(context),
+        **{name: value for name, value in facts.items() if name not in _PLACED_FACTS},
+        **_prompt_fields(context),
+        "tiers": _tier_documents(context),
     }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _compare_costs(context: Context) -> dict[str, Any]:
+def _cost_fields(context: Context) -> JsonObject:
     """What the prompt costs, part by part, and against all capabilities in full."""
     counts = {_tier_name(tier): tier.tokens for tier in context.tiers}
-    costs: dict[str, Any] = {
+    costs: JsonObject = {
         "tokenEstimate": {**counts, "total": sum(counts.values())},
         "tokens": context.text_tokens,
     }
@@ -75,15 +81,15 @@ def _tier_name(tier: Tier) -> str:
     return _EXTRA_LEVELS.get(tier.level, f"tier{tier.level}")
 
 
-def _format_prompt(context: Context) -> dict[str, Any]:
+def _prompt_fields(context: Context) -> JsonObject:
     """The text itself, where it is more than its tiers."""
     printing = context.printing
     if printing.split:
-        before, after = format_halves(text.FORMAT, context)
+        before, after = format_halves(TEXT, context)
         halves = {"prefix": before, "suffix": after}
-        return halves if printing.split == "both" else {printing.split: halves[printing.split]}
+        return {**halves} if printing.split == "both" else {printing.split: halves[printing.split]}
     if printing.layout:
-        return {"prompt": format_full_text(text.FORMAT, context)}
+        return {"prompt": format_full_text(TEXT, context)}
     return {
         _tier_name(tier): _join_blocks(tier)
         for tier in context.tiers
@@ -95,27 +101,31 @@ def _join_blocks(tier: Tier) -> str:
     return "".join(block.text for block in tier.blocks).rstrip("\n")
 
 
-def _encode_tiers(context: Context) -> list[dict[str, Any]]:
+def _tier_documents(context: Context) -> list[JsonObject]:
     """The tiers; what is known of a capability stands where it comes first."""
-    result_of = context.printing.facts.get("results", _nothing_known)
+    result_facts: ResultFacts = context.printing.facts.get("results", _nothing_known)
     has_prompt = bool(context.printing.layout or context.printing.split)
-    said: set[str] = set()
+    described_ids: set[str] = set()
     tiers = (tier for tier in context.tiers if tier.level not in _EXTRA_LEVELS)
-    return [_encode_tier(tier, result_of, said, has_prompt) for tier in tiers]
+    return [_tier_document(tier, result_facts, described_ids, has_prompt) for tier in tiers]
 
 
-def _nothing_known(_: str) -> Mapping[str, Any]:
+def _nothing_known(_: str) -> Mapping[str, object]:
     return {}
 
 
-def _encode_tier(
-    tier: Tier, result_of: Callable[[str], Mapping[str, Any]], said: set[str], has_prompt: bool
-) -> dict[str, Any]:
+def _tier_document(
+    tier: Tier, result_facts: ResultFacts, described_ids: set[str], has_prompt: bool
+) -> JsonObject:
+    """One tier; the ids of its blocks are added to `described_ids`."""
     blocks = []
     for block in tier.blocks:
-        result = result_of(block.id) if tier.level and block.id not in said else {}
-        said |= {block.id} if tier.level else set()
-        blocks.append(_encode_block(block, has_prompt, result))
+        is_first = bool(tier.level) and block.id not in described_ids
+        blocks.append(
+            _block_document(block, has_prompt, result_facts(block.id) if is_first else {})
+        )
+        if tier.level:
+            described_ids.add(block.id)
     return {
         "level": tier.level,
         "tokens": tier.tokens,
@@ -126,15 +136,11 @@ def _encode_tier(
     }
 
 
-def _encode_block(block: Block, has_prompt: bool, result: Mapping[str, Any]) -> dict[str, Any]:
+def _block_document(block: Block, has_prompt: bool, facts: Mapping[str, object]) -> JsonObject:
     """A block with its text, unless the prompt holds it, and what is known of its capability."""
-    imitation = {"imitates_frame": True} if text.imitates_frame(block.text) else {}
-    return {
-        "id": block.id,
-        **result,
-        **imitation,
-        **({} if has_prompt else {"text": block.text.rstrip("\n")}),
-    }
+    imitation = {"imitates_frame": True} if imitates_frame(block.text) else {}
+    text = {} if has_prompt else {"text": block.text.rstrip("\n")}
+    return {"id": block.id, **facts, **imitation, **text}
 
 
-FORMAT = replace(text.FORMAT, name="json", format_context=format_json, additive=False)
+JSON = text_inside("json", format_json, needs_facts=True)

@@ -1,20 +1,24 @@
-"""Plain text: the form for a prompt of any model.
+"""The formats of lines for a prompt: plain text, Markdown, and chat messages that hold plain text.
 
-What others wrote stands between two lines that carry a number derived from itself and from a
-secret of this user. Its author cannot compute it: no instruction text can close its frame, or hold
-a second frame with the right number.
+In plain text, what others wrote stands between two lines with a number derived from the text and
+from a secret of this user. The author of a text cannot compute it: no instruction text can close
+its frame, or hold a second frame with the right number. In Markdown the frame is a fence that is
+longer than any in the text.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import Context
 from capdisc_indexer.rendering.formats.format import RenderFormat, frame_mark
-from capdisc_indexer.rendering.layout import format_layout
+from capdisc_indexer.rendering.layout import format_halves, format_layout
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS
 
-FORMAT = RenderFormat(
+TEXT = RenderFormat(
     name="text",
     levels=(0, 1, 2),
     opening="",
@@ -34,14 +38,15 @@ FORMAT = RenderFormat(
     frame_close=lambda _, text: f"<<< end [{frame_mark(text)}]\n",
     format_context=format_layout,
     hint=lambda line: f"{line}\n",
+    is_counted_ahead=True,
 )
 
 
 def with_mark_key(form: RenderFormat, load_key: Callable[[], bytes]) -> RenderFormat:
-    """The format with marks made with this key, which is loaded for the first of them; one without
-    marks as it is.
+    """The format with frame marks made with this key, which is loaded for the first of them. A
+    format without marks is returned as it is.
     """
-    if form.frame_open is not FORMAT.frame_open:
+    if form.frame_open is not TEXT.frame_open:
         return form
     return replace(
         form,
@@ -51,10 +56,81 @@ def with_mark_key(form: RenderFormat, load_key: Callable[[], bytes]) -> RenderFo
 
 
 def imitates_frame(block_text: str) -> bool:
-    """Whether what stands inside a printed block holds a line like those that frame it.
+    """Whether the text inside a printed block holds a line like those that frame it.
 
     >>> imitates_frame(">>> a [123456]\\n<<< end [000000]\\n<<< end [123456]\\n"), imitates_frame("a\\nb\\nc")
     (True, False)
     """
     inside = block_text.strip("\n").partition("\n")[2].rpartition("\n")[0]
     return any(sign in inside for sign in FRAME_SIGNS) and bool(FRAME_LINE.search(inside))
+
+
+def text_inside(
+    name: str,
+    format_context: Callable[[RenderFormat, Context], str],
+    *,
+    needs_facts: bool = False,
+    needs_request: bool = False,
+    is_always_split: bool = False,
+) -> RenderFormat:
+    """A format for programs whose values are pieces of plain text. They are escaped when they are
+    printed, so that only the printed text tells the count.
+    """
+    return replace(
+        TEXT,
+        name=name,
+        format_context=format_context,
+        additive=False,
+        is_counted_ahead=False,
+        needs_facts=needs_facts,
+        needs_request=needs_request,
+        is_always_split=is_always_split,
+    )
+
+
+_BACKTICK_RUN = re.compile(r"`{4,}")
+
+
+def _fence(text: str) -> str:
+    longest = max(map(len, _BACKTICK_RUN.findall(text))) if "````" in text else 3
+    return "`" * (longest + 1)
+
+
+MARKDOWN = RenderFormat(
+    name="markdown",
+    levels=(0, 1, 2),
+    opening="",
+    closing="",
+    headings=(
+        "## Available capabilities\n\n",
+        "## Relevant capabilities\n\n",
+        "## Capability reference\n\n",
+        "## Session memory\n\n",
+        "## Additional Context\n\n",
+    ),
+    endings=('- More: `capdisc search "what you need"`, `capdisc show ID`\n', "", "", "", ""),
+    category=lambda line: f"- {line}\n",
+    summary=lambda _, line: f"- {line}\n",
+    frame_open=lambda label, text: f"### {label}\n\n{_fence(text)}markdown\n",
+    chunk=lambda chunk: chunk,
+    frame_close=lambda _, text: f"{_fence(text)}\n",
+    format_context=format_layout,
+    hint=lambda line: f"- {line}\n",
+    is_counted_ahead=True,
+)
+
+
+def format_messages(form: RenderFormat, context: Context) -> str:
+    """The context as a compact JSON list of messages: what stays the same from turn to turn as the
+    system's, the rest and the request as the user's. Of a split, the message of that half.
+    """
+    before, after = (half.rstrip("\n") for half in format_halves(TEXT, context))
+    user = "\n\n".join(part for part in (after, context.printing.request) if part)
+    roles = {"prefix": [("system", before)], "suffix": [("user", user)]}.get(
+        context.printing.split, [("system", before), ("user", user)]
+    )
+    messages = [{"role": role, "content": content} for role, content in roles if content]
+    return json.dumps(messages, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+MESSAGES = text_inside("messages", format_messages, needs_request=True, is_always_split=True)

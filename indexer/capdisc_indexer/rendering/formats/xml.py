@@ -1,4 +1,6 @@
-"""XML: the form that keeps content and frame apart by escaping."""
+"""The XML formats, which keep content and frame apart by escaping: ours, and the catalogue of the
+Agent Skills reference library.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ def _escape_literal(text: str) -> str:
     return f"<instructions>\n{escape(text.strip())}\n</instructions>\n" if text.strip() else ""
 
 
-FORMAT = RenderFormat(
+XML = RenderFormat(
     name="xml",
     levels=(0, 1, 2),
     opening="<capabilities>\n",
@@ -33,4 +35,53 @@ FORMAT = RenderFormat(
     format_context=format_layout,
     hint=lambda line: f"<hint>{escape(line)}</hint>\n" if line else "",
     literal=_escape_literal,
+    has_closing_tags=True,
+)
+
+
+def _format_skill(descriptor: Descriptor, _: str) -> str:
+    """One line for each tag and each value, name and description escaped."""
+    fields = (
+        "<skill>",
+        "<name>",
+        escape(descriptor.name),
+        "</name>",
+        "<description>",
+        escape(descriptor.description),
+        "</description>",
+        "<location>",
+        _format_location(descriptor.source.path),
+        "</location>",
+        "</skill>",
+    )
+    return "\n".join(fields) + "\n"
+
+
+def _format_location(path: str) -> str:
+    """The path as it is, which is what the reference prints; escaped where it would be markup."""
+    return escape(" ".join(path.splitlines())) if set(path) & set("<>&\n\r") else path
+
+
+def _no_text(*_: object) -> str:
+    return ""
+
+
+# The catalogue of the reference library, byte for byte (skills-ref `to-prompt`, 0.1.1).
+SKILLS_XML = RenderFormat(
+    name="skills-xml",
+    levels=(1,),
+    opening="<available_skills>\n",
+    closing="</available_skills>\n",
+    headings=("", "", "", "", ""),
+    endings=("", "", "", "", ""),
+    category=_no_text,
+    summary=_format_skill,
+    frame_open=_no_text,
+    chunk=_no_text,
+    frame_close=_no_text,
+    format_context=format_layout,
+    hint=_no_text,
+    additive=False,
+    is_fixed_form=True,
+    suits=lambda kind: kind == "skill",
 )
