@@ -71,7 +71,7 @@ PARTS = (
     Part("collapse of near copies", {"retrieval.pipeline.merge_near_duplicates": lambda hits, heads: hits}),
     Part("refusal", {"retrieval.calibration.MIN_RELEVANCE": -2.0}),
     Part("a vector for each phrase", {
-        "indexing.document_builder.embedding_texts": lambda d: (_described(d),), "indexing.commit.embedding_texts": lambda d: (_described(d),)
+        "indexing.document_changes.embedding_texts": lambda d: (_described(d),), "indexing.commit.embedding_texts": lambda d: (_described(d),)
     }, built_in=True),
     Part("identifier splitting", {"text.normalization.split_identifiers": lambda text: ""}, built_in=True),
     Part("stemming", {"store.text_schema.build_analyser": _unstemmed, "store.documents.build_analyser": _unstemmed,

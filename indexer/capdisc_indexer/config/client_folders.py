@@ -1,9 +1,9 @@
-"""The folders that each client keeps its skills in, strongest first: the order decides who wins
-where two share an id.
+"""The folders in which each client keeps its skills, strongest first: the order decides which of
+two skills with one id wins.
 
-Clients differ on purpose: most let the project win, Claude Code lets whoever is responsible for
-the machine win. As documented by the clients in 2026; one whose documentation gives no order is
-listed as it lists its folders.
+Clients differ on purpose: with most, the project wins; with Claude Code, whoever administers the
+machine wins. As the clients documented it in 2026; where a client gives no order, its folders
+stand as its documentation lists them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from capdisc_indexer.model.frozen import frozen
 
 @frozen(kw_only=True)
 class ClientProfile:
-    """One client's folders: below the workspace, below the home folder, and of the machine. With
-    `searches_parents`, those of the workspace are looked for in every folder from the current one
-    up to it; with `machine_first`, the machine's folders win over the user's and these over the
-    workspace's.
+    """One client's folders: below the workspace, below the home folder, and of the machine.
+
+    With `searches_parents`, those of the workspace are also looked for in every folder from the
+    current one up to the workspace. With `machine_first`, the machine's folders win over the
+    user's, and these over the workspace's.
     """
 
     workspace: tuple[str, ...]
@@ -108,32 +109,29 @@ CLIENT_PROFILES: Mapping[str, ClientProfile] = MappingProxyType(
 def conventional_roots(
     profile: str, cwd: Path, workspace: Path, home: Path
 ) -> list[tuple[str, Path]]:
-    """Every folder of the profile, strongest first, with the scope it belongs to ("workspace",
-    "user", "machine").
+    """The scope ("workspace", "user" or "machine") and the path of every folder of the profile,
+    strongest first, whether or not it exists.
 
-    Raises InputError for a profile that there is not.
+    Raises InputError for an unknown profile.
     """
     if profile not in CLIENT_PROFILES:
         raise InputError(
             f"there are no folders called {profile!r}", f"one of: {', '.join(CLIENT_PROFILES)}"
         )
     client = CLIENT_PROFILES[profile]
-    scopes = [
-        [
-            ("workspace", base / name)
+    scopes = {
+        "workspace": [
+            base / name
             for base in _base_folders(client, cwd, workspace)
             for name in client.workspace
         ],
-        [("user", home / name) for name in client.user],
-        [("machine", Path(name)) for name in client.machine],
-    ]
+        "user": [home / name for name in client.user],
+        "machine": [Path(name) for name in client.machine],
+    }
     scope_of_path: dict[Path, str] = {}
-    for scope, path in (
-        pair
-        for scope_paths in (reversed(scopes) if client.machine_first else scopes)
-        for pair in scope_paths
-    ):
-        scope_of_path.setdefault(path, scope)
+    for scope in reversed(scopes) if client.machine_first else scopes:
+        for path in scopes[scope]:
+            scope_of_path.setdefault(path, scope)
     return [(scope, path) for path, scope in scope_of_path.items()]
 
 

@@ -1,106 +1,36 @@
-"""The settings there are: what each is for, its default, the variable that sets it, and where its
-value may lie.
+"""The settings: what each one is for, its default, the variable that sets it, its range, and what
+the file of a workspace may do with it. Also the `[[source]]` tables of a configuration.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource
-
-# The `[[source]]` tables of a configuration: files that are read as the format that they say.
-
-_SOURCE_KEYS = frozenset({"format", "path", "name"})
-_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_SIGNS = re.compile(r"[*?\[]")
-_SOURCE_HINT = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
-
-
-def parse_declarations(
-    tables: Any, file: Path, base: Path, trusted: bool
-) -> Iterator[DeclaredSource]:
-    """The declarations in `file`, whose relative paths are meant from `base`; `~` is left for who
-    knows the home.
-
-    Raises InputError for what is no declaration. Formats and their options are known to those who
-    read them.
-    """
-    for table in (
-        [tables] if isinstance(tables, dict) else tables if isinstance(tables, list) else [tables]
-    ):
-        if not isinstance(table, dict):
-            raise InputError(f"{file}: source must be a table", _SOURCE_HINT)
-        # A database that is asked has an address instead, which is a secret: its name is an
-        # option.
-        path = _read_text(table, "path", file, needed="url_secret" not in table)
-        _check_secret(table.get("url_secret", "URL"), file)
-        options = {
-            key.replace("-", "_"): value for key, value in table.items() if key not in _SOURCE_KEYS
-        }
-        yield DeclaredSource(
-            format=_read_text(table, "format", file),
-            path=path if path.startswith("~") else str(base / path),
-            name=_read_text(table, "name", file, needed=False),
-            options=options,
-            origin=str(file),
-            trusted=trusted,
-        )
-
-
-def _check_secret(name: Any, file: Path) -> None:
-    """Raises InputError for what is no name; it may be the secret itself, so no message repeats
-    it.
-    """
-    if not isinstance(name, str) or not _VARIABLE_NAME.fullmatch(name):
-        message = f"{file}: url_secret of a source must be the name of an environment variable"
-        raise InputError(
-            message, "write a name such as DATABASE_URL, and set it in the environment"
-        )
-
-
-def _read_text(table: dict[str, Any], key: str, file: Path, needed: bool = True) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str) or (needed and not value.strip()) or "\0" in value:
-        raise InputError(f"{file}: {key} of a source must be text, not {value!r}", _SOURCE_HINT)
-    return value.strip()
-
-
-def fixed_part(path: str) -> tuple[str, str]:
-    """The folder that a path with a pattern begins with, and the pattern below it; "" where there
-    is none.
-
-    >>> fixed_part("/a/apis/*.json"), fixed_part("/a/b.json")
-    (('/a/apis', '*.json'), ('/a/b.json', ''))
-    """
-    found = _SIGNS.search(path)
-    if not found:
-        return path, ""
-    folder, _, _ = path[: found.start()].rpartition("/")
-    return folder or "/", path[len(folder) + 1 :]
 
 
 class Reach(Enum):
-    """What the file of a workspace may do with a setting before its user trusts it."""
+    """What the file of a workspace may do with a setting without a grant of its user."""
 
     FREE = "any value"
     INSIDE = "paths that stay inside the workspace once links are resolved"
-    TIGHTEN = "what leaves every rule on that guards the reader"
-    ASKED = "only the values that the setting calls harmless"
+    TIGHTEN = "any value that leaves every rule on that guards the reader"
+    HARMLESS = "only the values that the setting lists as harmless"
     OWN = "nothing, trusted or not: only the user's own file and environment"
 
 
 @frozen
 class Setting:
-    """What a setting is for: its default, the environment variable that sets it, and a sentence;
-    `reach` is what a workspace's file may do with it unasked, `harmless` the values that
-    `Reach.ASKED` lets pass.
+    """A setting: its default, which also decides its type, the environment variable that sets it,
+    and what it is for; `harmless` are the values that `Reach.HARMLESS` lets pass.
     """
 
     default: Any
@@ -109,6 +39,9 @@ class Setting:
     reach: Reach = Reach.FREE
     harmless: tuple[str, ...] = ()
 
+
+# Values by the name of their setting, each of the type of its default.
+SettingValues: TypeAlias = Mapping[str, Any]
 
 SETTINGS: dict[str, Setting] = {
     "roots": Setting(
@@ -129,7 +62,7 @@ SETTINGS: dict[str, Setting] = {
         "",
         "CAPDISC_ENCODER",
         "static, or a sentence-transformers model; empty: as the index was made",
-        Reach.ASKED,  # a folder or a name on a hub: loading a model may run what comes with it
+        Reach.HARMLESS,  # a folder or a name on a hub: loading a model may run what comes with it
         ("", "static"),
     ),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
@@ -182,15 +115,15 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-# Read where ours is not set: folders that were named for another program of the same format.
+# Variables that are read where ours is not set: another program of the same format uses them.
 ALIAS_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
-# Not taken from a workspace's file, which came with what it would allow.
+# Never taken from a workspace's file, which came along with what it would allow.
 USER_ONLY_SETTINGS = frozenset(
     name for name, setting in SETTINGS.items() if setting.reach is Reach.OWN
 )
 
-# Where a number may lie; the others start at 1 and have no end.
+# The least and the greatest value of numbers; the others are at least 1.
 VALUE_RANGES: dict[str, tuple[float, float]] = {
     "limit": (1, 1000),
     "lock_timeout": (0, 86_400),
@@ -200,3 +133,132 @@ VALUE_RANGES: dict[str, tuple[float, float]] = {
     "tier2_budget": (0, math.inf),
     "memory_budget": (0, math.inf),
 }
+
+
+# The values of settings, checked.
+
+_TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+_FALSE_WORDS = frozenset({"0", "false", "no", "off"})
+
+
+def parse_variable(name: str, text: str, origin: str, path_separator: str) -> Any:
+    """The value that the text of a variable gives a setting. Raises InputError for a text that is
+    no such value.
+    """
+    default = SETTINGS[name].default
+    if isinstance(default, list):
+        return [part for part in text.split(path_separator) if part]
+    if isinstance(default, bool):
+        return _parse_boolean(text, origin)
+    try:
+        return _check_range(name, type(default)(text), origin)
+    except ValueError as error:
+        raise InputError(
+            f"{origin} must be a {type(default).__name__}, not {text!r}", "see: capdisc config"
+        ) from error
+
+
+def _parse_boolean(text: str, origin: str) -> bool:
+    if text.lower() in _TRUE_WORDS:
+        return True
+    if text.lower() in _FALSE_WORDS:
+        return False
+    raise InputError(f"{origin} must be true or false, not {text!r}", "see: capdisc config")
+
+
+def check_type(name: str, value: Any, origin: str) -> Any:
+    """The value as its setting has it. Raises InputError for another type or out of range."""
+    default = SETTINGS[name].default
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(default, list) and isinstance(value, str):
+        return [value]
+    has_wrong_items = isinstance(value, list) and not all(isinstance(item, str) for item in value)
+    if type(value) is not type(default) or has_wrong_items:
+        type_name = "list of texts" if isinstance(default, list) else type(default).__name__
+        raise InputError(
+            f"{origin}: {name} must be a {type_name}, not {value!r}", "see: capdisc config"
+        )
+    return _check_range(name, value, origin)
+
+
+def _check_range(name: str, value: Any, origin: str) -> Any:
+    if isinstance(value, bool):
+        return value
+    minimum, maximum = VALUE_RANGES.get(name, (1, math.inf))
+    if isinstance(value, int | float) and not minimum <= value <= maximum:
+        limits = (
+            f"at least {minimum}" if maximum == math.inf else f"between {minimum} and {maximum:g}"
+        )
+        raise InputError(f"{origin}: {name} must be {limits}, not {value}", "see: capdisc config")
+    return value
+
+
+# The `[[source]]` tables of a configuration: files to read, each as the format that it names.
+
+_SOURCE_KEYS = frozenset({"format", "path", "name"})
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_PATTERN_CHARACTERS = re.compile(r"[*?\[]")
+_SOURCE_HINT = 'write [[source]] with lines such as format = "openapi" and path = "apis/shop.yaml"'
+
+
+def parse_declarations(
+    declarations: object, file: Path, base: Path, trusted: bool
+) -> Iterator[DeclaredSource]:
+    """The sources that `file` declares; their relative paths start at `base`, `~` stays for who
+    knows the home folder.
+
+    Raises InputError for what is no declaration. Formats and their options are checked later, by
+    those who read them.
+    """
+    tables = declarations if isinstance(declarations, list) else [declarations]
+    for table in tables:
+        if not isinstance(table, dict):
+            raise InputError(f"{file}: source must be a table", _SOURCE_HINT)
+        # A live database has an address instead of a path. The address is a secret: an option
+        # names the environment variable that holds it.
+        path = _read_text(table, "path", file, is_required="url_secret" not in table)
+        _check_secret_name(table.get("url_secret", "URL"), file)
+        options = {
+            key.replace("-", "_"): value for key, value in table.items() if key not in _SOURCE_KEYS
+        }
+        yield DeclaredSource(
+            format=_read_text(table, "format", file),
+            path=path if path.startswith("~") else str(base / path),
+            name=_read_text(table, "name", file, is_required=False),
+            options=options,
+            origin=str(file),
+            trusted=trusted,
+        )
+
+
+def fixed_part(path: str) -> tuple[str, str]:
+    """The folder above the first pattern in a path, and the rest; the path and "" where it has no
+    pattern.
+
+    >>> fixed_part("/a/apis/*.json"), fixed_part("/a/b.json")
+    (('/a/apis', '*.json'), ('/a/b.json', ''))
+    """
+    match = _PATTERN_CHARACTERS.search(path)
+    if not match:
+        return path, ""
+    folder, _, _ = path[: match.start()].rpartition("/")
+    return folder or "/", path[len(folder) + 1 :]
+
+
+def _check_secret_name(name: object, file: Path) -> None:
+    """Raises InputError for what is no name of a variable, without repeating it: it may be the
+    secret itself.
+    """
+    if not isinstance(name, str) or not _VARIABLE_NAME.fullmatch(name):
+        message = f"{file}: url_secret of a source must be the name of an environment variable"
+        raise InputError(
+            message, "write a name such as DATABASE_URL, and set it in the environment"
+        )
+
+
+def _read_text(table: JsonObject, key: str, file: Path, is_required: bool = True) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str) or (is_required and not value.strip()) or "\0" in value:
+        raise InputError(f"{file}: {key} of a source must be text, not {value!r}", _SOURCE_HINT)
+    return value.strip()

@@ -1,1 +1,1 @@
-"""Builds an index: `pipeline.py` lists the stages."""
+"""How the index is brought up to date with the folders: `pipeline.build_index`."""

@@ -1,7 +1,10 @@
-"""A look at all folders, with the memory of the one before.
+"""A scan of all folders that skips what an earlier scan has already read, and the cache file that
+makes this possible.
 
-The memory lies beside the generations and is replaced at will: losing it costs a look that reads
-every folder.
+`folders.json` lies beside the generations and is replaced at any time: losing it costs one scan
+that reads every folder. It is a line with the SHA-256 of the rest, and a line of JSON: a list of
+the release that wrote it, the paths of the folders, their stamps one after the other (four for
+each), the number of each folder's entry, and the distinct entries, of which a catalogue has few.
 """
 
 from __future__ import annotations
@@ -29,36 +32,101 @@ from capdisc_indexer.store import durable_files
 from capdisc_indexer.store.durable_files import Mount, find_mount
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
-# The memory of folders as a file: a line with the digest of the rest, and one of JSON.
-#
-# That is a list of this release, the paths, their marks one after the other, the number of each
-# one's shape, and the shapes, of which a catalogue has few.
+_CACHE_FILE = "folders.json"
+# The file is written anew once so many of its folders had to be read: a share of all, or this
+# number in a small tree.
+_MIN_CHANGED_SHARE, _MIN_CHANGED = 0.01, 20
+
+
+@frozen(kw_only=True)
+class ScanSnapshot:
+    """What a scan saw at one time, with the cache that it used and filled."""
+
+    at_ns: int
+    scan: ScanResult
+    memory: DirectoryCache
+
+
+def scan_with_cache(
+    roots: Sequence[Path],
+    declared: Sequence[DeclaredSource],
+    index_dir: Path,
+    previous: ScanSnapshot | None = None,
+    forget: bool = False,
+    confined: Mapping[str, tuple[str, ...]] = NOWHERE,
+) -> ScanSnapshot:
+    """A scan of the roots and declared sources now, which reads only folders that changed since
+    the `previous` scan, or since the one in the cache file; with `forget`, all folders.
+
+    A root that `confined` names is read only while it leads into one of these real folders. Raises
+    InputError for a root that does not exist.
+    """
+    known: CachedDirectories = {}
+    if previous:
+        known = previous.memory.all
+    elif not forget:
+        known = _load_cache(index_dir / _CACHE_FILE)
+    memory, now_ns = DirectoryCache(known, _local_devices(roots)), time.time_ns()
+    scan = scan_roots(roots, declared, memory, confined)
+    return ScanSnapshot(at_ns=now_ns, scan=scan, memory=memory)
+
+
+def save_cache(index_dir: Path, memory: DirectoryCache) -> None:
+    """Writes the cache file if the scan had to read enough folders to make it worth it."""
+    if max(len(memory.learned), memory.miss_count) <= max(
+        _MIN_CHANGED, int(_MIN_CHANGED_SHARE * memory.hit_count)
+    ):
+        return
+    # A full disk must not fail a run over a file that it can do without.
+    with suppress(OSError):
+        durable_files.replace_file(index_dir / _CACHE_FILE, encode_cache(memory.all))
+
+
+def _load_cache(path: Path) -> CachedDirectories:
+    try:
+        return decode_cache(path.read_bytes())
+    except OSError:
+        return {}
+
+
+def _local_devices(roots: Sequence[Path]) -> set[int]:
+    """The devices that hold the roots, as far as they are disks of this machine: only their stamps
+    can be believed.
+    """
+    root_of_device: dict[int, Path] = {}
+    for root in roots:
+        with suppress(OSError):  # the scan reports it
+            root_of_device.setdefault(root.stat().st_dev, root)
+    return {device for device, root in root_of_device.items() if _is_local_disk(find_mount(root))}
+
+
+def _is_local_disk(mount: Mount) -> bool:
+    return bool(mount.kind) and not mount.is_shared and not mount.is_limited
+
+
+# The format of the cache file.
 
 _CACHE_RELEASE = f"{__version__} {SCHEMA_VERSION}"
 
 
-def encode_cache(entries: CachedDirectories) -> bytes:
-    """What the file is to hold."""
-    shapes = {
-        shape: number
-        for number, shape in enumerate(dict.fromkeys(shape for _, shape in entries.values()))
-    }
-    marks = [stamp for mark, _ in entries.values() for stamp in mark]
+def encode_cache(cached: CachedDirectories) -> bytes:
+    """The content of the cache file."""
+    numbers: dict[DirectoryEntry, int] = {}
+    for _, entry in cached.values():
+        numbers.setdefault(entry, len(numbers))
     rows = [
         _CACHE_RELEASE,
-        list(entries),
-        marks,
-        [shapes[shape] for _, shape in entries.values()],
-        list(shapes),
+        list(cached),
+        [stamp for folder_stamps, _ in cached.values() for stamp in folder_stamps],
+        [numbers[entry] for _, entry in cached.values()],
+        list(numbers),
     ]
     data = json.dumps(rows, separators=(",", ":")).encode("ascii")
     return hashlib.sha256(data).hexdigest().encode() + b"\n" + data
 
 
 def decode_cache(content: bytes) -> CachedDirectories:
-    """What such a file holds; nothing for one that is damaged, of another release, or of another
-    form.
-    """
+    """The entries in the cache file; none where it is damaged, or another release wrote it."""
     digest, _, data = content.partition(b"\n")
     if hashlib.sha256(data).hexdigest().encode() != digest or not data.startswith(
         f'["{_CACHE_RELEASE}",'.encode()
@@ -73,15 +141,15 @@ def decode_cache(content: bytes) -> CachedDirectories:
 def _decode_entries(
     paths: Sequence[str], stamps: Sequence[int], numbers: Sequence[int], rows: Sequence[Any]
 ) -> CachedDirectories:
-    """Raises one of BROKEN for what no scan has learned."""
+    """Raises one of MALFORMED_DATA_ERRORS for rows that `encode_cache` does not write."""
     _expect({*map(type, paths)} <= {str} and {*map(type, stamps), *map(type, numbers)} <= {int})
     _expect(not numbers or min(numbers) >= 0)
-    shapes = [_decode_entry(*row) for row in rows]
-    stamp_iterator = iter(stamps)
-    marks = zip(stamp_iterator, stamp_iterator, stamp_iterator, stamp_iterator, strict=True)
+    entries = [_decode_entry(*row) for row in rows]
+    stamp = iter(stamps)
+    folder_stamps = zip(stamp, stamp, stamp, stamp, strict=True)
     return {
-        path: (mark, shapes[number])
-        for path, mark, number in zip(paths, marks, numbers, strict=True)
+        path: (stat_key, entries[number])
+        for path, stat_key, number in zip(paths, folder_stamps, numbers, strict=True)
     }
 
 
@@ -102,7 +170,7 @@ def _decode_file(
 
 
 def _check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of entries of a folder: none leads out of it."""
+    """The names, checked to be plain entries of a folder: none leads out of it."""
     _expect(isinstance(names, list) and all(isinstance(name, str) for name in names))
     _expect(not any(name in {"", ".", ".."} or "/" in name or "\0" in name for name in names))
     return tuple(names)
@@ -111,71 +179,3 @@ def _check_names(names: Sequence[str]) -> tuple[str, ...]:
 def _expect(holds: bool) -> None:
     if not holds:
         raise ValueError
-
-
-_CACHE_FILE = "folders.json"
-# So many folders are read again every time before it is worth writing all of them: a share, or a
-# few of a small tree.
-_MIN_CHANGED_SHARE, _MIN_CHANGED = 0.01, 20
-
-
-@frozen(kw_only=True)
-class ScanSnapshot:
-    """How the folders looked at one moment, and the memory of them."""
-
-    at_ns: int
-    scan: ScanResult
-    memory: DirectoryCache
-
-
-def scan_with_cache(
-    roots: Sequence[Path],
-    declared: Sequence[DeclaredSource],
-    index_dir: Path,
-    previous: ScanSnapshot | None = None,
-    forget: bool = False,
-    confined: Mapping[str, tuple[str, ...]] = NOWHERE,
-) -> ScanSnapshot:
-    """The folders and declared sources as they are now; with `forget`, nothing of an earlier look
-    is believed. Of the roots that are `confined`, none is read that leads out of its real folders.
-
-    Raises InputError for a root that is not there.
-    """
-    cache_entries = (
-        previous.memory.all if previous else {} if forget else _load_cache(index_dir / _CACHE_FILE)
-    )
-    memory, now_ns = DirectoryCache(cache_entries, _local_devices(roots)), time.time_ns()
-    return ScanSnapshot(
-        at_ns=now_ns, scan=scan_roots(roots, declared, memory, confined), memory=memory
-    )
-
-
-def save_cache(index_dir: Path, memory: DirectoryCache) -> None:
-    """Keep what a scan has learned, where that is worth the while."""
-    if max(len(memory.learned), memory.miss_count) <= max(
-        _MIN_CHANGED, int(_MIN_CHANGED_SHARE * memory.hit_count)
-    ):
-        return
-    # A full disk must not fail a run over what it can do without.
-    with suppress(OSError):
-        durable_files.replace_file(index_dir / _CACHE_FILE, encode_cache(memory.all))
-
-
-def _load_cache(path: Path) -> CachedDirectories:
-    try:
-        return decode_cache(path.read_bytes())
-    except OSError:
-        return {}
-
-
-def _local_devices(roots: Sequence[Path]) -> set[int]:
-    """Those that hold the roots, as far as they are disks of this machine."""
-    places: dict[int, Path] = {}
-    for root in roots:
-        with suppress(OSError):  # which the scan will tell
-            places.setdefault(root.stat().st_dev, root)
-    return {device for device, root in places.items() if _is_local_disk(find_mount(root))}
-
-
-def _is_local_disk(mount: Mount) -> bool:
-    return bool(mount.kind) and not mount.is_shared and not mount.is_limited

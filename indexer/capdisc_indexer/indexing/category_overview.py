@@ -1,16 +1,21 @@
-"""Tier 0's lines: the categories of the catalogue, each at three lengths, made once a
-generation.
+"""The lines of tier 0: the categories of a catalogue, each at three lengths.
+
+A build writes them down once for each generation; a render with filters makes them anew.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from capdisc_indexer.model.json_types import CategoryRecord
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.text.normalization import one_line
+
+# What an overview shows of a capability: `kind`, `name`, `category`; and, as a build keeps it,
+# `hidden` and `size` (tokens and characters in full, tokens of its line in a listing).
+CapabilityCard: TypeAlias = Mapping[str, Any]
 
 _KIND_GROUPS = {
     "skills": frozenset({"skill"}),
@@ -20,10 +25,11 @@ _KIND_GROUPS = {
 _OTHER_GROUP = "others"
 
 
-def summarise_categories(cards: Iterable[Mapping[str, Any]]) -> list[CategoryRecord]:
-    """One entry a category, most capabilities first, ties by name; `lines` go from long to short.
+def summarise_categories(cards: Iterable[CapabilityCard]) -> list[CategoryRecord]:
+    """A record for each category, largest first, ties by name.
 
-    `Category: a, b, c, d (+K more) (N)`, then with two names, then with the number alone.
+    Its lines are `Category: a, b, c, d (+K more) (N)`, the same with two names, and
+    `Category (N)`.
     """
     names: dict[str, list[str]] = defaultdict(list)
     for card in cards:
@@ -39,48 +45,45 @@ def summarise_categories(cards: Iterable[Mapping[str, Any]]) -> list[CategoryRec
     ]
 
 
-def _category_lines(category: str, names: list[str]) -> list[str]:
-    label, total = one_line(category, 60), len(names)
-    shown = sorted(names)
-    return [_category_line(label, shown, count) for count in (4, 2)] + [f"{label} ({total})"]
+def summarise_by_kind(cards: Iterable[CapabilityCard]) -> list[CategoryRecord]:
+    """The same in blocks, one for each group of kinds: skills, tools, extensions, others."""
+    groups: dict[str, list[CapabilityCard]] = {name: [] for name in (*_KIND_GROUPS, _OTHER_GROUP)}
+    for card in cards:
+        groups[_kind_group(card["kind"])].append(card)
+    return [
+        {
+            **record,
+            "category": f"{group}/{record['category']}",
+            "lines": [f"{group} / {line}" for line in record["lines"]],
+        }
+        for group, group_cards in groups.items()
+        for record in summarise_categories(group_cards)
+    ]
 
 
-def _category_line(label: str, names: list[str], count: int) -> str:
-    remainder = f" (+{len(names) - count} more)" if len(names) > count else ""
-    return f"{label}: {', '.join(names[:count])}{remainder} ({len(names)})"
-
-
-def full_catalogue_size(cards: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Tokens and characters of all capabilities in full, which is what an agent without an index
-    is given.
+def full_catalogue_size(cards: Iterable[CapabilityCard]) -> list[int]:
+    """Tokens and characters of all capabilities in full: what an agent without an index would
+    get.
     """
     sizes = [card["size"] for card in cards]
     return [sum(size[i] for size in sizes) for i in (0, 1)]
 
 
-def summarise_by_kind(cards: Iterable[Mapping[str, Any]]) -> list[CategoryRecord]:
-    """The same in blocks, one a group of kinds: skills, tools, extensions, and the others."""
-    groups: dict[str, list[Mapping[str, Any]]] = {
-        name: [] for name in (*_KIND_GROUPS, _OTHER_GROUP)
-    }
-    for card in cards:
-        groups[
-            next(
-                (name for name, kinds in _KIND_GROUPS.items() if card["kind"] in kinds),
-                _OTHER_GROUP,
-            )
-        ].append(card)
-    return [
-        {
-            **entry,
-            "category": f"{name}/{entry['category']}",
-            "lines": [f"{name} / {line}" for line in entry["lines"]],
-        }
-        for name, group in groups.items()
-        for entry in summarise_categories(group)
-    ]
-
-
-def count_kinds(cards: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many capabilities there are of each kind."""
+def count_kinds(cards: Iterable[CapabilityCard]) -> dict[str, int]:
+    """The number of capabilities of each kind, by name of the kind."""
     return dict(sorted(Counter(card["kind"] for card in cards).items()))
+
+
+def _kind_group(kind: str) -> str:
+    return next((name for name, kinds in _KIND_GROUPS.items() if kind in kinds), _OTHER_GROUP)
+
+
+def _category_lines(category: str, names: Sequence[str]) -> list[str]:
+    label, total = one_line(category, 60), len(names)
+    shown = sorted(names)
+    return [_category_line(label, shown, count) for count in (4, 2)] + [f"{label} ({total})"]
+
+
+def _category_line(label: str, names: Sequence[str], count: int) -> str:
+    remainder = f" (+{len(names) - count} more)" if len(names) > count else ""
+    return f"{label}: {', '.join(names[:count])}{remainder} ({len(names)})"

@@ -1,26 +1,27 @@
-"""The definitions of tools that came from elsewhere, held against those that were accepted before.
+"""Which changed definitions of tools are held back until their user has approved them.
 
-The first definition of a tool is accepted as it is (trust on first use). A change is compared with
-what the state folder remembers; where that knows nothing of the tool, with the last generation. A
-suspicious one is left out of the index until somebody has looked at it. The old one is not left in
-its place: the program behind it has changed as well, and a yes to the old one would let calls of
-the new one through. The memory is written before the generation is published: after a kill it may
-know more than the index, never less.
+The first definition of a tool is accepted as it is (trust on first use). A changed one is compared
+with what the state folder remembers; where that knows nothing of the tool, with the last
+generation. A suspicious change is left out of the index until its user approves it. The old
+definition does not stay in its place: the program behind it has changed as well, and approving the
+old definition would let calls of the new one through. The memory is written before the generation
+is published: after a kill it may know more than the index, never less.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from capdisc_indexer.indexing.change_detection import Review, StatesByPath
 from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool, SpooledRecord
+from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.types import DefinitionGuard, Finding, HeldDefinition
+from capdisc_indexer.model.types import DefinitionGuard, HeldDefinition
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.store.definition_memory import (
@@ -31,7 +32,7 @@ from capdisc_indexer.store.definition_memory import (
     changing,
     set_aside,
 )
-from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState
+from capdisc_indexer.store.file_states import HELD, FileState
 from capdisc_indexer.validation.changes.comparison import (
     definition_lines,
     held_back_finding,
@@ -46,203 +47,197 @@ from capdisc_indexer.validation.changes.definition import (
     told_of,
 )
 
-# Lists that programs answer or publish, wherever they lie; and what says in words how an agent is
-# to act, where it is neither the user's own nor in the workspace. Tables and documents are data.
+# Lists of tools, which programs answer or publish, are guarded wherever they lie. Prose tells an
+# agent in words how to act: it is guarded where it is neither the user's own nor in the workspace.
+# Tables and documents are data.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions", "openapi"})
 _PROSE = frozenset({"skill", "capability", "catalogue"})
 _FORGOTTEN = "it was held back before, and the memory of what it had been is gone"
 
-Values = Mapping[str, Any]
-# The records of the capabilities with these ids in the last generation, as far as it has them.
-Published = Callable[[Sequence[str]], Mapping[str, Values]]
-
-
-@frozen(kw_only=True)
-class Review:
-    """The files whose state is another for it, what is held back, the ids of other definitions
-    that changed, and what people should know.
-    """
-
-    files: Mapping[str, FileState] = field(default_factory=dict)
-    held: tuple[HeldDefinition, ...] = ()
-    changed: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
-
 
 @frozen(kw_only=True)
 class ParsedFiles:
-    """The files that a build parsed: as they were found, where their records lie, their states now
-    and in the last build.
+    """The files of a scan; for those that were parsed, where their records lie in the spool; and
+    the states of all files now and in the last build.
     """
 
     files: Sequence[FoundFile]
-    stored: Mapping[str, tuple[SpooledRecord, ...]]
-    now: Mapping[str, FileState]
-    old: Mapping[str, FileState]
+    records: Mapping[str, tuple[SpooledRecord, ...]]
+    states: StatesByPath
+    previous_states: StatesByPath
     spool: DescriptorSpool
 
 
+def review_definitions(
+    parsed: ParsedFiles, guard: DefinitionGuard, load_records: LoadRecords
+) -> Review:
+    """Which definitions are held back, and which others changed; remembers the accepted ones.
+
+    Where the memory cannot be used, a notice says so, and the last generation alone is compared
+    with. Raises BusyError when another process keeps the memory.
+    """
+    guarded = [
+        file
+        for file in parsed.files
+        if file.path in parsed.records and is_guarded(file, guard.own_places)
+    ]
+    if not guarded:
+        return Review()
+    notices: list[str] = []
+    path = Path(guard.memory)
+    for _ in range(2):  # again, with an empty memory, where the first one was damaged
+        try:
+            with changing(path) as memory:
+                return _review_files(guarded, parsed, memory, load_records, notices)
+        except DamagedMemoryError as error:
+            notices.append(
+                f"{error.message}; it was moved to {path}.damaged, and is begun anew from the last"
+                " index"
+            )
+            try:
+                set_aside(path)
+            except InputError as problem:
+                notices[-1] = _unusable_notice(problem)
+                break
+        except InputError as error:
+            notices.append(_unusable_notice(error))
+            break
+    return _review_files(guarded, parsed, None, load_records, notices)
+
+
 def is_guarded(file: FoundFile, own_places: Iterable[str]) -> bool:
-    """Whether changes of what the file declares are looked at: it lists tools, or is none of the
-    user's own texts.
+    """Whether changed definitions in the file are reviewed: it lists tools, or it is prose outside
+    of the user's own places.
     """
     return file.format in _LISTS or (
         file.format in _PROSE and not is_inside(file.resolved, own_places)
     )
 
 
-def review_definitions(parsed: ParsedFiles, guard: DefinitionGuard, published: Published) -> Review:
-    """What has to be held back, and what else changed. A memory that cannot be used is said, and
-    the last generation is compared with alone. Raises BusyError when another process keeps the
-    memory.
-    """
-    guarded = [
-        file
-        for file in parsed.files
-        if file.path in parsed.stored and is_guarded(file, guard.own_places)
-    ]
-    if not guarded:
-        return Review()
-    notices: list[str] = []
-    path = Path(guard.memory)
-    for _ in range(2):
-        try:
-            with changing(path) as memory:
-                return _reviewed(guarded, parsed, memory, published, notices)
-        except DamagedMemoryError as error:
-            notices.append(
-                f"{error.message}; it was moved to {path}.damaged, and is begun anew from the last index"
-            )
-            try:
-                set_aside(path)
-            except InputError as problem:
-                notices[-1] = _unusable(problem)
-                break
-        except InputError as error:
-            notices.append(_unusable(error))
-            break
-    return _reviewed(guarded, parsed, None, published, notices)
-
-
-def _unusable(error: InputError) -> str:
+def _unusable_notice(error: InputError) -> str:
     what = "definitions of tools cannot be remembered, and are compared with the last index alone"
     return f"{what}: {error.message} ({error.hint})"
 
 
-def _reviewed(
+def _review_files(
     guarded: Sequence[FoundFile],
     parsed: ParsedFiles,
     memory: DefinitionMemory | None,
-    published: Published,
+    load_records: LoadRecords,
     notices: Sequence[str],
 ) -> Review:
-    reviewer = _Reviewer(parsed, memory, published)
+    reviewer = _Reviewer(parsed, memory, load_records)
     for file in guarded:
         reviewer.review(file)
     if memory and reviewer.has_written:
         memory.tidy()
     return Review(
         files=reviewer.files,
-        held=tuple(reviewer.held),
-        changed=tuple(sorted(set(reviewer.changed))),
+        held_definitions=tuple(reviewer.held_definitions),
+        changed_ids=tuple(sorted(set(reviewer.changed_ids))),
         notices=tuple(notices),
     )
 
 
 @frozen(kw_only=True)
 class _Version:
-    """One definition: what is remembered of it, its record ({}: not known any more), and, where
-    that is all that is known, what is compared of it.
+    """One version of a definition: what is remembered of it, its record ({} where only the memory
+    knows it), and then the part of it that is compared.
     """
 
     accepted: Accepted
-    values: Values = field(default_factory=dict)
+    record: StoredRecord = field(default_factory=dict)
     definition: Definition | None = None
 
     @property
     def digest(self) -> str:
-        """Over all that is told of it."""
+        """Over everything that an agent is told of it."""
         return self.accepted.digest
 
 
-def _version(values: Values, told: str, seen: str, is_prose: bool) -> _Version:
-    return _Version(
-        accepted=Accepted(digest_of(told), to_text(values, told, is_prose), seen), values=values
-    )
+def _make_version(
+    record: StoredRecord, told_text: str, first_seen: str, is_prose: bool
+) -> _Version:
+    accepted = Accepted(digest_of(told_text), to_text(record, told_text, is_prose), first_seen)
+    return _Version(accepted=accepted, record=record)
 
 
 class _Reviewer:
-    """One review under way, file by file."""
+    """One review in progress, file by file."""
 
     def __init__(
-        self, parsed: ParsedFiles, memory: DefinitionMemory | None, published: Published
+        self, parsed: ParsedFiles, memory: DefinitionMemory | None, load_records: LoadRecords
     ) -> None:
-        self._parsed, self._memory, self._published = parsed, memory, published
+        self._parsed, self._memory, self._load_records = parsed, memory, load_records
         self._today = datetime.now(UTC).isoformat(timespec="seconds")
         self.files: dict[str, FileState] = {}
-        self.held: list[HeldDefinition] = []
-        self.changed: list[str] = []
+        self.held_definitions: list[HeldDefinition] = []
+        self.changed_ids: list[str] = []
         self.has_written = False
 
     def review(self, file: FoundFile) -> None:
-        """Looks at each definition of a file; of several with one id, at the first."""
+        """Reviews each definition of a file; of several with one id, the first."""
         accepted = self._memory.of_file(file.path) if self._memory else {}
         waiting = self._memory.held(file.path) if self._memory else {}
-        old = self._parsed.old.get(file.path)
-        last = _LastGeneration(old, self._published)
+        old_state = self._parsed.previous_states.get(file.path)
+        published = _PublishedFile(old_state, self._load_records)
         is_prose = file.format in _PROSE
-        held_before = (
-            {claim.id for claim in old.declared_ids if claim.status == HELD} if old else frozenset()
-        )
-        reasons: dict[str, tuple[str, ...]] = {}
-        fresh: dict[str, Accepted] = {}
-        for place in self._parsed.stored[file.path]:
-            identifier = place.id
-            if identifier in fresh or identifier in reasons:
+        reasons_by_id: dict[str, tuple[str, ...]] = {}
+        newly_accepted: dict[str, Accepted] = {}
+        for spooled in self._parsed.records[file.path]:
+            identifier = spooled.id
+            if identifier in newly_accepted or identifier in reasons_by_id:
                 continue
-            values = _joined(json.loads(self._parsed.spool.get(place).decode()))
-            told, row = told_of(values), accepted.get(identifier)
-            if row and row.digest == digest_of(told):
-                continue  # as it was: all that most definitions ever are
-            now = _version(values, told, self._today, is_prose)
-            before = self._before(identifier, row, is_prose, last)
-            why = _reasons(before, now, is_prose, is_held=identifier in held_before)
-            if why:
-                reasons[identifier] = why
-                self._hold(file, identifier, now, before, why, waiting.get(identifier))
-                if row is None and before:
-                    fresh[identifier] = before.accepted
-                continue
-            is_same = before is not None and before.digest == now.digest
-            fresh[identifier] = before.accepted if before and is_same else now.accepted
-            if before and not is_same:
-                self.changed.append(identifier)
-        self._write(file, fresh, waiting.keys() - reasons.keys())
-        if reasons:
-            self.files[file.path] = _with_held(self._parsed.now[file.path], reasons)
+            record = _join_record(json.loads(self._parsed.spool.read(spooled).decode()))
+            told_text, remembered = told_of(record), accepted.get(identifier)
+            if remembered and remembered.digest == digest_of(told_text):
+                continue  # unchanged, as nearly all definitions are
+            now = _make_version(record, told_text, self._today, is_prose)
+            before = self._find_before(identifier, remembered, is_prose, published)
+            was_held = identifier in published.held_ids
+            reasons = _find_reasons(before, now, is_prose, was_held)
+            if reasons:
+                reasons_by_id[identifier] = reasons
+                self._hold(file, now, before, reasons, identifier, waiting.get(identifier))
+                if remembered is None and before:
+                    newly_accepted[identifier] = before.accepted
+            elif before and before.digest == now.digest:
+                newly_accepted[identifier] = before.accepted
+            else:
+                newly_accepted[identifier] = now.accepted
+                if before:
+                    self.changed_ids.append(identifier)
+        self._remember(file, newly_accepted, waiting.keys() - reasons_by_id.keys())
+        if reasons_by_id:
+            state = self._parsed.states[file.path]
+            self.files[file.path] = _with_held_ids(state, reasons_by_id)
 
-    def _before(
-        self, identifier: str, row: Accepted | None, is_prose: bool, last: _LastGeneration
+    def _find_before(
+        self,
+        identifier: str,
+        remembered: Accepted | None,
+        is_prose: bool,
+        published: _PublishedFile,
     ) -> _Version | None:
-        """The definition to compare with: of this file, of a file that is gone and had the id, or
-        of the last build.
+        """The version to compare with: the one remembered of this file, the one of a deleted file
+        that had the id, or that of the last build.
         """
-        row = row or (self._memory.moved(identifier) if self._memory else None)
-        published = last.values(identifier)
-        if row and (recalled := from_text(row.definition, is_prose)):
-            definition, values = recalled
-            if not values and published and digest_of(told_of(published)) == row.digest:
-                values = published
-            return _Version(accepted=row, values=values, definition=definition)
-        return _version(published, told_of(published), self._today, is_prose) if published else None
+        remembered = remembered or (self._memory.moved(identifier) if self._memory else None)
+        record = published.record(identifier)
+        if remembered and (recalled := from_text(remembered.definition, is_prose)):
+            definition, recalled_record = recalled
+            if not recalled_record and record and digest_of(told_of(record)) == remembered.digest:
+                recalled_record = record
+            return _Version(accepted=remembered, record=recalled_record, definition=definition)
+        return _make_version(record, told_of(record), self._today, is_prose) if record else None
 
-    def _write(
-        self, file: FoundFile, fresh: Mapping[str, Accepted], released: Iterable[str]
+    def _remember(
+        self, file: FoundFile, newly_accepted: Mapping[str, Accepted], released: Iterable[str]
     ) -> None:
         if self._memory is None:
             return
-        if fresh:
-            self._memory.accept(file.path, fresh)
+        if newly_accepted:
+            self._memory.accept(file.path, newly_accepted)
             self.has_written = True
         for identifier in released:
             self._memory.release(file.path, identifier)
@@ -251,16 +246,19 @@ class _Reviewer:
     def _hold(
         self,
         file: FoundFile,
-        identifier: str,
         now: _Version,
         before: _Version | None,
-        why: tuple[str, ...],
+        reasons: tuple[str, ...],
+        identifier: str,
         waiting: Pending | None,
     ) -> None:
-        accepted = before.accepted.seen if before else ""
-        self.held.append(
+        first_seen = before.accepted.seen if before else ""
+        self.held_definitions.append(
             HeldDefinition(
-                id=identifier, path=printable_path(file.path), reasons=why, accepted=accepted
+                id=identifier,
+                path=printable_path(file.path),
+                reasons=reasons,
+                accepted=first_seen,
             )
         )
         if self._memory is None or (waiting and waiting.digest == now.digest):
@@ -270,64 +268,65 @@ class _Reviewer:
             id=identifier,
             digest=now.digest,
             seen=now.accepted.seen,
-            accepted=accepted,
-            reasons=why,
-            before=definition_lines(before.values) if before and before.values else (),
-            now=definition_lines(now.values),
+            accepted=first_seen,
+            reasons=reasons,
+            before=definition_lines(before.record) if before and before.record else (),
+            now=definition_lines(now.record),
         )
         self._memory.hold(pending, now.accepted.definition)
         self.has_written = True
 
 
-class _LastGeneration:
-    """What the last generation has of a file's capabilities, read once it is asked for."""
+class _PublishedFile:
+    """What the last generation has of a file's capabilities; its records are read on first use."""
 
-    def __init__(self, old: FileState | None, published: Published) -> None:
-        self._finals = (
-            {
-                claim.id: claim.resolved_id
-                for claim in reversed(old.declared_ids)
-                if claim.resolved_id
-            }
-            if old
-            else {}
-        )
-        self._published = published
-        self._records: Mapping[str, Values] | None = None
+    def __init__(self, old_state: FileState | None, load_records: LoadRecords) -> None:
+        declared_ids = old_state.declared_ids if old_state else ()
+        self.held_ids = {declared.id for declared in declared_ids if declared.status == HELD}
+        # Reversed, so that of several with one id the first one counts.
+        self._resolved_ids = {
+            declared.id: declared.resolved_id
+            for declared in reversed(declared_ids)
+            if declared.resolved_id
+        }
+        self._load_records = load_records
+        self._records: Mapping[str, StoredRecord] | None = None
 
-    def values(self, identifier: str) -> Values:
-        """The record of a capability by the id that its file gives it; empty where there is
-        none.
-        """
-        if identifier not in self._finals:
+    def record(self, declared_id: str) -> StoredRecord:
+        """The record of the capability that the file gives this id; empty where there is none."""
+        if declared_id not in self._resolved_ids:
             return {}
         if self._records is None:
-            self._records = self._published(list(self._finals.values()))
-        return self._records.get(self._finals[identifier], {})
+            self._records = self._load_records(list(self._resolved_ids.values()))
+        return self._records.get(self._resolved_ids[declared_id], {})
 
 
-def _reasons(
-    before: _Version | None, now: _Version, is_prose: bool, is_held: bool
+def _find_reasons(
+    before: _Version | None, now: _Version, is_prose: bool, was_held: bool
 ) -> tuple[str, ...]:
+    """Why the definition must be held back; empty where it need not be."""
     if before is None:
-        return (_FORGOTTEN,) if is_held else ()
-    known = before.definition or definition_of(before.values, is_prose)
-    return suspicious_changes(known, now.values, is_prose) if before.digest != now.digest else ()
+        return (_FORGOTTEN,) if was_held else ()
+    if before.digest == now.digest:
+        return ()
+    known = before.definition or definition_of(before.record, is_prose)
+    return suspicious_changes(known, now.record, is_prose)
 
 
-def _joined(record: Sequence[Values]) -> Values:
-    head, body = record
-    return {**head, **body}
+def _join_record(parts: Sequence[StoredRecord]) -> StoredRecord:
+    header, body = parts
+    return {**header, **body}
 
 
-def _with_held(state: FileState, reasons: Mapping[str, tuple[str, ...]]) -> FileState:
+def _with_held_ids(state: FileState, reasons_by_id: Mapping[str, tuple[str, ...]]) -> FileState:
+    """The state in which these ids are held back, with a finding for each."""
     path = printable_path(state.path)
-    findings: list[Finding] = [
-        held_back_finding(identifier, path, why, f"capdisc trust {shlex.quote(identifier)}")
-        for identifier, why in reasons.items()
+    findings = [
+        held_back_finding(identifier, path, reasons, f"capdisc trust {shlex.quote(identifier)}")
+        for identifier, reasons in reasons_by_id.items()
     ]
-    claims: list[DeclaredId] = [
-        claim._replace(status=HELD) if claim.id in reasons else claim
-        for claim in state.declared_ids
-    ]
-    return state._replace(declared_ids=tuple(claims), findings=(*state.findings, *findings))
+    declared_ids = tuple(
+        declared._replace(status=HELD) if declared.id in reasons_by_id else declared
+        for declared in state.declared_ids
+    )
+    return state._replace(declared_ids=declared_ids, findings=(*state.findings, *findings))

@@ -1,23 +1,32 @@
-"""The text half of a build: which documents go, which come, and what each holds."""
+"""The text half of a build: the documents of changed capabilities, and the text index that they go
+into.
+
+Everything that is made of one capability is made in one pass, in this process or in a worker: its
+document, the texts to encode, and its card. The texts go to an `EmbeddingBatcher`, which keeps
+their vectors on disk until the vector half of the build takes them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from heapq import merge
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.token_bags import build_token_bag, encode_bag
-from capdisc_indexer.indexing.change_detection import Changes, Progress
+from capdisc_indexer.indexing.category_overview import CapabilityCard
+from capdisc_indexer.indexing.change_detection import Changes
+from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.previous_build import PreviousBuild
+from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.records import (
     UNCATEGORISED,
     decode_descriptor,
@@ -29,7 +38,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.token_accounting import count_pieces, full_size
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
-from capdisc_indexer.store.file_states import content_hashes_by_id
+from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, embedding_texts, lexical_document
 from capdisc_indexer.text.minhash import signature
@@ -38,25 +47,22 @@ from capdisc_indexer.text.token_counts import TokenCounter
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Texts on their way to vectors: each new one is encoded once, in batches, and its vector kept on
-# disk meanwhile.
-
-# So many texts take less time without numpy than its import does.
+# Encoding so few texts without numpy takes less time than importing numpy does.
 SMALL_BATCH = 16
 _BATCH_SIZE = 2_048
 
 
 def hash_text(text: str) -> str:
-    """A digest of an embedding text; equal text, equal vector."""
+    """32 hexadecimal digits for an embedding text: equal texts have equal vectors."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 class EmbeddingBatcher:
-    """Rows of float32 in a file without a name in `scratch`; `position` says which row is whose
-    text's.
+    """Collects embedding texts, encodes each new one once, and keeps the vectors as rows of
+    float32 in a file without a name; `position` is the row of each text hash.
 
-    Not in a folder that is published meanwhile: network file systems give such a file a name
-    there.
+    The file lies in `scratch`, which must not be a folder that is published: network file systems
+    give such a file a name.
     """
 
     def __init__(
@@ -65,7 +71,7 @@ class EmbeddingBatcher:
         self.position: dict[str, int] = {}
         self._encoder, self._known_hashes = encoder, known_hashes
         self._pending: dict[str, str] = {}
-        self._file: Any = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
 
     def __enter__(self) -> EmbeddingBatcher:
         return self
@@ -74,9 +80,7 @@ class EmbeddingBatcher:
         self._file.close()
 
     def add_texts(self, embedding_texts: Iterable[str]) -> tuple[str, ...]:
-        """The hashes of a capability's embedding texts; those that are not known will be
-        encoded.
-        """
+        """The hashes of a capability's embedding texts; the new ones wait to be encoded."""
         texts = {hash_text(text): text for text in embedding_texts}
         if self._encoder is not None:
             new = {
@@ -91,21 +95,21 @@ class EmbeddingBatcher:
 
     @property
     def waiting(self) -> int:
-        """How many texts were taken that have to be encoded."""
+        """How many texts wait to be encoded."""
         return len(self._pending)
 
     def encode(self) -> None:
-        """Encode what was taken and waits for that."""
+        """Encodes the texts that wait."""
         if self._encoder is not None and self._pending:
-            waiting, self._pending = self._pending, {}
-            texts = list(waiting.values())
+            batch, self._pending = self._pending, {}
+            texts = list(batch.values())
             if len(texts) <= SMALL_BATCH:
-                self._append_rows(waiting, self._encoder.encode_few(texts))
+                self._append_rows(batch, self._encoder.encode_few(texts))
             else:
-                self.add(waiting, self._encoder.encode(texts))
+                self.add(batch, self._encoder.encode(texts))
 
     def add(self, hashes: Iterable[str], vectors: NDArray[Any]) -> None:
-        """Keep vectors that were made before."""
+        """Appends the vectors (n, dim) of these texts, which an earlier build encoded."""
         self._append_rows(hashes, vectors.astype("float32", copy=False).tobytes())
 
     def _append_rows(self, hashes: Iterable[str], rows: bytes) -> None:
@@ -114,31 +118,130 @@ class EmbeddingBatcher:
         self._file.write(rows)
 
     def rows(self, dim: int) -> NDArray[Any]:
-        """All rows, (n, dim) float32, which stay on disk until they are used."""
+        """All rows, (n, dim) float32, mapped from the file."""
         np = lazy_imports.numpy()
         self._file.flush()
         shape = (len(self.position), dim)
-        array: NDArray[Any] = (
-            np.memmap(self._file, np.float32, "r", shape=shape)
-            if shape[0]
-            else np.zeros(shape, "f4")
-        )
-        return array
+        empty: NDArray[Any] = np.zeros((0, dim), "f4")
+        return np.memmap(self._file, np.float32, "r", shape=shape) if self.position else empty
 
     def raw(self) -> bytes:
-        """The same as bytes."""
+        """All rows as bytes of float32."""
         self._file.seek(0)
-        data: bytes = self._file.read()
-        return data
+        return self._file.read()
+
+
+# So few changed capabilities are built without loading the encoder's whole vocabulary.
+SMALL_BUILD = 50
+
+EncodeBag: TypeAlias = Callable[[Descriptor], bytes]
+# The final id of a capability, and its record.
+BuildJob: TypeAlias = tuple[str, bytes]
+
+
+@frozen(kw_only=True)
+class BuiltDocument:
+    """What is made of one capability: its document, the texts that become vectors, and its card."""
+
+    document: IndexedDocument
+    texts: tuple[str, ...]
+    card: CapabilityCard
+
+
+class DocumentBuilder:
+    """Makes documents: holds a token counter and the shipped encoder's tokens.
+
+    `count` says how many documents to expect; `encoder_fingerprint` is the shipped encoder's, ""
+    where it cannot be used. An encoder that is `checked_encoder` is not checked again.
+    """
+
+    def __init__(self, count: int, checked_encoder: Encoder | None = None) -> None:
+        self.counter = TokenCounter(lazy_imports.load_token_counter)
+        self._encode_bag, self.encoder_fingerprint = make_bag_encoder(
+            few=count <= SMALL_BUILD, checked_encoder=checked_encoder
+        )
+
+    def build(self, job: BuildJob) -> BuiltDocument:
+        """Document, texts and card of one record."""
+        resolved_id, record = job
+        descriptor = decode_descriptor(record)
+        if descriptor.id != resolved_id:
+            descriptor = replace(descriptor, id=resolved_id)
+        counts = count_pieces(descriptor, self.counter)
+        return BuiltDocument(
+            document=build_document(descriptor, counts, self._encode_bag),
+            texts=embedding_texts(descriptor),
+            card={
+                "kind": descriptor.kind,
+                "name": descriptor.name,
+                "category": descriptor.category,
+                "hidden": descriptor.hidden,
+                "size": full_size(counts),
+            },
+        )
+
+
+@cache
+def _worker_builder() -> DocumentBuilder:
+    return DocumentBuilder(SMALL_BUILD + 1)
+
+
+def build_in_worker(job: BuildJob) -> BuiltDocument:
+    """The same in a worker process, which keeps one builder."""
+    return _worker_builder().build(job)
+
+
+class DocumentBuild:
+    """The documents of all changed capabilities, in the order of their ids.
+
+    `documents` can be iterated once: meanwhile `declared_ids` fills with what the overview and the
+    vectors need of each capability, and the texts go to the batcher. A small build makes all
+    documents at once, so that the number of texts to encode is known.
+    """
+
+    def __init__(
+        self,
+        changes: Changes,
+        batcher: EmbeddingBatcher,
+        workers: WorkerPool,
+        encoder: Encoder | None,
+    ) -> None:
+        self.builder = DocumentBuilder(len(changes.descriptors), encoder)
+        self.declared_ids: dict[str, DeclaredId] = {}
+        self._changes, self._batcher, self._workers = changes, batcher, workers
+        self._has_encoder = encoder is not None
+        self._is_small = len(changes.descriptors) <= SMALL_BUILD
+        documents = self._build_documents()
+        self.documents: Iterable[IndexedDocument] = list(documents) if self._is_small else documents
+
+    def needs_native_libraries(self, has_known_rows: bool) -> bool:
+        """Whether numpy, and without known rows the vector store, will be loaded for the vectors
+        of these documents.
+        """
+        few_texts = SMALL_BATCH if has_known_rows else 0
+        return self._batcher.waiting > few_texts or (self._has_encoder and not self._is_small)
+
+    def _build_documents(self) -> Iterator[IndexedDocument]:
+        descriptors = self._changes.descriptors
+        ids = sorted(descriptors)
+        jobs = ((identifier, descriptors.record(identifier)) for identifier in ids)
+        results = self._workers.map(build_in_worker, jobs, len(ids), self.builder.build)
+        for identifier, built in zip(ids, results, strict=True):
+            self.declared_ids[identifier] = DeclaredId(
+                id=identifier,
+                texts=self._batcher.add_texts(built.texts),
+                digest=self._changes.digests[identifier],
+                card=built.card,
+            )
+            yield built.document
 
 
 # Deleted documents still count in BM25's statistics, and documents that came later lie behind the
 # others: close scores then come out in another order than after a build from scratch. Writing all
-# anew takes 0.5 ms a document; for a small catalogue it is done every time, else once so many were
-# deleted.
+# documents anew takes 0.5 ms each: a small catalogue is always written anew, a larger one once so
+# many documents were deleted.
 SMALL_CATALOGUE = 400
 MAX_DELETED_SHARE = 0.02
-EncodeBag = Callable[[Descriptor], bytes]
 _COPIED_FILES = ("meta.json", ".managed.json")
 
 
@@ -149,58 +252,31 @@ def write_documents(
     documents: Iterable[IndexedDocument],
     progress: Progress,
 ) -> int:
-    """Bring the text index in `target` up to date with the files; the number of deleted documents
-    it still carries. `documents` are the documents of the changed capabilities, in the order of
-    their ids.
+    """Writes the text index of the next generation; the number of deleted documents that it still
+    carries. `documents` are those of the changed capabilities, in the order of their ids.
     """
-    old_hashes, new_hashes, changed = (
-        content_hashes_by_id(previous.files),
-        content_hashes_by_id(changes.files),
-        changes.descriptors,
-    )
-    removed_ids = [key for key in old_hashes if key not in new_hashes or key in changed]
-    deleted_count = (
-        previous.generation.counts.get("deleted", 0) if previous.generation else 0
-    ) + len(removed_ids)
+    old_ids = content_hashes_by_id(previous.files)
+    new_ids = content_hashes_by_id(changes.files)
+    changed = changes.descriptors
+    removed_ids = [key for key in old_ids if key not in new_ids or key in changed]
+    deleted_count = len(removed_ids)
+    if previous.generation:
+        deleted_count += previous.generation.counts.get("deleted", 0)
     new_documents = _with_progress(documents, len(changed), progress)
     if (
         previous.folder is None
-        or len(new_hashes) <= SMALL_CATALOGUE
-        or deleted_count > MAX_DELETED_SHARE * len(new_hashes)
+        or len(new_ids) <= SMALL_CATALOGUE
+        or deleted_count > MAX_DELETED_SHARE * len(new_ids)
     ):
-        unchanged = (
-            _unchanged_documents(
-                previous.folder, sorted(key for key in new_hashes if key not in changed)
-            )
-            if previous.folder
-            else iter(())
-        )
-        text_queries.update_text_index(
-            target, (), merge(unchanged, new_documents, key=lambda document: document.id)
-        )
+        unchanged_ids = sorted(key for key in new_ids if key not in changed)
+        unchanged = _unchanged_documents(previous.folder, unchanged_ids)
+        all_documents = merge(unchanged, new_documents, key=lambda document: document.id)
+        text_queries.update_text_index(target, (), all_documents)
         return 0
     target.mkdir(parents=True)
     publication.clone_folder(previous.folder / "text", target, lambda name: name in _COPIED_FILES)
     text_queries.update_text_index(target, removed_ids, new_documents)
     return deleted_count
-
-
-def make_bag_encoder(few: bool, checked_encoder: Encoder | None = None) -> tuple[EncodeBag, str]:
-    """What gives each capability's packed bag of the shipped encoder's pieces, and that encoder's
-    fingerprint; empty bags and no fingerprint when it is missing or damaged. For a `few`
-    capabilities the vocabulary stays on disk. One that was `checked_encoder` is not read again.
-    """
-    try:
-        encoder = encoders.load_shipped_encoder()
-        if encoder is not checked_encoder:
-            encoder.check()
-    except EncoderError:
-        return lambda descriptor: b"", ""
-    tokenize = encoder.token_ids if few else encoder.bulk_token_ids
-    weigh_token = encoder.token_weight if few else encoder.token_weights.__getitem__
-    return lambda descriptor: encode_bag(
-        build_token_bag(descriptor, tokenize, weigh_token)
-    ), encoder.fingerprint
 
 
 def _with_progress(
@@ -211,15 +287,40 @@ def _with_progress(
         yield document
 
 
-def _unchanged_documents(folder: Path, ids: Sequence[str]) -> Iterator[IndexedDocument]:
+def _unchanged_documents(folder: Path | None, ids: Sequence[str]) -> Iterator[IndexedDocument]:
+    """The documents of these capabilities from a generation; none without a generation."""
+    if folder is None:
+        return
     for header, body, pieces in Documents(folder / "text").full_records(ids):
         yield _assemble_document(from_record(header, body), header, body, pieces)
 
 
+def make_bag_encoder(few: bool, checked_encoder: Encoder | None = None) -> tuple[EncodeBag, str]:
+    """A function from a capability to its packed bag of the shipped encoder's tokens, and that
+    encoder's fingerprint; empty bags and "" when the encoder is missing or damaged.
+
+    For a `few` capabilities the vocabulary stays on disk. An encoder that is `checked_encoder` is
+    not checked again.
+    """
+    try:
+        encoder = encoders.load_shipped_encoder()
+        if encoder is not checked_encoder:
+            encoder.check()
+    except EncoderError:
+        return lambda descriptor: b"", ""
+    tokenize = encoder.token_ids if few else encoder.bulk_token_ids
+    weigh_token = encoder.token_weight if few else encoder.token_weights.__getitem__
+
+    def encode_descriptor_bag(descriptor: Descriptor) -> bytes:
+        return encode_bag(build_token_bag(descriptor, tokenize, weigh_token))
+
+    return encode_descriptor_bag, encoder.fingerprint
+
+
 def build_document(
-    descriptor: Descriptor, counts: Mapping[str, Any], encode_bag: EncodeBag
+    descriptor: Descriptor, counts: JsonObject, encode_bag: EncodeBag
 ) -> IndexedDocument:
-    """The document of a capability, with the token counts of its rendered pieces."""
+    """The document of a capability; `counts` are the tokens of its rendered pieces."""
     header, body = to_record(descriptor)
     parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
     signatures = " ".join(map(signature, parts))
@@ -228,7 +329,7 @@ def build_document(
 
 
 def _assemble_document(
-    descriptor: Descriptor, header: CapabilityHeader, body: dict[str, Any], pieces: bytes
+    descriptor: Descriptor, header: CapabilityHeader, body: JsonObject, pieces: bytes
 ) -> IndexedDocument:
     d = descriptor
     plain_id = d.id.partition("@")[0]
@@ -246,64 +347,3 @@ def _assemble_document(
         body=encode_json(body),
         pieces=pieces,
     )
-
-
-# All that is made of one changed capability, in one pass and in any process: document, texts to
-# encode, its card.
-
-# For so many changed capabilities the encoder's vocabulary is not loaded.
-SMALL_BUILD = 50
-
-# The id that the index calls it by, and its record.
-BuildJob = tuple[str, bytes]
-
-
-@frozen(kw_only=True)
-class BuiltDocument:
-    """What the stores are given of a capability; `texts` become vectors, `card` is what an
-    overview shows of it.
-    """
-
-    document: IndexedDocument
-    texts: tuple[str, ...]
-    card: Mapping[str, Any]
-
-
-class DocumentBuilder:
-    """What it takes to make them: a tokenizer, and the shipped encoder's pieces
-    (`encoder_fingerprint` is its fingerprint).
-    """
-
-    def __init__(self, count: int, checked_encoder: Encoder | None = None) -> None:
-        self.counter = TokenCounter(lazy_imports.load_token_counter)
-        self._encode_bag, self.encoder_fingerprint = make_bag_encoder(
-            few=count <= SMALL_BUILD, checked_encoder=checked_encoder
-        )
-
-    def build(self, job: BuildJob) -> BuiltDocument:
-        """What is made of a record."""
-        key, record = job
-        d = decode_descriptor(record)
-        d = d if d.id == key else replace(d, id=key)
-        counts = count_pieces(d, self.counter)
-        return BuiltDocument(
-            document=build_document(d, counts, self._encode_bag),
-            texts=embedding_texts(d),
-            card={
-                "kind": d.kind,
-                "name": d.name,
-                "category": d.category,
-                "hidden": d.hidden,
-                "size": full_size(counts),
-            },
-        )
-
-
-def build_in_worker(job: BuildJob) -> BuiltDocument:
-    """The same in a process that does nothing else."""
-    return _worker_builder().build(job)
-
-
-@cache
-def _worker_builder() -> DocumentBuilder:
-    return DocumentBuilder(SMALL_BUILD + 1)

@@ -1,4 +1,5 @@
-"""The vector half of a build: what is new is encoded, the rest is taken from the last generation.
+"""The vector half of a build: new texts are encoded, all other vectors come from the last
+generation.
 
 A few new vectors are laid beside the last vector store, which is linked into the new generation as
 it is; only the matrix is written anew, out of slices of the last one. With many, the store itself
@@ -18,7 +19,7 @@ from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.token_bags import quantise, quantise_row
 from capdisc_indexer.indexing.document_changes import SMALL_BATCH, EmbeddingBatcher
-from capdisc_indexer.indexing.previous_build import PreviousBuild
+from capdisc_indexer.indexing.previous_build import NearestText, PreviousBuild
 from capdisc_indexer.model.errors import DamagedIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store import matrix, native_errors, publication, vector_table
@@ -28,148 +29,15 @@ from capdisc_indexer.store.matrix import Matrix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# How near a text that means nothing comes to something in this catalogue, by this encoder.
-#
-# The more capabilities there are, the nearer the nearest one is to any text at all: 0.29 for 120
-# of them, 0.40 for 1,800. So the level above which a cosine says something is measured when the
-# index is built, on words that nobody uses.
-
-NULL_QUERY_COUNT = 64
-NOISE_PERCENTILE = 75
-_SYLLABLES = (
-    "ba bi bo bu da de di do fa fe fi ga go gri ka ke ki ko lo lu ma me mi mo na ne ni no pa pe pi po qua ra re ri ro "
-    "sa se si so ta te ti to tra va ve vi vo wa we xi ya zo zu ble fru ploz snar gnix quorp zimb"
-).split()
-
-
-# The distance of the row that is nearest to a probe, and the hash of its text.
-NearestText = tuple[float, str]
-
-
-def noise_floor(nearest_texts: Sequence[NearestText]) -> float:
-    """The cosine that three of four meaningless queries stay below; 0 for no rows."""
-    cosines = sorted(1.0 - distance for distance, _ in nearest_texts)
-    rank, part = divmod(NOISE_PERCENTILE * max(len(cosines) - 1, 0), 100)
-    low, high = [*cosines, 0.0][rank], [*cosines, 0.0, 0.0][rank + 1]
-    return round(float(low + (high - low) * part / 100), 4)
-
-
-def nearest_to_null_queries(
-    encoder: Encoder,
-    matrix: Matrix,
-    hashes: Sequence[str],
-    new_rows: Sequence[int],
-    previous: Sequence[NearestText],
-) -> list[NearestText]:
-    """What is nearest to each probe among the rows, of which `hashes` are the texts; of no rows,
-    nothing.
-
-    Where the row that was nearest `previous` is still there, only the `new_rows` ones can be
-    nearer: of 10,000 rows that saves 30 ms, of 100,000 ten times as much.
-    """
-    current_hashes = set(hashes)
-    if not current_hashes or (
-        previous and not new_rows and all(text in current_hashes for _, text in previous)
-    ):
-        return list(previous) if current_hashes else []
-    queries = [query for query in map(encoder.encode_query, null_queries()) if any(query)]
-    old_nearest: list[NearestText | None] = [
-        entry if entry[1] in current_hashes else None for entry in previous
-    ] or [None] * len(queries)
-    return [
-        min([entry, *(_nearest_of_one(matrix, row, query, hashes) for row in new_rows)])
-        if entry
-        else _nearest_of_all(matrix, query, hashes)
-        for query, entry in zip(queries, old_nearest, strict=True)
-    ]
-
-
-def _nearest_of_one(matrix: Matrix, row: int, query: bytes, hashes: Sequence[str]) -> NearestText:
-    return matrix.distance(query, row), hashes[row]
-
-
-def _nearest_of_all(matrix: Matrix, query: bytes, hashes: Sequence[str]) -> NearestText:
-    distances = matrix.distances(query).tolist()
-    smallest = min(distances)
-    return smallest, hashes[distances.index(smallest)]
-
-
-def null_queries() -> list[str]:
-    """Queries of one to four made-up words, the same ones every time."""
-    rng = random.Random(7)
-    return [
-        " ".join(_make_word(rng) for _ in range(rng.randint(1, 4))) for _ in range(NULL_QUERY_COUNT)
-    ]
-
-
-def _make_word(rng: random.Random) -> str:
-    return "".join(rng.choices(_SYLLABLES, k=rng.randint(2, 4)))
-
-
-# The rows of a new matrix: those that the last one has, and those of an intake.
-
-
-def write_matrix(
-    target: Path, hashes_by_id: TextHashesById, rows: Iterable[bytes | memoryview]
-) -> None:
-    """Write the matrix of `hashes_by_id`, whose rows come in pieces of any number."""
-    owners = array("I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts))
-    matrix.write_matrix_files(target / "matrix", rows, owners, list(hashes_by_id))
-
-
-def iterate_rows(
-    old_matrix: Matrix,
-    old: Mapping[str, int],
-    hashes_by_id: TextHashesById,
-    batcher: EmbeddingBatcher,
-) -> Iterator[bytes | memoryview]:
-    """The rows of `hashes_by_id`: runs of the last matrix, and single ones that are new."""
-    quantise_new = _make_row_quantiser(batcher, old_matrix.dim)
-    start = end = 0
-    for text_hash in chain.from_iterable(hashes_by_id.values()):
-        row = old.get(text_hash)
-        if row == end and end > start:
-            end += 1
-            continue
-        if end > start:
-            yield old_matrix.bytes_of(start, end)
-        start, end = (row, row + 1) if row is not None else (0, 0)
-        if row is None:
-            yield quantise_new(find_row(batcher, text_hash))
-    if end > start:
-        yield old_matrix.bytes_of(start, end)
-
-
-def _make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
-    """What gives each row of the intake as the matrix holds it."""
-    if len(batcher.position) <= SMALL_BATCH:
-        rows = memoryview(batcher.raw()).cast("f")
-        return lambda row: quantise_row(array("f", rows[row * dim : (row + 1) * dim]))
-    quantised = quantise(batcher.rows(dim))
-    return lambda row: quantised[row].tobytes()
-
-
-def find_row(batcher: EmbeddingBatcher, text_hash: str) -> int:
-    """Where the intake keeps a text's vector. Raises DamagedIndexError for one that should be
-    there, and is not.
-    """
-    try:
-        return batcher.position[text_hash]
-    except KeyError:
-        raise DamagedIndexError(
-            "the index is damaged: a vector is missing", native_errors.REBUILD_HINT
-        ) from None
-
-
-# So many vectors may lie beside the store, and as many of its own may be of no use: a share of it,
-# or a few of a small.
+# So many vectors may lie beside the store, and as many of its own may be out of use: a share of
+# all, or this number for a small catalogue.
 MAX_PENDING_SHARE, SMALL_CHANGE = 0.05, 50
 
 
 @frozen(kw_only=True)
-class EmbeddingResult:
-    """How many vectors there are, how many rows the store has, how many texts had to be encoded
-    for them, and what meaningless queries reach, with what is nearest to each of them.
+class VectorBuild:
+    """How many vectors a generation has, how many of them lie in the vector store, and how many
+    texts were encoded for them; the noise floor, with the text nearest to each null query.
     """
 
     rows: int = 0
@@ -180,7 +48,10 @@ class EmbeddingResult:
 
 
 def reusable_rows(previous: PreviousBuild, encoder: Encoder | None) -> dict[str, int]:
-    """The row of the last matrix for each text hash, when it is this encoder's."""
+    """The row of the last matrix by text hash; nothing when another encoder made it.
+
+    Raises DamagedIndexError when the matrix and the states of the files disagree.
+    """
     if (
         encoder is None
         or previous.generation is None
@@ -201,23 +72,25 @@ def reusable_rows(previous: PreviousBuild, encoder: Encoder | None) -> dict[str,
 def write_vectors(
     target: Path,
     previous: PreviousBuild,
-    old: Mapping[str, int],
+    known_rows: Mapping[str, int],
     hashes_by_id: TextHashesById,
     batcher: EmbeddingBatcher,
     encoder: Encoder,
-) -> EmbeddingResult:
-    """Write store and matrix for `hashes_by_id`; what is not among the `old` rows of the last
-    matrix was taken in.
+) -> VectorBuild:
+    """Writes vector store and matrix; texts without a row in the last matrix (`known_rows`) are in
+    the batcher.
     """
     batcher.encode()
     encoded_count, rows = len(batcher.position), sum(map(len, hashes_by_id.values()))
-    stored_rows = _link_store(target, previous, old, hashes_by_id, batcher, encoder.dim)
+    stored_rows = _link_store(target, previous, known_rows, hashes_by_id, batcher, encoder.dim)
     if stored_rows is None:
-        stored_rows = _rewrite_store(target, previous, old, hashes_by_id, batcher, encoder.dim)
+        stored_rows = _rewrite_store(
+            target, previous, known_rows, hashes_by_id, batcher, encoder.dim
+        )
     near = _find_nearest_to_null_queries(
-        Matrix(target / "matrix", encoder.dim), previous, old, hashes_by_id, encoder
+        Matrix(target / "matrix", encoder.dim), previous, known_rows, hashes_by_id, encoder
     )
-    return EmbeddingResult(
+    return VectorBuild(
         rows=rows,
         stored_rows=stored_rows,
         encoded_count=encoded_count,
@@ -229,13 +102,13 @@ def write_vectors(
 def _find_nearest_to_null_queries(
     rows: Matrix,
     previous: PreviousBuild,
-    old: Mapping[str, int],
+    known_rows: Mapping[str, int],
     hashes_by_id: TextHashesById,
     encoder: Encoder,
 ) -> Sequence[NearestText]:
     hashes = list(chain.from_iterable(hashes_by_id.values()))
-    new_rows = [row for row, text_hash in enumerate(hashes) if text_hash not in old]
-    is_small_change = bool(old) and len(new_rows) <= SMALL_CHANGE
+    new_rows = [row for row, text_hash in enumerate(hashes) if text_hash not in known_rows]
+    is_small_change = bool(known_rows) and len(new_rows) <= SMALL_CHANGE
     return nearest_to_null_queries(
         encoder, rows, hashes, new_rows, previous.nearest if is_small_change else ()
     )
@@ -244,18 +117,18 @@ def _find_nearest_to_null_queries(
 def _link_store(
     target: Path,
     previous: PreviousBuild,
-    old: Mapping[str, int],
+    known_rows: Mapping[str, int],
     hashes_by_id: TextHashesById,
     batcher: EmbeddingBatcher,
     dim: int,
 ) -> int | None:
-    """Link the last store, lay beside it what it lacks, and write the matrix; how many rows the
-    store has.
+    """Links the last store, writes beside it the vectors that it lacks, and writes the matrix; how
+    many rows the store has.
 
-    None, and nothing done, where there is no store to link, or too much would lie beside it or be
-    of no use in it.
+    Returns None and writes nothing where there is no store to link, or too many rows would lie
+    beside it or be out of use in it.
     """
-    if not old or previous.folder is None or previous.generation is None:
+    if not known_rows or previous.folder is None or previous.generation is None:
         return None
     hashes, rows = vector_table.read_pending(previous.folder / "pending")
     needed_hashes = set(chain.from_iterable(hashes_by_id.values()))
@@ -276,7 +149,7 @@ def _link_store(
     write_matrix(
         target,
         hashes_by_id,
-        iterate_rows(Matrix(previous.folder / "matrix", dim), old, hashes_by_id, batcher),
+        iterate_rows(Matrix(previous.folder / "matrix", dim), known_rows, hashes_by_id, batcher),
     )
     return stored_rows
 
@@ -284,26 +157,17 @@ def _link_store(
 def _rewrite_store(
     target: Path,
     previous: PreviousBuild,
-    old: Mapping[str, int],
+    known_rows: Mapping[str, int],
     hashes_by_id: TextHashesById,
     batcher: EmbeddingBatcher,
     dim: int,
 ) -> int:
-    """Write store and matrix anew, with all that the last ones have and is still wanted; how many
-    rows there are.
+    """Writes store and matrix anew, with the vectors of the last generation that are still in use;
+    how many rows there are.
     """
-    if old and previous.folder is not None:
-        _copy_vectors(
-            previous.folder,
-            {
-                text_hash
-                for texts in hashes_by_id.values()
-                for text_hash in texts
-                if text_hash in old
-            },
-            batcher,
-            dim,
-        )
+    if known_rows and previous.folder is not None:
+        needed_hashes = {*chain.from_iterable(hashes_by_id.values())} & known_rows.keys()
+        _copy_vectors(previous.folder, needed_hashes, batcher, dim)
     rows = batcher.rows(dim)
     vector_table.write_table(
         target / "vectors", dim, lambda: _row_batches(hashes_by_id, batcher, rows)
@@ -319,7 +183,7 @@ def _rewrite_store(
 def _copy_vectors(
     folder: Path, needed_hashes: set[str], batcher: EmbeddingBatcher, dim: int
 ) -> None:
-    """Add the vectors of these texts from the last generation."""
+    """Adds the vectors of these texts from the last generation to the batcher."""
     np = lazy_imports.numpy()
     hashes, rows = vector_table.read_pending(folder / "pending")
     pending = (hashes, np.frombuffer(rows, np.float32).reshape(-1, dim))
@@ -341,3 +205,129 @@ def _row_batches(
         ids, parts, hashes = zip(*batch, strict=True)
         vectors = rows[[find_row(batcher, text_hash) for text_hash in hashes]]
         yield vector_table.VectorBatch(ids=ids, parts=parts, hashes=hashes, vectors=vectors)
+
+
+def write_matrix(
+    target: Path, hashes_by_id: TextHashesById, rows: Iterable[bytes | memoryview]
+) -> None:
+    """Writes the matrix of these texts; each item of `rows` is one row of int8 or more."""
+    owners = array("I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts))
+    matrix.write_matrix_files(target / "matrix", rows, owners, list(hashes_by_id))
+
+
+def iterate_rows(
+    old_matrix: Matrix,
+    known_rows: Mapping[str, int],
+    hashes_by_id: TextHashesById,
+    batcher: EmbeddingBatcher,
+) -> Iterator[bytes | memoryview]:
+    """The rows of these texts: runs out of the last matrix, and single new rows."""
+    quantise_new = _make_row_quantiser(batcher, old_matrix.dim)
+    start = end = 0
+    for text_hash in chain.from_iterable(hashes_by_id.values()):
+        row = known_rows.get(text_hash)
+        if row == end and end > start:
+            end += 1
+            continue
+        if end > start:
+            yield old_matrix.bytes_of(start, end)
+        start, end = (row, row + 1) if row is not None else (0, 0)
+        if row is None:
+            yield quantise_new(find_row(batcher, text_hash))
+    if end > start:
+        yield old_matrix.bytes_of(start, end)
+
+
+def _make_row_quantiser(batcher: EmbeddingBatcher, dim: int) -> Callable[[int], bytes]:
+    """A function from a row of the batcher to its bytes of int8, as the matrix stores them."""
+    if len(batcher.position) <= SMALL_BATCH:
+        rows = memoryview(batcher.raw()).cast("f")
+        return lambda row: quantise_row(array("f", rows[row * dim : (row + 1) * dim]))
+    quantised = quantise(batcher.rows(dim))
+    return lambda row: quantised[row].tobytes()
+
+
+def find_row(batcher: EmbeddingBatcher, text_hash: str) -> int:
+    """The batcher's row of a text. Raises DamagedIndexError where the last generation should have
+    had its vector, and did not.
+    """
+    try:
+        return batcher.position[text_hash]
+    except KeyError:
+        raise DamagedIndexError(
+            "the index is damaged: a vector is missing", native_errors.REBUILD_HINT
+        ) from None
+
+
+# The noise floor: how near a text without meaning comes to something in this catalogue.
+#
+# The more capabilities there are, the nearer the nearest one is to any text at all: 0.29 for 120
+# of them, 0.40 for 1,800. So the cosine above which a hit says something is measured for each
+# build and encoder, with queries of words that nobody uses (null queries).
+
+NULL_QUERY_COUNT = 64
+NOISE_PERCENTILE = 75
+_SYLLABLES = (
+    "ba bi bo bu da de di do fa fe fi ga go gri ka ke ki ko lo lu ma me mi mo na ne ni no pa pe pi"
+    " po qua ra re ri ro sa se si so ta te ti to tra va ve vi vo wa we xi ya zo zu ble fru ploz"
+    " snar gnix quorp zimb"
+).split()
+
+
+def noise_floor(nearest_texts: Sequence[NearestText]) -> float:
+    """The cosine (0..1) that three of four null queries stay below; 0 without rows."""
+    cosines = sorted(1.0 - distance for distance, _ in nearest_texts)
+    rank, part = divmod(NOISE_PERCENTILE * max(len(cosines) - 1, 0), 100)
+    low, high = [*cosines, 0.0][rank], [*cosines, 0.0, 0.0][rank + 1]
+    return round(float(low + (high - low) * part / 100), 4)
+
+
+def nearest_to_null_queries(
+    encoder: Encoder,
+    matrix: Matrix,
+    hashes: Sequence[str],
+    new_rows: Sequence[int],
+    previous: Sequence[NearestText],
+) -> list[NearestText]:
+    """The nearest row to each null query, given the text hash of each row; nothing without rows.
+
+    Where the row that was nearest in the `previous` build is still there, only one of `new_rows`
+    can be nearer: of 10,000 rows that saves 30 ms, of 100,000 ten times as much.
+    """
+    current_hashes = set(hashes)
+    if not current_hashes or (
+        previous and not new_rows and all(text in current_hashes for _, text in previous)
+    ):
+        return list(previous) if current_hashes else []
+    queries = [query for query in map(encoder.encode_query, null_queries()) if any(query)]
+    old_nearest: list[NearestText | None] = [
+        entry if entry[1] in current_hashes else None for entry in previous
+    ] or [None] * len(queries)
+    return [
+        min([entry, *(_distance_to_row(matrix, row, query, hashes) for row in new_rows)])
+        if entry
+        else _nearest_row(matrix, query, hashes)
+        for query, entry in zip(queries, old_nearest, strict=True)
+    ]
+
+
+def _distance_to_row(matrix: Matrix, row: int, query: bytes, hashes: Sequence[str]) -> NearestText:
+    return matrix.distance(query, row), hashes[row]
+
+
+def _nearest_row(matrix: Matrix, query: bytes, hashes: Sequence[str]) -> NearestText:
+    distances = matrix.distances(query).tolist()
+    smallest = min(distances)
+    return smallest, hashes[distances.index(smallest)]
+
+
+def null_queries() -> list[str]:
+    """64 queries of one to four made-up words, the same in every build."""
+    rng = random.Random(7)
+    return [
+        " ".join(_make_word(rng) for _ in range(rng.randint(1, 4))) for _ in range(NULL_QUERY_COUNT)
+    ]
+
+
+def _make_word(rng: random.Random) -> str:
+    return "".join(rng.choices(_SYLLABLES, k=rng.randint(2, 4)))

@@ -1,17 +1,21 @@
-"""Read and parse at most once what the scan shows as new or different. Content decides, time only
-hints.
+"""The state of every scanned file, by reading and parsing as few files as is safe.
+
+Time stamps only hint: a file whose stamps changed, or are too young to be believed, is hashed, and
+parsed when its content differs. No file is parsed twice.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool, SpooledRecord
+from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.records import encode_descriptor
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import BuildOptions, Finding, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat, FoundFile, printable_path
@@ -22,13 +26,16 @@ from capdisc_indexer.validation.changes import CODE
 UNFINISHED = "path-unfinished"
 _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
-# A definition that was held back may have been approved since, of which the file knows nothing.
+# A definition that was held back may have been approved since; its file does not show that.
 _READ_AGAIN = TRANSIENT | {CODE}
+
+# Called with the stage of a build, how many of its steps are done, and how many there are.
+Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @frozen(kw_only=True)
 class ParsedFile:
-    """A file's digest, what is wrong with it, and its capabilities, each with its id and as a
+    """What one file holds: its digest, its findings, and its capabilities as declared id and
     record.
     """
 
@@ -38,37 +45,39 @@ class ParsedFile:
 
 
 class FileReader:
-    """Reads and parses at most once what the scan shows as new or different.
+    """Reads the files of one build, each at most once, and puts their records into the spool.
 
-    A file that fails to parse keeps its last version for `grace_s` seconds after it was written
-    to: someone may be writing still. `unfinished_findings` names those files; they keep their old
-    stamps, so that the next scan looks again.
+    A file that fails to parse keeps its last version for `options.grace_s` seconds after it was
+    written to: its author may still be writing. `unfinished_findings` names those files. They keep
+    their old stamps, so that the next scan reads them again.
     """
 
     def __init__(
-        self,
-        old: Mapping[str, FileState],
-        spool: DescriptorSpool,
-        scanned_at_ns: int,
-        verify: bool = False,
-        grace_s: float = 0.0,
+        self, previous: PreviousBuild, spool: DescriptorSpool, options: BuildOptions
     ) -> None:
-        self._old, self._spool, self._scanned_at, self._verify = old, spool, scanned_at_ns, verify
-        self._grace_ns = int(grace_s * 1e9)
+        self.spool = spool
+        self._old, self._scanned_at = previous.files, previous.scanned_at_ns
+        self._verify, self._grace_ns = options.verify, int(options.grace_s * 1e9)
         self._records: dict[str, tuple[SpooledRecord, ...]] = {}
         self._new: set[str] = set()
         self._parsed_files: Iterator[ParsedFile] = iter(())
         self.unfinished_findings: list[Finding] = []
         self.parsed_count = self.hashed_count = 0
 
-    def read_states(self, files: Sequence[FoundFile], workers: WorkerPool) -> Iterator[FileState]:
-        """How the files are now, by as little work as is safe; those that must be read anyway are
-        read by the hands.
+    def read_states(
+        self, files: Sequence[FoundFile], workers: WorkerPool, progress: Progress
+    ) -> dict[str, FileState]:
+        """The states of the files now, by path, in the order of the scan. Workers parse the files
+        that must be parsed whatever their content.
         """
         new = [file for file in files if self._is_new(file)]
         self._new = {file.path for file in new}
         self._parsed_files = workers.map(read_file, new, len(new))
-        yield from map(self._read_state, files)
+        states: dict[str, FileState] = {}
+        for done, state in enumerate(map(self._read_state, files), 1):
+            states[state.path] = state
+            progress("Reading", done, len(files))
+        return states
 
     def _is_new(self, file: FoundFile) -> bool:
         old_state = self._old.get(file.path)
@@ -85,13 +94,11 @@ class FileReader:
 
     @property
     def parsed_files(self) -> Mapping[str, tuple[SpooledRecord, ...]]:
-        """Where the capabilities of each file lie that had to be parsed."""
+        """Where the records of each parsed file lie in the spool, by path."""
         return self._records
 
     def stored_records(self, file: FoundFile) -> tuple[SpooledRecord, ...]:
-        """Where the file's capabilities lie in the spool; parses it when its own state did not
-        call for that.
-        """
+        """Where the file's records lie in the spool; parses the file if it was not parsed yet."""
         if file.path not in self._records:
             self._parse_file(file, _file_stamps(file))
         return self._records[file.path]
@@ -113,14 +120,14 @@ class FileReader:
         )
 
     def _is_half_written(self, old_state: FileState, new_state: FileState) -> bool:
-        """Whether the file lost capabilities to an error so soon after a change that more of it
-        may be on its way.
+        """Whether the file lost capabilities to an error so soon after a change that its author
+        may still be writing.
         """
-        missing_ids = {declared_id.id for declared_id in old_state.declared_ids} - {
-            declared_id.id for declared_id in new_state.declared_ids
+        missing_ids = {declared.id for declared in old_state.declared_ids} - {
+            declared.id for declared in new_state.declared_ids
         }
-        # The stamp of the last change to the inode: unlike that of its content, no program sets it
-        # back.
+        # The time of the last change to the inode: programs set the time of the content back, but
+        # never this one.
         age_ns = time.time_ns() - max(new_state.stat[2::4])
         failed = any(finding.severity is Severity.ERROR for finding in new_state.findings)
         return bool(missing_ids) and failed and 0 <= age_ns < self._grace_ns
@@ -140,7 +147,7 @@ class FileReader:
         self.parsed_count += 1
         self.hashed_count += 1
         self._records[file.path] = tuple(
-            self._spool.put(name, record) for name, record in content.records
+            self.spool.append(name, record) for name, record in content.records
         )
         return FileState(
             path=file.path,
@@ -154,8 +161,8 @@ class FileReader:
 
 
 def read_file(file: FoundFile) -> ParsedFile:
-    """What is in the file now."""
-    # Its rules take 40 ms to load, and a run that reads no file has no use for them.
+    """The content of the file now, checked and with secrets masked in its findings."""
+    # These rules take 40 ms to load: a run that reads no file does without them.
     from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
     from capdisc_indexer.validation.content_rules import check_content
     from capdisc_indexer.validation.masking import redact_findings
@@ -169,7 +176,7 @@ def read_file(file: FoundFile) -> ParsedFile:
         (descriptor.id, encode_descriptor(descriptor)) for descriptor in loaded.descriptors
     )
     findings = loaded.findings
-    if any(may_quote_a_key(one.message + one.hint) for one in findings):
+    if any(may_quote_a_key(finding.message + finding.hint) for finding in findings):
         findings = tuple(
             redact_findings(findings, SourceLines([], {file.path: readable_text(data)}))
         )
@@ -177,8 +184,8 @@ def read_file(file: FoundFile) -> ParsedFile:
 
 
 def _was_unreadable(old_state: FileState) -> bool:
-    """Whether something could not be read or taken in the last time, so that it is tried again
-    whatever the stamps say.
+    """Whether the last build could not read the file or held back a definition in it, so that it
+    is read again whatever its stamps say.
     """
     failed = old_state.findings and any(
         finding.code in _READ_AGAIN for finding in old_state.findings
@@ -197,6 +204,9 @@ def _unfinished_finding(path: str) -> Finding:
 
 
 def _file_stamps(file: FoundFile) -> tuple[int, ...]:
+    """Size, mtime, ctime and inode of the file and of each companion; then, where companions are
+    missing, their number.
+    """
     file_stamps = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
     if not file.companions and not file.lost:
         return file_stamps
@@ -213,7 +223,7 @@ def _has_moved(old_state: FileState, file: FoundFile) -> bool:
 
 
 def _declaration_key(file: FoundFile) -> str:
-    """What a declaration says of the file, "" for one that is told by itself."""
+    """How a declaration says that the file is to be read, "" for one that was found by a scan."""
     if not file.is_declared:
         return ""
     alone = ":alone" if file.name and file.is_alone else ""
@@ -222,9 +232,7 @@ def _declaration_key(file: FoundFile) -> str:
 
 
 def _hash_content(file: FoundFile, data: bytes | None = None) -> str:
-    """One digest over the file and its companions; a word that is no digest when it cannot be read
-    itself.
-    """
+    """One digest over the file and its companions; _UNREADABLE when the file cannot be read."""
     # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
     contents = [read_bytes(companion, MAX_READ_BYTES) for companion in file.companions]
     stats = zip(file.companions, contents, strict=True)
@@ -238,7 +246,7 @@ def _hash_content(file: FoundFile, data: bytes | None = None) -> str:
 
 
 def _unreadable_mark(companion: FileStat) -> bytes:
-    """What stands for a companion that cannot be read: which one it is, and how it looks."""
+    """What the digest holds for a companion that cannot be read: its path and its stamps."""
     return f"{_UNREADABLE}\0{companion.path}\0{companion.size}\0{companion.mtime_ns}".encode(
         "utf-8", "replace"
     )

@@ -1,15 +1,17 @@
-"""Who owns an id: earlier roots win over later ones, and inside one root the file whose path comes
-first.
+"""Which capability owns an id: the one of an earlier root, and inside a root the one of the file
+whose path comes first.
 
-Collections of skills use the same name in several folders, so there the later one stays, qualified
-by its folder. A manifest declares its id, so that a second one is a mistake, or an attempt to be
-taken for the first: it is left out.
+Collections of skills use the same name in several folders, so the later skill of a root stays in
+the index, under an id qualified by its folder. A manifest declares its id, so a second one is a
+mistake, or an attempt to be taken for the first: it is left out.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -17,67 +19,101 @@ from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState
 from capdisc_indexer.text.normalization import one_line
 
 
-def resolve_ids(files: dict[str, FileState], order: Sequence[FoundFile]) -> None:
-    """Give every claim its final id, or the reason why it has none, in the order of the scan."""
-    owners: dict[str, tuple[FileState, DeclaredId]] = {}
+class _Owner(NamedTuple):
+    """The file that an id belongs to, and what that file declares under it."""
+
+    state: FileState
+    declared: DeclaredId
+
+
+def resolve_ids(
+    states: Mapping[str, FileState],
+    order: Sequence[FoundFile],
+    previous_states: Mapping[str, FileState],
+) -> Mapping[str, FileState]:
+    """The states with a final id for each declared id, or the reason why it has none; earlier
+    files of `order` win.
+
+    Where the states are those of the last build, every id keeps its owner.
+    """
+    if _are_same_states(states, previous_states):
+        return states
+    owners: dict[str, _Owner] = {}
+    resolved_states = dict(states)
     for file in order:
-        state = files[file.path]
-        files[file.path] = state.with_declared_ids(
-            [_resolve_id(declared_id, state, file, owners) for declared_id in state.declared_ids]
+        state = states[file.path]
+        resolved_states[file.path] = state.with_declared_ids(
+            [_resolve_id(declared, state, file, owners) for declared in state.declared_ids]
         )
+    return resolved_states
+
+
+def find_collisions(files: Mapping[str, FileState]) -> list[Finding]:
+    """A finding for every capability whose id belongs to another: shadowed by an earlier root,
+    left out, or indexed under a longer id.
+    """
+    return [
+        finding
+        for state in files.values()
+        for declared in state.declared_ids
+        if (finding := _find_collision(state, declared))
+    ]
+
+
+def _are_same_states(
+    states: Mapping[str, FileState], previous_states: Mapping[str, FileState]
+) -> bool:
+    """Whether these are the very state objects of the last build, in their order."""
+    return len(states) == len(previous_states) and all(
+        map(operator.is_, states.values(), previous_states.values())
+    )
 
 
 def _resolve_id(
-    declared_id: DeclaredId,
-    state: FileState,
-    file: FoundFile,
-    owners: dict[str, tuple[FileState, DeclaredId]],
+    declared: DeclaredId, state: FileState, file: FoundFile, owners: dict[str, _Owner]
 ) -> DeclaredId:
-    owner = owners.get(declared_id.id)
-    if declared_id.status == HELD:  # and nothing else takes its name meanwhile
-        owners.setdefault(declared_id.id, (state, declared_id))
-        owners.setdefault(_fold_case(declared_id.id), (state, declared_id))
-        return declared_id
+    owner = owners.get(declared.id)
+    if declared.status == HELD:  # nothing else takes its id meanwhile
+        owners.setdefault(declared.id, _Owner(state, declared))
+        owners.setdefault(_fold_case(declared.id), _Owner(state, declared))
+        return declared
     if owner is None and file.format == "capability":
-        owner = owners.get(_fold_case(declared_id.id))
+        owner = owners.get(_fold_case(declared.id))
     if owner is None:
-        resolved = _with_resolution(declared_id, declared_id.id, "indexed")
-    elif owner[0].content_hash == state.content_hash and owner[0].path != state.path:
-        return _with_resolution(declared_id, "", "copy", owner[0].path)
-    elif owner[0].root != state.root:
-        return _with_resolution(declared_id, "", "shadowed", owner[0].path)
+        resolved = _with_resolution(declared, declared.id, "indexed")
+    elif owner.state.content_hash == state.content_hash and owner.state.path != state.path:
+        return _with_resolution(declared, "", "copy", owner.state.path)
+    elif owner.state.root != state.root:
+        return _with_resolution(declared, "", "shadowed", owner.state.path)
     elif file.format == "capability":
-        return _with_resolution(declared_id, "", "duplicate", owner[0].path)
+        return _with_resolution(declared, "", "duplicate", owner.state.path)
     else:
-        resolved = _with_resolution(
-            declared_id,
-            _qualify_id(declared_id.id, file.relative, owners),
-            "indexed",
-            owner[0].path,
-        )
-    owners[resolved.resolved_id] = (state, resolved)
-    owners.setdefault(_fold_case(declared_id.id), (state, resolved))
+        qualified_id = _qualify_id(declared.id, file.relative, owners)
+        resolved = _with_resolution(declared, qualified_id, "indexed", owner.state.path)
+    owners[resolved.resolved_id] = _Owner(state, resolved)
+    owners.setdefault(_fold_case(declared.id), _Owner(state, resolved))
     return resolved
 
 
 def _with_resolution(
-    declared_id: DeclaredId, resolved_id: str, status: str, other_path: str = ""
+    declared: DeclaredId, resolved_id: str, status: str, other_path: str = ""
 ) -> DeclaredId:
-    if (
-        declared_id.resolved_id == resolved_id
-        and declared_id.status == status
-        and declared_id.other_path == other_path
+    if (declared.resolved_id, declared.status, declared.other_path) == (
+        resolved_id,
+        status,
+        other_path,
     ):
-        return declared_id  # as nearly every one is in a run that finds little new
-    return declared_id._replace(resolved_id=resolved_id, status=status, other_path=other_path)
+        return declared  # as nearly all are in a run that finds few changes
+    return declared._replace(resolved_id=resolved_id, status=status, other_path=other_path)
 
 
 def _fold_case(identifier: str) -> str:
-    """The id for comparing without case; no id itself begins so."""
+    """A key for comparing the id without case; no id itself begins with a NUL."""
     return f"\0{identifier.casefold()}"
 
 
 def _qualify_id(identifier: str, relative: str, owners: Mapping[str, object]) -> str:
+    """The id with the folder of its file, numbered where that is taken as well."""
     folder = PurePosixPath(relative).parent
     location = one_line(
         str(folder.parent if folder.name == identifier.partition(":")[2] else folder)
@@ -90,35 +126,18 @@ def _qualify_id(identifier: str, relative: str, owners: Mapping[str, object]) ->
     return candidate
 
 
-def find_collisions(files: Mapping[str, FileState]) -> list[Finding]:
-    """A finding for every capability whose id was taken: shadowed by an earlier root, left out, or
-    kept under a longer id.
-    """
-    return [
-        finding
-        for state in files.values()
-        for declared_id in state.declared_ids
-        if (finding := _find_collision(state, declared_id))
-    ]
-
-
-def _find_collision(state: FileState, declared_id: DeclaredId) -> Finding | None:
-    message_start = f"{declared_id.id} is already defined by {declared_id.other_path}"
-    if declared_id.status == "shadowed":
-        return _make_finding(
-            "shadowed-id",
-            state,
-            message_start,
-            "rename one of them, or remove the one that is not wanted",
-        )
-    if declared_id.status == "duplicate":
-        message = f"{message_start}; this one is left out"
+def _find_collision(state: FileState, declared: DeclaredId) -> Finding | None:
+    taken = f"{declared.id} is already defined by {declared.other_path}"
+    if declared.status == "shadowed":
+        hint = "rename one of them, or remove the one that is not wanted"
+        return _make_finding("shadowed-id", state, taken, hint)
+    if declared.status == "duplicate":
+        message = f"{taken}; this one is left out"
         return _make_finding("duplicate-id", state, message, "rename one of them", Severity.ERROR)
-    if declared_id.other_path and declared_id.status == "indexed":
-        message = f"{declared_id.id} is also defined by {declared_id.other_path}"
-        return _make_finding(
-            "duplicate-id", state, message, f"this one is indexed as {declared_id.resolved_id}"
-        )
+    if declared.other_path and declared.status == "indexed":
+        message = f"{declared.id} is also defined by {declared.other_path}"
+        hint = f"this one is indexed as {declared.resolved_id}"
+        return _make_finding("duplicate-id", state, message, hint)
     return None
 
 

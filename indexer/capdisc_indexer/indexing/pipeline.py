@@ -1,4 +1,8 @@
-"""The index pipeline: look at the files, read what changed, publish the next generation."""
+"""The index pipeline: scan the folders, read what changed, write and publish the next generation.
+
+`_run_build` shows every stage up to the decision whether there is anything to publish,
+`_write_generation` every stage after it.
+"""
 
 from __future__ import annotations
 
@@ -9,60 +13,31 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from capdisc_indexer import encoders
-from capdisc_indexer.indexing.build_request import (
+from capdisc_indexer.indexing.build_plan import (
+    BuildPlan,
     BuildRequest,
-    SelectedEncoder,
+    WrittenGeneration,
+    is_unchanged,
+    keep_generation,
     select_encoder,
     summarise_build,
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
-from capdisc_indexer.indexing.change_detection import Changes, Progress, detect_changes
+from capdisc_indexer.indexing.change_detection import detect_changes, review_parsed_files
 from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool
+from capdisc_indexer.indexing.file_reader import FileReader, Progress
+from capdisc_indexer.indexing.id_resolution import resolve_ids
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     after_failed_reuse,
     check_digests,
     load_previous_build,
-    published_records,
-    record_scan,
 )
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, DamagedIndexError, IndexStateError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
+from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
-from capdisc_indexer.store.file_states import FileState
-
-# Whether there is anything to publish.
-
-
-def is_unchanged(
-    request: BuildRequest, previous: PreviousBuild, changes: Changes, selected: SelectedEncoder
-) -> bool:
-    """Whether a build would give the very generation that is published."""
-    if (
-        previous.generation is None
-        or previous.roots != request.root_names
-        or previous.generation.fingerprint != selected.fingerprint
-    ):
-        return False
-    files, before = changes.files, previous.files
-    if (
-        changes.descriptors
-        or files.keys() != before.keys()
-        or changes.guidance != previous.guidance
-    ):
-        return False
-    return all(
-        state is before[path] or _publish_key(state) == _publish_key(before[path])
-        for path, state in files.items()
-    )
-
-
-def _publish_key(state: FileState) -> tuple[object, ...]:
-    """What makes another generation of a file's state; its stamps do not."""
-    return state.content_hash, state.root, state.findings
 
 
 def _ignore_progress(stage: str, done: int, total: int) -> None:
@@ -76,11 +51,13 @@ def build_index(
     progress: Progress = _ignore_progress,
     snapshot: ScanSnapshot | None = None,
 ) -> BuildReport:
-    """Bring the index up to date with the folders; whatever happens, the last published generation
-    stays as it was. Whoever has `snapshot` them just now saves another look.
+    """The report of a build that brought the index up to date with the folders.
+
+    Whatever happens, the last published generation stays as it was. `snapshot` is a scan of the
+    same roots that the caller made a moment ago; without it the folders are scanned here.
 
     Raises BusyError when another process keeps writing, InputError for a root that does not exist,
-    IndexStateError when the disk refuses or the index may not be written by this user.
+    IndexStateError when the disk refuses or this user may not write the index.
     """
     started = time.monotonic()
     request = BuildRequest(roots=roots, index_dir=index_dir, options=options, progress=progress)
@@ -88,22 +65,18 @@ def build_index(
         generation.check_folder(index_dir)
         with locks.write_lock(index_dir, options.lock_timeout_s):
             publication.sweep(index_dir)
-            previous = _require_rebuild_allowed(
-                load_previous_build(index_dir, options.rebuild, options.verify, options.builder_id),
-                options,
+            previous = load_previous_build(
+                index_dir, options.rebuild, options.verify, options.builder_id
             )
+            _require_rebuild_allowed(previous, options)
             try:
                 report = _run_build(request, previous, snapshot)
             except (DamagedIndexError, *MALFORMED_DATA_ERRORS) as error:
-                # The last generation opened but did not hold what it promised: nothing of it is
-                # used.
-                report = _run_build(
-                    request,
-                    _require_rebuild_allowed(
-                        after_failed_reuse(index_dir, previous, error), options
-                    ),
-                    snapshot,
-                )
+                # The last generation opened, but it does not hold what its manifest promises:
+                # build again, and reuse nothing of it.
+                previous = after_failed_reuse(index_dir, previous, error)
+                _require_rebuild_allowed(previous, options)
+                report = _run_build(request, previous, snapshot)
             publication.collect(index_dir, report.generation.number)
     return replace(report, seconds=time.monotonic() - started)
 
@@ -111,84 +84,99 @@ def build_index(
 def _run_build(
     request: BuildRequest, previous: PreviousBuild, snapshot: ScanSnapshot | None
 ) -> BuildReport:
-    options, is_new = request.options, previous.generation is None
-    selected = BackgroundTask(
-        lambda: select_encoder(
-            options.encoder or previous.encoder or encoders.SHIPPED_ENCODER,
-            options.encoder_required,
+    options = request.options
+    # The digest of the encoder is checked in a thread while files are read.
+    selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
+    snapshot = snapshot or _scan_folders(request, previous)
+    scan = snapshot.scan
+    with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous) as workers:
+        reader = FileReader(previous, spool, options)
+        states = reader.read_states(scan.files, workers, request.progress)
+        review = review_parsed_files(scan, states, reader, previous, options)
+        states.update(review.files)
+        resolved_states = resolve_ids(states, scan.files, previous.files)
+        changes = detect_changes(scan, resolved_states, reader, previous.files, review)
+        plan = BuildPlan(
+            request=request,
+            previous=previous,
+            changes=changes,
+            selected=selection.result(),
+            scanned_at_ns=snapshot.at_ns,
         )
-    )
-    snapshot = snapshot or scan_with_cache(
+        written = keep_generation(plan) if is_unchanged(plan) else _write_generation(plan, workers)
+    save_cache(request.index_dir, snapshot.memory)
+    return summarise_build(plan, written)
+
+
+def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration:
+    # These bring all that makes documents and vectors: most runs find no change and do without.
+    from capdisc_indexer.indexing import commit, document_changes, embeddings
+
+    request, previous, encoder = plan.request, plan.previous, plan.selected.encoder
+    if previous.generation is not None:
+        # Files that are linked from it keep their digests: a changed byte must not be among them.
+        check_digests(request.index_dir, previous.generation)
+    known_rows = embeddings.reusable_rows(previous, encoder)
+    with (
+        publication.staging_folder(request.index_dir) as folder,
+        document_changes.EmbeddingBatcher(encoder, known_rows, request.index_dir) as batcher,
+    ):
+        build = document_changes.DocumentBuild(plan.changes, batcher, workers, encoder)
+        if build.needs_native_libraries(has_known_rows=bool(known_rows)):
+            workers.wait_for_background()
+            commit.load_native_libraries(with_vector_store=not known_rows)
+        deleted_count = document_changes.write_documents(
+            folder / "text", previous, plan.changes, build.documents, request.progress
+        )
+        states = commit.complete_states(plan.changes, previous, build.declared_ids)
+        vectors = commit.build_vectors(folder, previous, known_rows, states, batcher, encoder)
+        builder_id = commit.choose_builder_id(plan)
+        commit.write_metadata(
+            folder / "meta", plan, states, vectors, builder_id, build.builder.counter
+        )
+        facts = commit.manifest_facts(
+            plan, states, vectors, builder_id, build.builder.encoder_fingerprint, deleted_count
+        )
+        number = publication.next_number(request.index_dir)
+        published = publication.publish_folder(
+            request.index_dir, folder, facts, number, previous.generation
+        )
+    return WrittenGeneration(generation=published, embedded_count=vectors.encoded_count)
+
+
+def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapshot:
+    options = request.options
+    return scan_with_cache(
         request.roots,
         options.sources,
         request.index_dir,
-        forget=options.verify or is_new,
+        forget=options.verify or previous.generation is None,
         confined=options.confined,
     )
-    # Where all is to be made, the engines are loaded while the files are read.
-    with (
-        DescriptorSpool(request.index_dir) as spool,
-        WorkerPool(_load_native_libraries if is_new else None) as workers,
-    ):
-        records = partial(published_records, previous)
-        changes = detect_changes(
-            snapshot.scan,
-            previous.files,
-            previous.scanned_at_ns,
-            options,
-            spool,
-            workers,
-            request.progress,
-            records,
-        )
-        published, embedded_count = _publish_changes(
-            request, previous, changes, selected.result(), snapshot.at_ns, workers
-        )
-    save_cache(request.index_dir, snapshot.memory)
-    return summarise_build(request, previous, changes, selected.result(), published, embedded_count)
 
 
-def _publish_changes(
-    request: BuildRequest,
-    previous: PreviousBuild,
-    changes: Changes,
-    selected: SelectedEncoder,
-    now_ns: int,
-    workers: WorkerPool,
-) -> tuple[Generation, int]:
-    """The generation that holds what there is now, and how many texts were encoded for it."""
-    if previous.generation is not None:
-        if is_unchanged(request, previous, changes, selected):
-            record_scan(request.index_dir, previous, changes, now_ns)
-            return previous.generation, 0
-        # What is taken over gets new digests: a changed byte must not be among it.
-        check_digests(request.index_dir, previous.generation)
-    from capdisc_indexer.indexing.commit import (
-        commit_build,  # with all that makes documents, which most runs have no use for
-    )
-
-    return commit_build(request, previous, changes, selected, now_ns, workers)
+def _worker_pool(previous: PreviousBuild) -> WorkerPool:
+    """A pool of workers; for a first build this process loads the engines while they read files."""
+    return WorkerPool(_load_native_libraries if previous.generation is None else None)
 
 
 def _load_native_libraries() -> None:
-    from capdisc_indexer.indexing.commit import (
-        load_native_libraries,  # with all that makes documents, as in `_published`
-    )
+    from capdisc_indexer.indexing import commit  # late, as in `_write_generation`
 
-    load_native_libraries()
+    commit.load_native_libraries()
 
 
-def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> PreviousBuild:
-    """Raises IndexStateError where nothing of the last build can be used and that is not to be
-    made good unasked.
+def _require_rebuild_allowed(previous: PreviousBuild, options: BuildOptions) -> None:
+    """Raises IndexStateError where nothing of the last build can be reused, and the options do not
+    allow building it anew.
     """
     if previous.reason and not options.may_rebuild:
         raise IndexStateError(previous.reason, native_errors.REBUILD_HINT)
-    return previous
 
 
 @contextmanager
 def _reduced_gc() -> Iterator[None]:
+    """Runs the garbage collector seldom; see GC_THRESHOLDS."""
     thresholds = gc.get_threshold()
     gc.set_threshold(*GC_THRESHOLDS)
     try:

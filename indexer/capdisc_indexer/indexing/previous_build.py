@@ -1,15 +1,23 @@
-"""The last build, as far as it can be trusted: what the next one may reuse."""
+"""The last build, as far as it can be trusted: what the next build may reuse.
+
+A build reuses parsed files, documents and vectors of the published generation. Where that
+generation is damaged, of another release or of another user, only its settings (roots, encoder)
+survive, and only those of the same user.
+
+The stamps of the files lie in the generation, as they were when it was built. A later scan that
+found no change writes newer stamps to `scan.json` beside the generations. That file is replaced
+at any time and has no digest: losing it costs reading some files again.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 from capdisc_indexer import __version__, encoders
-from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
     DamagedIndexError,
@@ -17,101 +25,58 @@ from capdisc_indexer.model.errors import (
     IndexStateError,
 )
 from capdisc_indexer.model.frozen import field, frozen, replace
+from capdisc_indexer.model.json_types import JsonObject, ScanRecord
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
 
-# When each file was last looked at: as its generation has it, and beside the generations, where
-# that came later.
-#
-# What lies beside them is replaced at will and has no digest: losing it costs a read of some
-# files.
-
-_SCAN_FILE = "scan.json"
-
-
-def scan_record(roots: Sequence[str], scanned_at_ns: int, builder_id: str) -> dict[str, Any]:
-    """What a generation keeps of the scan that it was built from."""
-    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}, "builder_id": builder_id}
-
-
-def load_last_scan(index_dir: Path, folder: Path, number: int) -> dict[str, Any]:
-    """The record of the last scan that found what the generation with this number, in `folder`,
-    holds.
-    """
-    built: dict[str, Any] = json.loads((folder / "meta" / _SCAN_FILE).read_bytes())
-    later = load_json_object(index_dir / _SCAN_FILE)
-    return later if later.get("number") == number and _is_scan_record(later) else built
-
-
-def save_scan_times(
-    index_dir: Path, number: int, record: Mapping[str, Any], stats: Mapping[str, Sequence[int]]
-) -> None:
-    """Keep a later record, with the stamps of the files that look otherwise than at the build."""
-    data = json.dumps({**record, "number": number, "stats": stats}).encode()
-    # A full disk must not fail a run that had nothing to write.
-    with suppress(OSError):
-        durable_files.replace_file(index_dir / _SCAN_FILE, data)
-
-
-def load_json_object(path: Path) -> dict[str, Any]:
-    """The object in a file of JSON; an empty one where there is none."""
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _is_scan_record(later: Mapping[str, Any]) -> bool:
-    roots, stats = later.get("roots"), later.get("stats")
-    if (
-        type(later.get("scanned_at_ns")) is not int
-        or not isinstance(roots, list)
-        or not isinstance(stats, dict)
-    ):
-        return False
-    numbers = all(isinstance(stat, list) and {*map(type, stat)} <= {int} for stat in stats.values())
-    return numbers and {*map(type, roots)} <= {str}
+# The distance of the vector that is nearest to a null query, and the hash of its text.
+NearestText: TypeAlias = tuple[float, str]
+# The guidance of each category by its folded name: the category as written, and the text.
+GuidanceByCategory: TypeAlias = Mapping[str, Mapping[str, str]]
+# Header and body of a stored capability as one mapping.
+StoredRecord: TypeAlias = Mapping[str, Any]
+# From final ids to the records that the last generation has for them.
+LoadRecords: TypeAlias = Callable[[Sequence[str]], Mapping[str, StoredRecord]]
 
 
 @frozen(kw_only=True)
 class PreviousBuild:
-    """The last generation with what it knew of the files; empty when there is none to trust,
-    `reason` saying why.
+    """The last generation with the states of its files; empty when there is none to trust.
 
-    The reason is empty, too, when there was none, or nothing of it is wanted. `notices` are what
-    people should know.
+    `reason` says why an existing generation cannot be reused: it is empty, too, when there was no
+    generation, or a rebuild was requested. `notices` are for the user. `saved_states` are the
+    states as the generation stores them, `files` the same with the stamps of later scans.
     """
 
     generation: Generation | None = None
     folder: Path | None = None
     files: Mapping[str, FileState] = field(default_factory=dict)
     saved_states: SavedStates = field(default_factory=SavedStates)
-    nearest: Sequence[tuple[float, str]] = ()
+    nearest: Sequence[NearestText] = ()
     scanned_at_ns: int = 0
     roots: tuple[str, ...] = ()
     reason: str = ""
     notices: tuple[str, ...] = ()
     encoder: str = ""
-    guidance: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    guidance: GuidanceByCategory = field(default_factory=dict)
 
 
 def load_previous_build(
     index_dir: Path, rebuild: bool = False, verify: bool = False, builder_id: str | None = None
 ) -> PreviousBuild:
-    """The last build; with `rebuild`, or when it is damaged or of another version or model, as if
-    there had been none.
+    """The last build; only its settings with `rebuild`, or when it is damaged or of another
+    release or model.
 
-    With `verify` every byte of it is read, and a difference counts as damage. Of a build by
-    another than `builder_id` (None: whoever it was) nothing is taken at all.
+    With `verify` every byte of it is read, and a difference counts as damage. A build of another
+    builder than `builder_id` (None: any builder) gives nothing at all.
     """
     try:
         manifest = generation.load_current(index_dir, builder_id)
         if manifest is None or rebuild:
             return recover_settings(index_dir, builder_id)
         if (manifest.made_by, manifest.pieces) != (__version__, encoders.shipped_fingerprint()):
-            # No notice: after every upgrade it is so, and means nothing.
+            # No notice: this happens after every upgrade, and the user has nothing to do.
             reason = f"the index was made by another release, {manifest.made_by}"
             return replace(recover_settings(index_dir, builder_id), reason=reason)
         if verify:
@@ -124,52 +89,27 @@ def load_previous_build(
         return recover_settings(index_dir, builder_id, _describe_error(error))
 
 
-def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
-    """Whether the index folder holds what this builder wrote (None: whoever it was), or nothing:
-    its newest generation says so, even where a part of it is damaged.
-    """
-    folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
-    if builder_id is None or not folders:
-        return True
-    records = (load_json_object(folders[0] / name) for name in ("MANIFEST", "meta/scan.json"))
-    return any(record.get("builder_id") == builder_id for record in records)
-
-
-def _describe_error(error: Exception) -> str:
-    if isinstance(error, IndexStateError):
-        return error.message
-    return f"the last index cannot be read ({type(error).__name__})"
-
-
 def after_failed_reuse(index_dir: Path, previous: PreviousBuild, error: Exception) -> PreviousBuild:
-    """What is left of a last build with which another one ended so. Raises the error where there
-    was none.
+    """The settings of a last build whose contents made the next build fail with this error.
+
+    Raises the error where there was no generation to blame.
     """
     if previous.generation is None:
         raise error
     return recover_settings(index_dir, previous.generation.builder_id, _describe_error(error))
 
 
-def check_digests(index_dir: Path, manifest: Generation) -> None:
-    """Raises DamagedIndexError unless every file of the generation holds what was published. Reads
-    everything.
-    """
-    if wrong := generation.verify_digests(index_dir, manifest):
-        raise DamagedIndexError(
-            f"the index is damaged: {wrong[0]} does not match its digest",
-            native_errors.REBUILD_HINT,
-        )
-
-
 def recover_settings(
     index_dir: Path, builder_id: str | None = None, reason: str = ""
 ) -> PreviousBuild:
-    """Nothing of the last build but what was asked of it: its roots and its encoder, as far as
-    they can be read and were written by this builder (None: by anyone).
+    """The roots and the encoder of the last build, and nothing else of it.
+
+    They come from the newest files that can be read and that this builder wrote (None: any
+    builder).
     """
-    folders = sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
-    manifests = _written_by(builder_id, (folder / "MANIFEST" for folder in folders))
-    scans = _written_by(builder_id, (folder / "meta" / "scan.json" for folder in folders))
+    folders = _generation_folders(index_dir)
+    manifests = _records_of_builder(builder_id, (folder / "MANIFEST" for folder in folders))
+    scans = _records_of_builder(builder_id, (folder / "meta" / _SCAN_FILE for folder in folders))
     encoder = next(
         (str(manifest["encoder"]) for manifest in manifests if manifest.get("encoder")), ""
     )
@@ -181,12 +121,67 @@ def recover_settings(
     return PreviousBuild(reason=reason, notices=notices, encoder=encoder, roots=roots)
 
 
-def _written_by(builder_id: str | None, paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    """The JSON objects in these files that say they are of this builder."""
+def is_built_by(index_dir: Path, builder_id: str | None) -> bool:
+    """Whether the index folder is empty, or its newest generation names this builder (None: any
+    builder), even where a part of that generation is damaged.
+    """
+    folders = _generation_folders(index_dir)
+    if builder_id is None or not folders:
+        return True
+    records = (load_json_object(folders[0] / name) for name in ("MANIFEST", f"meta/{_SCAN_FILE}"))
+    return any(record.get("builder_id") == builder_id for record in records)
+
+
+def check_digests(index_dir: Path, manifest: Generation) -> None:
+    """Raises DamagedIndexError unless every file of the generation has its published digest.
+    Reads all files.
+    """
+    if damaged_files := generation.verify_digests(index_dir, manifest):
+        raise DamagedIndexError(
+            f"the index is damaged: {damaged_files[0]} does not match its digest",
+            native_errors.REBUILD_HINT,
+        )
+
+
+def load_published_records(
+    previous: PreviousBuild, ids: Sequence[str]
+) -> Mapping[str, StoredRecord]:
+    """The records of the capabilities with these ids, as far as the last generation has them."""
+    if previous.folder is None or not ids:
+        return {}
+    # Brings the text engine, which few runs need so early.
+    from capdisc_indexer.store.documents import Documents
+
+    records = Documents(previous.folder / "text").full_records(list(ids))
+    return {str(header["id"]): {**header, **body} for header, body, _ in records}
+
+
+def load_json_object(path: Path) -> JsonObject:
+    """The object in a JSON file; an empty one where the file is missing or holds something else."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _generation_folders(index_dir: Path) -> list[Path]:
+    """The folders of all generations, newest first."""
+    return sorted((index_dir / "gens").glob("[0-9]*"), reverse=True)
+
+
+def _records_of_builder(builder_id: str | None, paths: Iterable[Path]) -> Iterator[JsonObject]:
+    """The JSON objects in those of these files that name this builder."""
     for path in paths:
         record = load_json_object(path)
         if builder_id in (None, record.get("builder_id")):
             yield record
+
+
+def _describe_error(error: Exception) -> str:
+    if isinstance(error, IndexStateError):
+        return error.message
+    return f"the last index cannot be read ({type(error).__name__})"
 
 
 def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
@@ -197,51 +192,61 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
     for path, stat in scan["stats"].items():
         if path in files and files[path].stat != tuple(stat):
             files[path] = files[path]._replace(stat=tuple(stat))
+    nearest = json.loads((folder / "meta" / "probes.json").read_bytes())
+    guidance = json.loads((folder / "meta" / "guidance.json").read_bytes())
     return PreviousBuild(
         generation=manifest,
         folder=folder,
         files=files,
         saved_states=saved,
-        nearest=[
-            (distance, text)
-            for distance, text in json.loads((folder / "meta" / "probes.json").read_bytes())
-        ],
+        nearest=[(distance, text_hash) for distance, text_hash in nearest],
         scanned_at_ns=scan["scanned_at_ns"],
         roots=tuple(scan["roots"]),
         encoder=manifest.encoder,
-        guidance=json.loads((folder / "meta" / "guidance.json").read_bytes())["categories"],
+        guidance=guidance["categories"],
     )
 
 
-def published_records(last: PreviousBuild, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-    """Head and body in one of the capabilities with these ids in the last generation, as far as it
-    has them.
+# The record of the last scan.
+
+_SCAN_FILE = "scan.json"
+
+
+def make_scan_record(roots: Sequence[str], scanned_at_ns: int, builder_id: str) -> ScanRecord:
+    """What a generation stores of the scan that it was built from."""
+    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}, "builder_id": builder_id}
+
+
+def load_last_scan(index_dir: Path, folder: Path, number: int) -> ScanRecord:
+    """The record of the last scan that found exactly what generation `number`, in `folder`,
+    holds.
     """
-    if last.folder is None or not ids:
-        return {}
-    from capdisc_indexer.store.documents import (
-        Documents,  # with the text engine, which few runs need so early
-    )
-
-    found = Documents(last.folder / "text").full_records(list(ids))
-    return {str(head["id"]): {**head, **body} for head, body, _ in found}
+    built: ScanRecord = json.loads((folder / "meta" / _SCAN_FILE).read_bytes())
+    later = load_json_object(index_dir / _SCAN_FILE)
+    return later if later.get("number") == number and _is_scan_record(later) else built
 
 
-def record_scan(
-    index_dir: Path, previous: PreviousBuild, changes: Changes, scanned_at_ns: int
+def save_later_scan(
+    index_dir: Path, number: int, record: ScanRecord, stats: Mapping[str, Sequence[int]]
 ) -> None:
-    """Note that everything was looked at again and nothing had changed, so that the next run reads
-    even less.
+    """Write the record of a scan that found what generation `number` holds; `stats` are the stamps
+    of the files that differ from those in the generation.
     """
-    if previous.generation is None or not changes.hashed_count:
-        return
-    built = previous.saved_states.files
-    stats = {
-        path: state.stat for path, state in changes.files.items() if built[path].stat != state.stat
-    }
-    save_scan_times(
-        index_dir,
-        previous.generation.number,
-        scan_record(previous.roots, scanned_at_ns, previous.generation.builder_id),
-        stats,
+    data = json.dumps({**record, "number": number, "stats": stats}).encode()
+    # A full disk must not fail a run that had nothing to publish.
+    with suppress(OSError):
+        durable_files.replace_file(index_dir / _SCAN_FILE, data)
+
+
+def _is_scan_record(record: JsonObject) -> TypeGuard[ScanRecord]:
+    roots, stats = record.get("roots"), record.get("stats")
+    if (
+        type(record.get("scanned_at_ns")) is not int
+        or not isinstance(roots, list)
+        or not isinstance(stats, dict)
+    ):
+        return False
+    has_numbers = all(
+        isinstance(stat, list) and {*map(type, stat)} <= {int} for stat in stats.values()
     )
+    return has_numbers and {*map(type, roots)} <= {str}

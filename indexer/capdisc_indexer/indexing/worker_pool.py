@@ -1,8 +1,8 @@
-"""Other processes for the work on a large catalogue: reading and cutting texts is Python's own
-work, one core's worth.
+"""Worker processes for large builds, and a background thread for one blocking call.
 
-A hand answers what it is asked through its pipes, and ends when they do: when the builder is
-killed, so are they.
+Parsing texts and building documents is pure Python, which one process runs on one core only. A
+worker answers batches of jobs through its pipes and ends when they close: when the builder is
+killed, so are its workers.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-# Work that waits for the disk or for a digest, done beside the rest: both leave Python to others
-# meanwhile.
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 TaskResultT = TypeVar("TaskResultT")
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
 
 
 class BackgroundTask(Generic[TaskResultT]):
-    """Starts at once; `result` waits for it. Where this user may have no more threads, it is done
-    there and then.
+    """Runs a call in a background thread from now on; `result` waits for it.
+
+    For calls that read the disk or compute a digest: both release Python's lock meanwhile. Where
+    this user may have no more threads, the call runs at once in this one.
     """
 
     def __init__(self, work: Callable[[], TaskResultT]) -> None:
@@ -43,7 +47,7 @@ class BackgroundTask(Generic[TaskResultT]):
             self._run()
 
     def result(self) -> TaskResultT:
-        """What the work gave. Raises what the work raised."""
+        """What the call returned. Raises what the call raised."""
         if self._thread.ident is not None:
             self._thread.join()
         if self._error is not None:
@@ -57,26 +61,26 @@ class BackgroundTask(Generic[TaskResultT]):
             self._error = error
 
 
-JobT = TypeVar("JobT")
-ResultT = TypeVar("ResultT")
-
-# Starting one takes half a second of its time, which is that of 200 files.
+# Starting a worker costs half a second of its time, in which it would parse 200 files.
 MIN_PARALLEL_ITEMS = 1_000
-# How seldom rings of values are looked for: a build makes many values, keeps them and makes no
-# rings, and that search took a tenth of it.
+# A build makes many values, keeps them, and makes no cycles of references: with the default
+# thresholds the garbage collector took a tenth of the time.
 GC_THRESHOLDS = (100_000, 50, 100)
 _MAX_WORKERS = 8
 _BATCH_SIZE = 32
-_WORKER_SCRIPT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from capdisc_indexer.indexing import worker_pool; worker_pool.serve()"
-# What a hand that was killed, or an answer that it could not send, ends in.
+_WORKER_SCRIPT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    " from capdisc_indexer.indexing import worker_pool; worker_pool.serve()"
+)
+# What the builder and a worker catch when the other one was killed, or an answer cannot be sent.
 _WORKER_ERRORS = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.PickleError)
 
 
 class WorkerPool:
-    """As many as there are processors, from the first large work on; none where there is only one
-    processor.
+    """Worker processes, one for each processor, started by the first large `map`; none where there
+    is only one processor.
 
-    From then on this process waits for answers most of the time: it does `meanwhile` in a thread.
+    Once workers run, this process mostly waits for answers: it calls `meanwhile` in a thread.
     """
 
     def __init__(self, meanwhile: Callable[[], None] | None = None) -> None:
@@ -93,7 +97,7 @@ class WorkerPool:
             child.communicate()
 
     def wait_for_background(self) -> None:
-        """Wait for what was begun meanwhile, if it was; raises what that raised."""
+        """Waits until `meanwhile` has returned, if it was called. Raises what it raised."""
         if self._background:
             self._background.result()
 
@@ -104,9 +108,10 @@ class WorkerPool:
         count: int,
         run_here: Callable[[JobT], ResultT] | None = None,
     ) -> Iterator[ResultT]:
-        """What `work`, a function of a module, gives for each of the `count` items, in their
-        order. Little work, and that of a hand that fails, is done in this process, by `run_here`
-        if that is given.
+        """The results of `work`, a function of a module, for each of the `count` items, in order.
+
+        A short list, and the batches of a worker that fails, are worked on in this process, by
+        `run_here` if there is one.
         """
         if count < MIN_PARALLEL_ITEMS or not self._start_workers():
             return map(run_here or work, items)
@@ -114,7 +119,7 @@ class WorkerPool:
 
     def _start_workers(self) -> bool:
         if not self._children and (count := _count_processors()) > 1 and sys.executable:
-            with suppress(OSError):  # no more processes for this user: it takes longer
+            with suppress(OSError):  # this user may have no more processes: fewer workers
                 for _ in range(min(count, _MAX_WORKERS)):
                     self._children.append(_start_worker())
             if self._meanwhile and self._children:
@@ -134,12 +139,12 @@ class WorkerPool:
         for child in self._children:
             free.put(child)
 
-        def ask(batch: Sequence[JobT]) -> list[ResultT]:
+        def run_batch(batch: Sequence[JobT]) -> list[ResultT]:
             child = free.get()
             try:
                 return _run_in_worker(child, work, batch)
             except BaseException:
-                # half an answer may be on its way, and the next question would wait behind it
+                # Half an answer may be in the pipe, and the next batch would read it as its own.
                 child.kill()
                 raise
             finally:
@@ -156,7 +161,7 @@ class WorkerPool:
         remaining, waiting = iter(items), deque[tuple[list[JobT], Future[list[ResultT]]]]()
         with ThreadPoolExecutor(len(self._children)) as pool:
             while batch := list(islice(remaining, _BATCH_SIZE)):
-                waiting.append((batch, _submit_batch(pool, ask, batch)))
+                waiting.append((batch, _submit_batch(pool, run_batch, batch)))
                 if len(waiting) > 2 * len(self._children):
                     yield from batch_results(*waiting.popleft())
             while waiting:
@@ -164,11 +169,13 @@ class WorkerPool:
 
 
 def _submit_batch(
-    pool: Any, ask: Callable[[Sequence[JobT]], list[ResultT]], batch: Sequence[JobT]
-) -> Any:
-    """The answer to come; where this user may have no more threads, one that says so."""
+    pool: ThreadPoolExecutor,
+    run_batch: Callable[[Sequence[JobT]], list[ResultT]],
+    batch: Sequence[JobT],
+) -> Future[list[ResultT]]:
+    """The future results; where this user may have no more threads, a future that failed."""
     try:
-        return pool.submit(ask, batch)
+        return pool.submit(run_batch, batch)
     except RuntimeError as error:
         from concurrent.futures import Future
 
@@ -183,28 +190,27 @@ def _count_processors() -> int:
 
 def _start_worker() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-I", "-c", _WORKER_SCRIPT, json.dumps(sys.path)]
-    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing)
+    pipe, discard = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=discard)
 
 
 def _run_in_worker(
-    child: subprocess.Popen[bytes], work: Callable[..., Any], batch: Sequence[Any]
-) -> list[Any]:
+    child: subprocess.Popen[bytes], work: Callable[[JobT], ResultT], batch: Sequence[JobT]
+) -> list[ResultT]:
     assert child.stdin and child.stdout
     child.stdin.write(pickle.dumps((work, batch)))
     child.stdin.flush()
-    answers: list[Any] = pickle.load(child.stdout)
+    answers: list[ResultT] = pickle.load(child.stdout)
     return answers
 
 
 def serve() -> None:
-    """Answer until the one who asks is gone."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # which a terminal sends to all; the builder ends its hands
+    """Answers batches of jobs on stdin until the builder is gone: the main loop of a worker."""
+    # A terminal sends an interrupt to all processes; the builder ends its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*GC_THRESHOLDS)
     with os.fdopen(os.dup(1), "wb") as answers, suppress(*_WORKER_ERRORS):
-        os.dup2(2, 1)  # what a library prints is no answer
+        os.dup2(2, 1)  # what a library prints must not mix with the answers
         while True:
             work, batch = pickle.load(sys.stdin.buffer)
             pickle.dump([work(job) for job in batch], answers)

@@ -1,6 +1,7 @@
-"""Working memory: what an agent found, used and met across turns, one readable file a session.
+"""The memory of an agent across turns: what it found, what it used, which entities results named.
 
-`remember` is for whoever printed capabilities, `memory_lines` for whoever writes a prompt.
+Each session is one readable file. A command that printed capabilities calls `record_discoveries`;
+one that prints a prompt calls `memory_lines` or `fit_memory_lines`.
 """
 
 from capdisc_indexer.sessions.prompt_memory import fit_memory_lines, memory_lines

@@ -1,7 +1,8 @@
-"""What a session says in a prompt: the things met last, what can be used, and the last notes.
+"""The lines that a session adds to a prompt: its latest entities, its capabilities and its last
+notes.
 
-Names in it come from results of any tool, so each has one line, a length, and a place at which no
-line begins.
+Names of entities come from results of any tool and are not trusted: each is cut to one line of
+limited length, and never stands at the beginning of a line.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ def memory_lines(
     tools: int = TOOLS_SHOWN,
     notes: int = NOTES_SHOWN,
 ) -> tuple[str, ...]:
-    """The lines, none for an empty session: the way of working; of the last `entities` up to three
-    of each type; up to `tools` capabilities by kind; the last notes. What is left out is counted.
+    """The lines of a session: its mode; of the last `entities`, up to three of each type; up to
+    `tools` capabilities by kind; the last `notes`. What is left out is counted. An empty session
+    has no lines.
     """
-    working = [f"Way of working: {session.mode}"] if session.mode else []
+    mode_lines = [f"Way of working: {session.mode}"] if session.mode else []
     return (
-        *working,
+        *mode_lines,
         *_entity_lines(session, entities),
         *_tool_lines(session, tools),
         *_note_lines(session, notes),
@@ -40,8 +42,8 @@ def memory_lines(
 
 
 def fit_memory_lines(session: Session, budget: int, count: Callable[[str], int]) -> tuple[str, ...]:
-    """As many of the lines as `budget` tokens hold, counted as one text with line ends; fewer
-    tools first, then fewer things and notes. Nothing at all where not even one of each fits.
+    """The most lines that fit into `budget` tokens, as `count` counts them with their line ends;
+    capabilities go first, then entities, then notes. No lines where not even one of each fits.
     """
     entities, tools, notes = ENTITIES_SHOWN, TOOLS_SHOWN, NOTES_SHOWN
     while entities or tools or notes:
@@ -63,13 +65,9 @@ def _reduce_counts(entities: int, tools: int, notes: int) -> tuple[int, int, int
 
 
 def _entity_lines(session: Session, limit: int) -> list[str]:
-    shown = (
-        session.entities[len(session.entities) - limit :]
-        if 0 < limit < len(session.entities)
-        else session.entities
-    )
-    if not limit or not shown:
+    if not limit or not session.entities:
         return []
+    shown = session.entities[-limit:]
     groups: dict[str, list[Entity]] = {}
     for entity in reversed(shown):
         groups.setdefault(entity.type, []).append(entity)
@@ -84,15 +82,13 @@ def _entity_lines(session: Session, limit: int) -> list[str]:
 
 
 def _format_entity(entity: Entity) -> str:
-    name, identifier = (
-        _quote_list_value(one_line(entity.name, _NAME_CHARACTERS)),
-        _quote_list_value(entity.id),
-    )
+    name = _quote_list_value(one_line(entity.name, _NAME_CHARACTERS))
+    identifier = _quote_list_value(entity.id)
     return name if name == identifier else f"{name} ({identifier})"
 
 
 def _quote_list_value(text: str) -> str:
-    """The text as it stands in a list; in quotes where it could pass for several items of one."""
+    """The text as an item of a list: in quotes where it could be read as several items."""
     return json.dumps(text, ensure_ascii=False) if _LIST_CHARACTERS.search(text) else text
 
 
@@ -112,19 +108,17 @@ def _tool_lines(session: Session, limit: int) -> list[str]:
 
 
 def _usage_note(session: Session, identifier: str) -> str:
-    used = session.used.get(identifier)
-    if used is None:
+    usage = session.used.get(identifier)
+    if usage is None:
         return ""
-    return f" [used {used.count}, last {used.last}]" if used.last else f" [used {used.count}]"
+    return f" [used {usage.count}, last {usage.last}]" if usage.last else f" [used {usage.count}]"
 
 
 def _note_lines(session: Session, limit: int) -> list[str]:
-    lines = (
-        [f"- {one_line(note.text, _NOTE_CHARACTERS)}" for note in session.notes[-limit:]]
-        if limit
-        else []
-    )
-    return ["Notes:", *lines] if lines else []
+    if not limit or not session.notes:
+        return []
+    shown = session.notes[-limit:]
+    return ["Notes:", *(f"- {one_line(note.text, _NOTE_CHARACTERS)}" for note in shown)]
 
 
 def _count_keys(keys: Iterable[str]) -> Mapping[str, int]:

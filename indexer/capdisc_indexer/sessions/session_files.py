@@ -1,5 +1,7 @@
 """Sessions on disk: `sessions/NAME.json` in the state folder, each changed by one process at a
 time.
+
+A person may edit the file, so nothing in it is taken on trust.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import fields, is_value, replace, shallow_dict
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sessions import transitions
 from capdisc_indexer.sessions.session_types import (
     MAX_ENTITIES,
@@ -31,40 +34,38 @@ from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line
 
-# A session as the JSON of its file. A person may edit it, so nothing in it is taken on trust.
-
 SCHEMA_VERSION = 1
 _MAX_COUNT = 10**9
 
 
 def encode_session(session: Session) -> bytes:
-    """The file's content, indented for a reader."""
-    return (json.dumps(session_document(session), ensure_ascii=False, indent=2) + "\n").encode(
-        "utf-8", "replace"
-    )
+    """The content of the session's file: JSON, indented for a person."""
+    text = json.dumps(session_document(session), ensure_ascii=False, indent=2)
+    return f"{text}\n".encode("utf-8", "replace")
 
 
-def session_document(session: Session) -> dict[str, Any]:
-    """The session as JSON values."""
+def session_document(session: Session) -> JsonObject:
+    """The session as JSON values, with the version of the schema."""
     values = {key: _to_json(getattr(session, key)) for key in fields(Session)}
     return {"schema_version": SCHEMA_VERSION, "session": values.pop("name"), **values}
 
 
 def decode_session(data: bytes, name: str) -> Session:
-    """The session. Raises ValueError, saying what is wrong, for anything that `to_bytes` does not
-    write.
+    """The session in a file's content. Raises ValueError, with what is wrong, for a content that
+    `encode_session` does not write.
     """
-    document = _check_mapping(json_reader.loads(data))
+    document = _check_object(json_reader.loads(data))
     if document.get("schema_version") != SCHEMA_VERSION:
         raise ValueError(
             f"it is of version {document.get('schema_version')!r:.20}, not {SCHEMA_VERSION}"
         )
+    mode = _read_text(document, "mode")
     return Session(
         name=name,
         created=_read_text(document, "created"),
         updated=_read_text(document, "updated"),
         turn=_read_count(document, "turn"),
-        mode=_read_text(document, "mode") if _read_text(document, "mode") in MODES else "",
+        mode=mode if mode in MODES else "",
         discovered={
             key: _decode_discovery(entry)
             for key, entry in _read_ids(document, "discovered").items()
@@ -75,12 +76,11 @@ def decode_session(data: bytes, name: str) -> Session:
             for identifier in _read_list(document, "active", MAX_IDS)
         ),
         entities=tuple(
-            _decode_entity(_check_mapping(entry))
+            _decode_entity(_check_object(entry))
             for entry in _read_list(document, "entities", MAX_ENTITIES)
         ),
         notes=tuple(
-            _decode_note(_check_mapping(entry))
-            for entry in _read_list(document, "notes", MAX_NOTES)
+            _decode_note(_check_object(entry)) for entry in _read_list(document, "notes", MAX_NOTES)
         ),
         observed=_read_count(document, "observed"),
         barren=_read_count(document, "barren"),
@@ -96,42 +96,47 @@ def _to_json(value: Any) -> Any:
 
 
 def _decode_discovery(value: Any) -> Discovery:
-    entry = _check_mapping(value)
+    entry = _check_object(value)
     return Discovery(count=_read_count(entry, "count"), turn=_read_count(entry, "turn"))
 
 
 def _decode_usage(value: Any) -> Usage:
-    entry, last_result = _check_mapping(value), _read_text(_check_mapping(value), "last")
+    entry = _check_object(value)
+    last_result = _read_text(entry, "last")
     if last_result not in ("ok", "failed", ""):
         raise ValueError("a last result is neither ok nor failed")
     count, ok, failed, turn = (_read_count(entry, key) for key in ("count", "ok", "failed", "turn"))
     return Usage(count=count, ok=ok, failed=failed, last=last_result, turn=turn)
 
 
-def _decode_entity(entry: Mapping[str, Any]) -> Entity:
+def _decode_entity(entry: JsonObject) -> Entity:
     texts = {key: _read_text(entry, key) for key in ("type", "id", "name", "source")}
     return Entity(**texts, turn=_read_count(entry, "turn"))
 
 
-def _decode_note(entry: Mapping[str, Any]) -> SessionNote:
+def _decode_note(entry: JsonObject) -> SessionNote:
     return SessionNote(text=_read_text(entry, "text", MAX_NOTE), turn=_read_count(entry, "turn"))
 
 
-def _check_mapping(value: Any) -> Mapping[str, Any]:
+# One kind of error for whatever is damaged in a file: ValueError also for a wrong type.
+
+
+def _check_object(value: Any) -> JsonObject:
     if not isinstance(value, dict):
-        raise ValueError("something in it is no mapping")  # noqa: TRY004 - one kind of error for a damaged file
+        raise ValueError("something in it is no mapping")  # noqa: TRY004
     return value
 
 
-def _read_ids(document: Mapping[str, Any], key: str) -> dict[str, Any]:
-    entries = _check_mapping(document.get(key, {}))
+def _read_ids(document: JsonObject, key: str) -> JsonObject:
+    """The latest entries under this key, by id."""
+    entries = _check_object(document.get(key, {}))
     return {
         one_line(identifier, MAX_TEXT): entries[identifier]
         for identifier in list(entries)[-MAX_IDS:]
     }
 
 
-def _read_list(document: Mapping[str, Any], key: str, limit: int) -> list[Any]:
+def _read_list(document: JsonObject, key: str, limit: int) -> list[Any]:
     value = document.get(key, [])
     if not isinstance(value, list):
         raise ValueError(f"{key} is no list")  # noqa: TRY004
@@ -144,23 +149,23 @@ def _check_string(value: Any) -> str:
     return value
 
 
-def _read_text(entry: Mapping[str, Any], key: str, limit: int = MAX_TEXT) -> str:
+def _read_text(entry: JsonObject, key: str, limit: int = MAX_TEXT) -> str:
     return one_line(_check_string(entry.get(key, "")), limit)
 
 
-def _read_count(entry: Mapping[str, Any], key: str) -> int:
+def _read_count(entry: JsonObject, key: str) -> int:
     value = entry.get(key, 0)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_COUNT:
         raise ValueError(f"{key} is no count")
     return value
 
 
-# What every file system takes, and what agents call theirs: 5f3c-..., ses_01, 2024-05-01T10.
+# Names that every file system takes; agents call their sessions 5f3c-..., ses_01, 2024-05-01T10.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 def list_sessions(state_dir: Path) -> list[str]:
-    """The sessions that there are, in order."""
+    """The names of all sessions, sorted. Raises InputError where the folder cannot be read."""
     try:
         stems = [
             path.stem for path in _sessions_folder(state_dir).iterdir() if path.suffix == ".json"
@@ -175,13 +180,13 @@ def list_sessions(state_dir: Path) -> list[str]:
 
 
 def session_exists(state_dir: Path, name: str) -> bool:
-    """Whether there is a session of this name. Raises UsageError for what cannot be a name."""
+    """Whether a session of this name exists. Raises UsageError for a text that cannot be a name."""
     return state_file.read_state_file(_session_path(state_dir, name)) is not None
 
 
 def load_session(state_dir: Path, name: str) -> Session:
-    """The session. Raises UsageError naming the nearest where there is none, InputError where its
-    file is damaged.
+    """The session. Raises UsageError, with similar names, where there is none, and InputError
+    where its file is damaged.
     """
     session = _read_session(state_dir, name)
     if session is None:
@@ -190,7 +195,7 @@ def load_session(state_dir: Path, name: str) -> Session:
 
 
 def create_session(state_dir: Path, name: str) -> Session:
-    """A new session. Raises UsageError where the name is taken."""
+    """A new session, written to its file. Raises UsageError where the name is taken."""
     with state_file.lock_folder(_sessions_folder(state_dir)):
         if state_file.read_state_file(_session_path(state_dir, name)) is not None:
             raise UsageError(
@@ -207,12 +212,13 @@ def update_session(
     create: bool = False,
     anew: bool = False,
 ) -> Session:
-    """The session after `step`, as it was written. With `create`, one that is missing is begun;
-    with `anew`, one whose file is damaged is. Raises as `load`, and BusyError when another process
-    keeps the lock.
+    """The session after `step`, as it was written.
+
+    With `create`, a missing session is begun; with `anew`, one whose file is damaged. Raises as
+    `load_session`, and BusyError when another process keeps the lock.
     """
     path = _session_path(state_dir, name)
-    if not create and not session_exists(state_dir, name):  # before anything is made for it
+    if not create and not session_exists(state_dir, name):  # before the lock makes the folder
         raise _missing_error(state_dir, name)
     with state_file.lock_folder(_sessions_folder(state_dir)):
         try:
@@ -227,8 +233,8 @@ def update_session(
 
 
 def record_discoveries(state_dir: Path, name: str, ids: Sequence[str]) -> Session:
-    """The session with a new turn in which these capabilities were found; it is begun where there
-    is none.
+    """The session after a new turn in which these capabilities were found; a missing one is
+    begun.
     """
     return update_session(
         state_dir, name, lambda session: transitions.add_discoveries(session, ids), create=True
@@ -236,7 +242,7 @@ def record_discoveries(state_dir: Path, name: str, ids: Sequence[str]) -> Sessio
 
 
 def delete_session(state_dir: Path, name: str) -> None:
-    """Delete the session. Raises UsageError where there is none."""
+    """Deletes the session. Raises UsageError where there is none."""
     if not session_exists(state_dir, name):
         raise _missing_error(state_dir, name)
     with state_file.lock_folder(_sessions_folder(state_dir)):
@@ -250,9 +256,10 @@ def _read_session(state_dir: Path, name: str) -> Session | None:
     try:
         return decode_session(data, name)
     except ValueError as error:
-        why = str(error).splitlines()[0][:120]
-        hint = f"mend {_session_path(state_dir, name)}, or empty the session: capdisc session clear {name}"
-        raise InputError(f"the session {name} cannot be read: {why}", hint) from error
+        reason = str(error).splitlines()[0][:120]
+        path = _session_path(state_dir, name)
+        hint = f"mend {path}, or empty the session: capdisc session clear {name}"
+        raise InputError(f"the session {name} cannot be read: {reason}", hint) from error
 
 
 def _write_session(state_dir: Path, session: Session) -> Session:
@@ -283,8 +290,12 @@ def _session_path(state_dir: Path, name: str) -> Path:
 def _missing_error(state_dir: Path, name: str) -> UsageError:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list_sessions(state_dir), n=3, cutoff=0.5)
-    hint = f"did you mean: {', '.join(near)}" if near else f"begin it: capdisc session new {name}"
+    similar = get_close_matches(name, list_sessions(state_dir), n=3, cutoff=0.5)
+    hint = (
+        f"did you mean: {', '.join(similar)}"
+        if similar
+        else f"begin it: capdisc session new {name}"
+    )
     return UsageError(f"there is no session {name}", hint)
 
 

@@ -1,4 +1,7 @@
-"""What a session holds. Every text in it has been cut to one line without control characters."""
+"""The values of a session, and the mode of working that a request asks for.
+
+Every text of a session is one line without control characters.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,11 @@ from collections.abc import Mapping
 
 from capdisc_indexer.model.frozen import field, frozen
 
-# The way of working that a request asks for: auditable, exploratory or knowledge. Words decide,
-# whole ones.
-#
-# A request to do something again keeps the mode, unless it names one ("redo in exploratory mode") or
-# compares.
-
+# Whole words of a request decide the mode. A request to do something again keeps the mode, unless
+# it names one ("redo in exploratory mode") or compares.
 MODES = ("auditable", "exploratory", "knowledge")
 REDO_WORDS = frozenset({"redo", "re-do", "rerun", "re-run", "again", "repeat", "retry"})
-# In the order in which they win, where a request has words of several.
+# Where a request has words of several modes, the first mode here wins.
 MODE_TRIGGERS: dict[str, frozenset[str]] = {
     "knowledge": frozenset({"explain", "define", "definition", "meaning", "describe"}),
     "exploratory": frozenset(
@@ -43,8 +42,10 @@ def is_redo(text: str) -> bool:
 def next_mode(text: str, last_mode: str = "") -> str:
     """The mode after a request; the last one where the request says nothing about it.
 
-    >>> next_mode("prove that x"), next_mode("redo", "auditable"), next_mode("redo in exploratory mode", "auditable")
-    ('auditable', 'auditable', 'exploratory')
+    >>> next_mode("prove that x"), next_mode("redo", "auditable")
+    ('auditable', 'auditable')
+    >>> next_mode("redo in exploratory mode", "auditable")
+    'exploratory'
     """
     named = _NAMED_MODE.search(text[:_MAX_CHARACTERS].lower())
     if named:
@@ -59,11 +60,12 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
 
 
-# The oldest go first. A prompt shows a tenth of this; the file stays one that a person can read.
+# The limits of one session, beyond which the oldest entries are dropped. A prompt shows a tenth of
+# this; the file stays one that a person can read.
 MAX_IDS = 1_000
 MAX_ENTITIES = 100
 MAX_NOTES = 100
-# Enough for a URL, a path or a digest as an id.
+# In characters; ids may be a URL, a path or a digest.
 MAX_TEXT = 300
 MAX_NOTE = 2_000
 
@@ -78,8 +80,8 @@ class Discovery:
 
 @frozen(kw_only=True)
 class Usage:
-    """A capability that was used `count` times; `last` is "ok", "failed", or "" where nobody
-    said.
+    """A capability that was used `count` times, last in `turn`; `last` is the last result: "ok",
+    "failed", or "" for unknown.
     """
 
     count: int
@@ -91,8 +93,8 @@ class Usage:
 
 @frozen(kw_only=True)
 class Entity:
-    """A thing that a result named: an event, a page, a table. `source` is the capability whose
-    result it was.
+    """A thing that a result named, such as an event, a page or a table; `source` is the capability
+    that gave the result.
     """
 
     type: str
@@ -104,7 +106,7 @@ class Entity:
 
 @frozen(kw_only=True)
 class SessionNote:
-    """A line that the agent wanted to keep."""
+    """A line that the agent noted in `turn`."""
 
     text: str
     turn: int
@@ -112,9 +114,9 @@ class SessionNote:
 
 @frozen(kw_only=True)
 class Session:
-    """One session. `turn` counts what was asked; `active` are the capabilities that every prompt
-    shows in full; `observed` and `barren` count results that were looked at and those of them that
-    gave no entity; `mode` is the way of working that the last note asked for.
+    """One session. `turn` counts its requests; `mode` is the last one that a note asked for, "" for
+    none; `active` are the capabilities that every prompt shows in full; `observed` counts results
+    that were searched for entities, `barren` those of them that gave none.
     """
 
     name: str
@@ -132,11 +134,13 @@ class Session:
 
     @property
     def known_ids(self) -> tuple[str, ...]:
-        """The ids that the session may offer again: the active ones, those used, then those found,
-        latest first.
+        """The ids that a prompt may offer again: the active ones, then those used, then those
+        found, each latest first.
         """
-        used = sorted(self.used, key=lambda identifier: (-self.used[identifier].turn, identifier))
+        used_ids = sorted(
+            self.used, key=lambda identifier: (-self.used[identifier].turn, identifier)
+        )
         discovered_ids = sorted(
             self.discovered, key=lambda identifier: (-self.discovered[identifier].turn, identifier)
         )
-        return tuple(dict.fromkeys([*self.active, *used, *discovered_ids]))
+        return tuple(dict.fromkeys([*self.active, *used_ids, *discovered_ids]))

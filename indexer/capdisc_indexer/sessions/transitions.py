@@ -1,4 +1,11 @@
-"""What happens to a session, each step a function from the last state to the next."""
+"""How a session changes: each transition is a function from a session to the next one; and how
+entities are extracted from the result of a capability.
+
+Entities are found by the rule that the capability declares, and by nothing else:
+`extraction: {path, type, nameField, idField: id, isArray: false}`. `path` is `$root`, or keys
+joined by dots. Where a result may hold several types, `typeField` names the field with the type,
+in the item or at the top. `nameFields` are tried in order.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +28,6 @@ from capdisc_indexer.sessions.session_types import (
 )
 from capdisc_indexer.text.normalization import one_line, visible_text
 
-# The things that a result names, found by the rule that the capability declares and by nothing
-# else.
-#
-# `extraction: {path, type, nameField, idField: id, isArray: false}`. `path` is `$root` or keys
-# joined by dots. Where a result may be of several types, `typeField` names the field that says
-# which, in the item or at the top; `nameFields` are tried in order.
-
 ROOT_PATH = "$root"
 MAX_EXTRACTED = 5
 _MAX_PATH_STEPS = 16
@@ -35,9 +35,7 @@ _MAX_PATH_STEPS = 16
 
 @frozen(kw_only=True)
 class ExtractionRule:
-    """Where the things of a result stand. `type` is what they are where no `type_field` says
-    it.
-    """
+    """Where the entities of a result stand; `type` is theirs where no `type_field` gives one."""
 
     path: tuple[str, ...]
     type: str = ""
@@ -49,8 +47,8 @@ class ExtractionRule:
 
 @frozen(kw_only=True)
 class Extraction:
-    """What a result named. `total` are the items that stood at the path; `why` says why there is
-    nothing, or less.
+    """The entities that a result named. `total` counts the items at the path; `why` says why fewer
+    or no entities were extracted.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -58,62 +56,62 @@ class Extraction:
     why: str = ""
 
 
-def parse_rule(declared: Mapping[str, Any]) -> ExtractionRule | str:
-    """The rule, or what is wrong with what was declared. Keys may be written in camelCase or with
+def parse_rule(declared: Mapping[str, object]) -> ExtractionRule | str:
+    """The rule, or what is wrong with the declaration. Keys may be written in camelCase or with
     underscores.
     """
-    declared_values = {
+    values = {
         key.replace("_", "").replace("-", "").lower(): value for key, value in declared.items()
     }
-    path, names = (
-        declared_values.get("path", ROOT_PATH),
-        declared_values.get("namefields", declared_values.get("namefield", ())),
-    )
+    path, type_name = values.get("path", ROOT_PATH), values.get("type", "")
+    type_field, id_field = values.get("typefield", ""), values.get("idfield", "id")
+    names = values.get("namefields", values.get("namefield", ()))
     names = (names,) if isinstance(names, str) else names
-    texts = {key: declared_values.get(key, "") for key in ("type", "typefield")} | {
-        "idfield": declared_values.get("idfield", "id")
-    }
-    if not isinstance(path, str) or not all(isinstance(value, str) for value in texts.values()):
+    if not (
+        isinstance(path, str)
+        and isinstance(type_name, str)
+        and isinstance(type_field, str)
+        and isinstance(id_field, str)
+    ):
         return "path, type, typeField and idField must be text"
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         return "nameField must be text, nameFields a list of texts"
-    if not texts["type"] and not texts["typefield"]:
+    if not type_name and not type_field:
         return "neither type nor typeField is declared"
-    steps = (
-        ()
-        if path.strip() in (ROOT_PATH, "")
-        else tuple(path.strip().removeprefix(f"{ROOT_PATH}.").split("."))
-    )
-    if len(steps) > _MAX_PATH_STEPS:
+    keys = path.strip().removeprefix(f"{ROOT_PATH}.").split(".")
+    if path.strip() in (ROOT_PATH, ""):
+        keys = []
+    if len(keys) > _MAX_PATH_STEPS:
         return f"the path has more than {_MAX_PATH_STEPS} parts"
     return ExtractionRule(
-        path=steps,
-        type=texts["type"],
-        type_field=texts["typefield"],
+        path=tuple(keys),
+        type=type_name,
+        type_field=type_field,
         name_fields=tuple(names),
-        id_field=texts["idfield"] or "id",
-        is_array=declared_values.get("isarray") is True,
+        id_field=id_field or "id",
+        is_array=values.get("isarray") is True,
     )
 
 
 def extract_entities(rule: ExtractionRule, result: Any, source: str) -> Extraction:
-    """The things that the result of `source` names, the first five of them."""
-    value, shown = _value_at(result, rule.path), one_line(".".join(rule.path) or ROOT_PATH, 80)
+    """The first five entities that the result of the capability `source` names."""
+    value = _value_at(result, rule.path)
+    place = one_line(".".join(rule.path) or ROOT_PATH, 80)
     if value is None:
-        return Extraction(why=f"the result has nothing at {shown}")
+        return Extraction(why=f"the result has nothing at {place}")
     if isinstance(value, list) != rule.is_array:
         mismatch = (
             "a list, which isArray does not say"
             if isinstance(value, list)
             else "no list, which isArray says"
         )
-        return Extraction(why=f"{shown} is {mismatch}")
+        return Extraction(why=f"{place} is {mismatch}")
     items = value if rule.is_array else [value]
     parsed_items = [_build_entity(rule, item, result, source) for item in items[:MAX_EXTRACTED]]
     entities = tuple(entity for entity in parsed_items if isinstance(entity, Entity))
     reasons = list(dict.fromkeys(reason for reason in parsed_items if isinstance(reason, str)))
     if len(items) > MAX_EXTRACTED:
-        reasons.append(f"{len(items)} items at {shown}, the first {MAX_EXTRACTED} are kept")
+        reasons.append(f"{len(items)} items at {place}, the first {MAX_EXTRACTED} are kept")
     return Extraction(entities=entities, total=len(items), why="; ".join(reasons))
 
 
@@ -126,7 +124,7 @@ def _value_at(value: Any, path: Sequence[str]) -> Any:
 
 
 def _build_entity(rule: ExtractionRule, item: Any, result: Any, source: str) -> Entity | str:
-    """The thing that an item is, or why it is none."""
+    """The entity that an item describes, or why it is none."""
     if not isinstance(item, Mapping):
         return "an item is no mapping"
     kind = _clean_text(item.get(rule.type_field)) if rule.type_field else ""
@@ -137,25 +135,26 @@ def _build_entity(rule: ExtractionRule, item: Any, result: Any, source: str) -> 
         return f"an item has no {one_line(rule.type_field, 40)}"
     if not identifier or identifier.endswith("…"):
         return f"an item has no {one_line(rule.id_field, 40)} of at most {MAX_TEXT} characters"
-    named = (_clean_text(item.get(field)) for field in rule.name_fields)
-    return Entity(
-        type=kind, id=identifier, name=next(filter(None, named), identifier), source=source, turn=0
-    )
+    names = (_clean_text(item.get(field)) for field in rule.name_fields)
+    name = next(filter(None, names), identifier)
+    return Entity(type=kind, id=identifier, name=name, source=source, turn=0)
 
 
 def _clean_text(value: Any) -> str:
-    """The value as text; "" for what is no text or number, and for what shows nothing."""
+    """The value as one line; "" for what is neither text nor number, or has no visible
+    character.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = one_line(str(value), MAX_TEXT)
     return text if visible_text(text) else ""
 
 
-_Counted = TypeVar("_Counted", Discovery, Usage)
+_CountT = TypeVar("_CountT", Discovery, Usage)
 
 
 def add_discoveries(session: Session, ids: Sequence[str]) -> Session:
-    """A new turn in which these capabilities were found."""
+    """The session after a new turn in which these capabilities were found."""
     turn = session.turn + 1
     discovered = dict(session.discovered)
     for identifier in dict.fromkeys(ids):
@@ -166,7 +165,7 @@ def add_discoveries(session: Session, ids: Sequence[str]) -> Session:
 
 
 def record_use(session: Session, identifier: str, result: str = "") -> Session:
-    """The capability was used once more; `result` is "ok", "failed" or ""."""
+    """The session after one more use of the capability; `result` is "ok", "failed" or ""."""
     previous = session.used.get(identifier, Usage(count=0))
     now = Usage(
         count=previous.count + 1,
@@ -179,8 +178,8 @@ def record_use(session: Session, identifier: str, result: str = "") -> Session:
 
 
 def record_observation(session: Session, entities: Sequence[Entity]) -> Session:
-    """A result was looked at and named these; one that was known moves to the end, with its latest
-    name.
+    """The session after a result that named these entities; a known entity moves to the end, with
+    its latest name.
     """
     latest_entities = {
         (entity.type, entity.id): replace(entity, turn=session.turn) for entity in entities
@@ -197,12 +196,12 @@ def record_observation(session: Session, entities: Sequence[Entity]) -> Session:
 
 
 def activate_capabilities(session: Session, ids: Sequence[str]) -> Session:
-    """The capabilities are shown in every prompt from now on."""
+    """The session in which every prompt shows these capabilities in full."""
     return replace(session, active=tuple(dict.fromkeys([*session.active, *ids]))[-MAX_IDS:])
 
 
 def drop_capabilities(session: Session, ids: Sequence[str]) -> Session:
-    """The capabilities are neither shown nor offered any more."""
+    """The session without these capabilities."""
     return replace(
         session,
         active=tuple(identifier for identifier in session.active if identifier not in ids),
@@ -212,8 +211,8 @@ def drop_capabilities(session: Session, ids: Sequence[str]) -> Session:
 
 
 def add_note(session: Session, text: str) -> Session:
-    """The line is kept, cut to 2,000 characters; what it says about the way of working is taken
-    over.
+    """The session with this note, cut to 2,000 characters, and with the mode that the note asks
+    for.
     """
     note = SessionNote(text=one_line(text, MAX_NOTE), turn=session.turn)
     return replace(
@@ -222,7 +221,7 @@ def add_note(session: Session, text: str) -> Session:
 
 
 def clear_session(session: Session, tools_only: bool) -> Session:
-    """The session without anything, or without its capabilities alone, as after an agent's
+    """The session emptied; with `tools_only`, without its capabilities alone, as after an agent's
     compaction.
     """
     if tools_only:
@@ -230,8 +229,8 @@ def clear_session(session: Session, tools_only: bool) -> Session:
     return Session(name=session.name, created=session.created, updated=session.updated)
 
 
-def _keep_latest(counts: Mapping[str, _Counted]) -> dict[str, _Counted]:
-    """At most MAX_IDS of them, those of the latest turns; the order in which they came."""
+def _keep_latest(counts: Mapping[str, _CountT]) -> dict[str, _CountT]:
+    """The MAX_IDS entries of the latest turns, in the order in which they came."""
     if len(counts) <= MAX_IDS:
         return dict(counts)
     latest_ids = set(

@@ -1,0 +1,224 @@
+"""What a build knows from end to end: its request, its encoder, its plan, and its report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from capdisc_indexer import encoders
+from capdisc_indexer.config.settings import fixed_part
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.indexing.change_detection import Changes
+from capdisc_indexer.indexing.file_reader import Progress
+from capdisc_indexer.indexing.id_resolution import find_collisions
+from capdisc_indexer.indexing.previous_build import (
+    PreviousBuild,
+    make_scan_record,
+    save_later_scan,
+)
+from capdisc_indexer.model.errors import EncoderError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import (
+    BuildOptions,
+    BuildReport,
+    DeclaredSource,
+    Finding,
+    Generation,
+    Severity,
+)
+from capdisc_indexer.sources.scan.folder_tree import is_inside
+from capdisc_indexer.store.file_states import HELD, FileState, content_hashes_by_id
+from capdisc_indexer.validation.capability_strings import SourceLines
+from capdisc_indexer.validation.masking import redact_findings
+
+
+@frozen(kw_only=True)
+class BuildRequest:
+    """Which folders to bring the index in `index_dir` up to date with, and how; `progress` is
+    called after each step.
+    """
+
+    roots: Sequence[Path]
+    index_dir: Path
+    options: BuildOptions
+    progress: Progress
+
+    @property
+    def root_names(self) -> tuple[str, ...]:
+        """The roots as text."""
+        return tuple(map(str, self.roots))
+
+
+@frozen(kw_only=True)
+class SelectedEncoder:
+    """The encoder of a build; None, with a notice, where the one of this name cannot be used."""
+
+    name: str
+    encoder: Encoder | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The encoder's fingerprint, "" without an encoder."""
+        return self.encoder.fingerprint if self.encoder else ""
+
+
+@frozen(kw_only=True)
+class BuildPlan:
+    """All that a build knows before it writes: the request, what may be reused of the last build,
+    what changed since, the encoder, and when the folders were scanned.
+    """
+
+    request: BuildRequest
+    previous: PreviousBuild
+    changes: Changes
+    selected: SelectedEncoder
+    scanned_at_ns: int
+
+
+@frozen(kw_only=True)
+class WrittenGeneration:
+    """The generation that a build ended with, which may be the last one, and how many texts were
+    encoded for it.
+    """
+
+    generation: Generation
+    embedded_count: int = 0
+
+
+def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEncoder:
+    """The encoder that the options name, else the last build's, else the shipped one, with its
+    digest checked.
+
+    Raises EncoderError when it cannot be used and is required.
+    """
+    name = options.encoder or previous_encoder or encoders.SHIPPED_ENCODER
+    try:
+        encoder = encoders.load_encoder(name)
+        encoder.check()
+    except EncoderError as error:
+        if options.encoder_required:
+            raise
+        notice = f"{error.message}; searching will go by words alone ({error.hint})"
+        return SelectedEncoder(name=name, notices=(notice,))
+    return SelectedEncoder(name=name, encoder=encoder)
+
+
+def is_unchanged(plan: BuildPlan) -> bool:
+    """Whether the build would give the generation that is already published."""
+    previous, changes = plan.previous, plan.changes
+    if (
+        previous.generation is None
+        or previous.roots != plan.request.root_names
+        or previous.generation.fingerprint != plan.selected.fingerprint
+    ):
+        return False
+    files, old_files = changes.files, previous.files
+    if (
+        changes.descriptors
+        or files.keys() != old_files.keys()
+        or changes.guidance != previous.guidance
+    ):
+        return False
+    return all(
+        state is old_files[path] or _published_part(state) == _published_part(old_files[path])
+        for path, state in files.items()
+    )
+
+
+def _published_part(state: FileState) -> tuple[object, ...]:
+    """The parts of a file's state that a generation depends on: all but its stamps and ids."""
+    return state.content_hash, state.root, state.findings
+
+
+def keep_generation(plan: BuildPlan) -> WrittenGeneration:
+    """The published generation as the result of a build that found no change.
+
+    The scan is written down with the new stamps of files, so that the next run reads even less.
+    """
+    previous, changes = plan.previous, plan.changes
+    assert previous.generation is not None
+    if changes.hashed_count:
+        built = previous.saved_states.files
+        stats = {
+            path: state.stat
+            for path, state in changes.files.items()
+            if built[path].stat != state.stat
+        }
+        builder_id = previous.generation.builder_id
+        record = make_scan_record(previous.roots, plan.scanned_at_ns, builder_id)
+        save_later_scan(plan.request.index_dir, previous.generation.number, record, stats)
+    return WrittenGeneration(generation=previous.generation)
+
+
+def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
+    """The report of a build that ended with this generation."""
+    request, previous, changes = plan.request, plan.previous, plan.changes
+    review = changes.review
+    return BuildReport(
+        generation=written.generation,
+        published=written.generation is not previous.generation,
+        counts=_count_changes(previous, changes) | {"embedded": written.embedded_count},
+        findings=_collect_findings(request, changes),
+        degraded=(*previous.notices, *plan.selected.notices, *review.notices),
+        roots=request.root_names,
+        dropped_roots=tuple(root for root in previous.roots if root not in request.root_names),
+        held_definitions=review.held_definitions,
+        changed_definitions=review.changed_ids,
+        dropped_sources=_find_dropped_sources(previous, changes, request.options.sources),
+    )
+
+
+def _collect_findings(request: BuildRequest, changes: Changes) -> tuple[Finding, ...]:
+    """All findings of the scan, of the files and about ids, with secrets masked."""
+    of_files = [finding for state in changes.files.values() for finding in state.findings]
+    places = (
+        *request.root_names,
+        *(fixed_part(source.path)[0] for source in request.options.sources),
+    )
+    findings = (*changes.findings, *of_files, *find_collisions(changes.files))
+    return tuple(redact_findings(findings, SourceLines(places)))
+
+
+def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
+    """What a build did, in numbers: first of files, then of capabilities."""
+    states = changes.files.values()
+    statuses = Counter(declared.status for state in states for declared in state.declared_ids)
+    old_hashes = content_hashes_by_id(previous.files)
+    new_hashes = content_hashes_by_id(changes.files)
+    return {
+        "files": len(changes.files),
+        "parsed": changes.parsed_count,
+        # A list that is empty has not failed: an error must say so.
+        "failed": sum(not state.declared_ids and _has_error(state.findings) for state in states),
+        "unchanged": len(changes.files) - changes.parsed_count,
+        "removed_files": len(previous.files.keys() - changes.files.keys()),
+        "capabilities": len(new_hashes),
+        "added": len(new_hashes.keys() - old_hashes.keys()),
+        "removed": len(old_hashes.keys() - new_hashes.keys()),
+        "updated": sum(key in old_hashes for key in changes.descriptors),
+        "copies": statuses["copy"],
+        "shadowed": statuses["shadowed"],
+        "held": statuses[HELD],
+    }
+
+
+def _has_error(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def _find_dropped_sources(
+    previous: PreviousBuild, changes: Changes, sources: Iterable[DeclaredSource]
+) -> tuple[str, ...]:
+    """The files that a declaration brought in before, and that are left out now since they lie
+    outside of the folders that sources are kept to.
+    """
+    allowed_places = {place for source in sources for place in source.within}
+    if not allowed_places:
+        return ()
+    return tuple(
+        path
+        for path, state in previous.files.items()
+        if state.read_as and path not in changes.files and not is_inside(path, allowed_places)
+    )
