@@ -22,7 +22,9 @@ from capdisc_indexer.evaluation import query_files
 from capdisc_indexer.evaluation.query_files import resolve_judgements
 from capdisc_indexer.evaluation.summary import column_means, compute_metrics, run_queries
 from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.retrieval.late_interaction import SIGNALS, Signal
 from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.snapshot import Index
 
@@ -54,17 +56,22 @@ def _as_typed(documents: Any, text: str) -> CorrectedQuery:
     )
 
 
+def _without(signal: Signal) -> tuple[Signal, ...]:
+    return tuple(replace(other, weight=0.0) if other is signal else other for other in SIGNALS)
+
+
 PARTS = (
     Part("everything on", {}),
     Part("vectors", {}, mode="lexical"),
     Part("words", {}, mode="vector"),
     Part("graph", {}, mode="no-graph"),
     Part("late interaction", {"retrieval.pipeline._rerank_encoder": lambda *_: None}),
-    Part("  of the query", {"retrieval.fusion.QUERY_MATCH_WEIGHT": 0.0}),
-    Part("  of the name", {"retrieval.fusion.NAME_MATCH_WEIGHT": 0.0}),
-    Part("  of the description", {"retrieval.fusion.DESCRIPTION_MATCH_WEIGHT": 0.0}),
-    Part("clauses", {"retrieval.query_scoring.content_clauses": lambda text: ()}),
-    Part("spelling", {"retrieval.candidates.correct_spelling": _as_typed}),
+    *(
+        Part(f"  {signal.name}", {"retrieval.late_interaction.SIGNALS": _without(signal)})
+        for signal in SIGNALS
+    ),
+    Part("clauses", {"retrieval.query_analysis.content_clauses": lambda text: ()}),
+    Part("spelling", {"retrieval.query_analysis.correct_spelling": _as_typed}),
     Part("words' share by what is known", {"retrieval.fusion.LEXICAL_SHARE": 0.5, "retrieval.candidates.coverage": lambda *_: 1.0}),
     Part("query stop words", {"text.normalization.STOP_WORDS": frozenset()}),
     Part("name field", {"store.text_queries.NAME_WEIGHT": 1e-6}),
@@ -74,8 +81,7 @@ PARTS = (
         "indexing.document_changes.embedding_texts": lambda d: (_described(d),), "indexing.commit.embedding_texts": lambda d: (_described(d),)
     }, built_in=True),
     Part("identifier splitting", {"text.normalization.split_identifiers": lambda text: ""}, built_in=True),
-    Part("stemming", {"store.text_schema.build_analyser": _unstemmed, "store.documents.build_analyser": _unstemmed,
-                      "store.text_writer.build_analyser": _unstemmed}, built_in=True),
+    Part("stemming", {"store.text_queries.build_analyser": _unstemmed, "store.documents.build_analyser": _unstemmed}, built_in=True),
     Part("pairs of unspaced scripts", {"text.normalization.bigrams": lambda text: text}, built_in=True),
 )  # fmt: skip
 

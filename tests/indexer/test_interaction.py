@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders.token_bags import TokenBag, build_token_bag, decode_bag, encode_bag
 from capdisc_indexer.model.types import Descriptor, SourceRef
-from capdisc_indexer.retrieval import query_scoring
-from capdisc_indexer.retrieval.query_scoring import max_sim
+from capdisc_indexer.retrieval import late_interaction
+from capdisc_indexer.retrieval.late_interaction import max_sim
 
 PIECES = st.integers(0, 93_999)
 _SOME = st.lists(PIECES, max_size=7).map(tuple)
@@ -88,8 +88,8 @@ def test_shares_stay_on_0_to_1(encoder) -> None:
 )
 def test_both_ways_give_the_same_sums(encoder, asked, bags) -> None:
     some = [encode_bag(each) for each in bags if each.name or each.description or each.body]
-    plain = query_scoring.python_sums(encoder, asked, some) if some else []
-    swift = query_scoring.numpy_sums(encoder, asked, some) if some else []
+    plain = late_interaction.python_sums(encoder, asked, some) if some else []
+    swift = late_interaction.numpy_sums(encoder, asked, some) if some else []
     assert [tuple(map(tuple, each)) for each in swift] == [
         tuple(map(tuple, each)) for each in plain
     ]

@@ -13,26 +13,26 @@ COSINES = st.dictionaries(
 
 @given(SCORES, COSINES)
 def test_fused_scores_stay_on_0_to_1(lexical, vector) -> None:
-    fused = fusion.fuse(lexical, vector)
+    fused = fusion.fuse_channels(lexical, vector)
     assert all(0 <= score <= 1 for score in fused.values())
 
 
 @given(SCORES, COSINES)
 def test_fusion_ignores_the_order_of_its_input(lexical, vector) -> None:
     backwards = dict(reversed(lexical.items())), dict(reversed(vector.items()))
-    assert fusion.order_scores(fusion.fuse(lexical, vector)) == fusion.order_scores(
-        fusion.fuse(*backwards)
+    assert fusion.order_scores(fusion.fuse_channels(lexical, vector)) == fusion.order_scores(
+        fusion.fuse_channels(*backwards)
     )
 
 
 def test_what_both_channels_like_comes_first() -> None:
     """Scores are added, not ranks, by which it found less."""
-    fused = fusion.fuse({"a": 10.0, "b": 9.0}, {"b": 0.9, "c": 0.8, "a": 0.1})
+    fused = fusion.fuse_channels({"a": 10.0, "b": 9.0}, {"b": 0.9, "c": 0.8, "a": 0.1})
     assert fusion.order_scores(fused)[0][0] == "b"
 
 
 def test_words_alone_rank_when_there_are_no_vectors() -> None:
-    assert fusion.fuse({"a": 4.0, "b": 2.0}, {}) == {"a": 1.0, "b": 0.5}
+    assert fusion.fuse_channels({"a": 4.0, "b": 2.0}, {}) == {"a": 1.0, "b": 0.5}
 
 
 def test_equal_scores_come_in_order_of_ids() -> None:
@@ -42,13 +42,13 @@ def test_equal_scores_come_in_order_of_ids() -> None:
 @given(st.lists(SCORES, min_size=1, max_size=4))
 def test_several_queries_give_scores_on_0_to_1_in_any_order(rankings) -> None:
     scaled = [fusion.scale_by_maximum(each) for each in rankings]
-    combined = fusion.combine(scaled)
+    combined = fusion.combine_texts(scaled)
     assert all(0 <= score <= 1 + 1e-9 for score in combined.values())
-    assert fusion.order_scores(combined) == fusion.order_scores(fusion.combine(scaled[::-1]))
+    assert fusion.order_scores(combined) == fusion.order_scores(fusion.combine_texts(scaled[::-1]))
 
 
 def test_agreement_of_two_queries_beats_one_alone() -> None:
-    combined = fusion.combine([{"a": 0.8, "b": 0.8}, {"a": 0.7}])
+    combined = fusion.combine_texts([{"a": 0.8, "b": 0.8}, {"a": 0.7}])
     assert combined["a"] > combined["b"]
 
 

@@ -1,5 +1,6 @@
-"""How sure the answer is: the absolute relevance of each hit, and from it refusal and
-confidence.
+"""Says how sure an answer is: the absolute relevance of each hit, refusal, and confidence.
+
+Scores order the hits of one query; relevance can be compared between queries.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Sequence
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
+from capdisc_indexer.retrieval.candidates import Candidates
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
-from capdisc_indexer.retrieval.query_scoring import Candidates
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -21,46 +22,63 @@ from capdisc_indexer.text.normalization import (
     without_stop_words,
 )
 
-# When no hit reaches this, nothing is returned: none shares enough of what the query says, in
-# words or in meaning.
+# Without a hit that reaches this relevance the answer is empty: none shares enough of what the
+# query says, in words or in meaning.
 MIN_RELEVANCE = 0.1
-# How many hits are judged; the order is settled before, so that the first ones are what counts.
+# How many hits are calibrated; their order is settled before, so that the first ones matter.
 CALIBRATED_HITS = 20
-# How far above what meaningless queries reach a cosine has to be to stand for a full match: half
-# of all real queries come closer than that (eight data sets, the shipped encoder).
+# How far a cosine has to be above the noise floor to count as a full match: half of all real
+# queries come closer than that (eight data sets, the shipped encoder).
 FULL_MATCH_MARGIN = 0.42
-# What is left of a likeness in meaning when no word of the query is a word in any language that
-# the encoder knows: its pieces still mean something, by accident. Of made-up queries 96 in a
-# hundred are refused so, 90 without it.
+# The factor on similarity when no word of the query is in the encoder's vocabulary: the parts of
+# a made-up word still mean something, by accident. Of made-up queries 96 in a hundred are refused
+# so, 90 without it.
 OOV_PENALTY = 0.2
 # A logistic model of "the first hit is right". Fitted on seven data sets it says of the eighth:
 # where it gives 0.32, 35 in a hundred are right; 0.51, 51; 0.69, 69; 0.89, 92.
 BIAS, RELEVANCE_WEIGHT, LEAD_WEIGHT, MAX_LEAD = -1.36, 1.76, 8.29, 0.4
-# Where there is nothing to lead before.
+# The lead of an only hit.
 LONE_HIT_LEAD = 0.1
 
 
 def calibrate(
     index: Index,
+    query: Query,
     hits: Sequence[Hit],
-    lookups: Sequence[Candidates],
+    candidates: Sequence[Sequence[Candidates]],
     is_out_of_vocabulary: bool,
     mode: str,
 ) -> list[Hit]:
-    """The hits with their relevance, from a query's candidates; `is_out_of_vocabulary`: none of
-    its words is one.
+    """The first hits with their relevance 0..1 and the signal `coverage`.
+
+    `is_out_of_vocabulary`: no word of the query is in the encoder's vocabulary. In mode `lexical`
+    the words alone decide.
     """
-    terms = list(dict.fromkeys(term for lookup in lookups for term in lookup.information))
-    terms_by_id = index.documents.matching_terms(terms, [hit.id for hit in hits])
-    level, share = index.generation.background, OOV_PENALTY if is_out_of_vocabulary else 1.0
-    return [
-        _with_relevance(hit, terms_by_id.get(hit.id, frozenset()), lookups, mode, level, share)
-        for hit in hits
-    ]
+    idfs_of_parts = [part.idf_by_term for parts in candidates for part in parts]
+    if _has_only_stop_words(query.texts):
+        idfs_of_parts = []
+    first_hits = hits[: max(CALIBRATED_HITS, query.limit)]
+    terms = list(dict.fromkeys(term for idf_by_term in idfs_of_parts for term in idf_by_term))
+    terms_by_id = index.documents.matching_terms(terms, [hit.id for hit in first_hits])
+    noise_floor = index.generation.background
+    penalty = OOV_PENALTY if is_out_of_vocabulary else 1.0
+    calibrated = []
+    for hit in first_hits:
+        present_terms = terms_by_id.get(hit.id, frozenset())
+        coverages = [fusion.coverage(idf_by_term, present_terms) for idf_by_term in idfs_of_parts]
+        coverage = max(coverages, default=0.0)
+        signals = {name: round(value, 4) for name, value in hit.signals.items()}
+        similarity = penalty * fusion.similarity(
+            signals.get("cosine", 0.0), noise_floor, noise_floor + FULL_MATCH_MARGIN
+        )
+        relevance = fusion.relevance(coverage, None if mode == "lexical" else similarity)
+        signals["coverage"] = round(coverage, 4)
+        calibrated.append(replace(hit, relevance=round(relevance, 4), signals=signals))
+    return calibrated
 
 
-def has_only_stop_words(texts: Sequence[str]) -> bool:
-    """Whether the texts hold nothing but small words ("how are you"): sharing those means
+def _has_only_stop_words(texts: Sequence[str]) -> bool:
+    """Whether the texts hold nothing but stop words ("how are you"): sharing those means
     nothing.
     """
     return all(
@@ -70,38 +88,17 @@ def has_only_stop_words(texts: Sequence[str]) -> bool:
     )
 
 
-def passes_refusal_threshold(hits: Sequence[Hit]) -> bool:
-    """Whether one of the first hits says enough about the query."""
-    return any(hit.relevance >= MIN_RELEVANCE for hit in hits[:CALIBRATED_HITS])
+def refuse_irrelevant(calibrated: Sequence[Hit]) -> list[Hit]:
+    """All hits when one of the first is relevant enough, else none."""
+    fits = any(hit.relevance >= MIN_RELEVANCE for hit in calibrated[:CALIBRATED_HITS])
+    return list(calibrated) if fits else []
 
 
-def _with_relevance(
-    hit: Hit,
-    present_terms: frozenset[str],
-    lookups: Sequence[Candidates],
-    mode: str,
-    level: float,
-    share: float,
-) -> Hit:
-    coverage = max(
-        (fusion.coverage(lookup.information, present_terms) for lookup in lookups), default=0.0
-    )
-    signals = {name: round(value, 4) for name, value in hit.signals.items()}
-    cosine = signals.get("cosine", 0.0)
-    similar = (
-        None
-        if mode == "lexical"
-        else share * fusion.similarity(cosine, level, level + FULL_MATCH_MARGIN)
-    )
-    signals["coverage"] = round(coverage, 4)
-    return replace(hit, relevance=round(fusion.relevance(coverage, similar), 4), signals=signals)
-
-
-def estimate_confidence(calibrated: Sequence[Hit]) -> float:
+def estimate_confidence(accepted: Sequence[Hit]) -> float:
     """How likely the first hit is right, 0..1, from its relevance and its lead over the next one
-    that was asked for.
+    that the query itself found; 0 without hits.
     """
-    hits = [hit for hit in calibrated if not hit.via]
+    hits = [hit for hit in accepted if not hit.via]
     if not hits:
         return 0.0
     lead = min(MAX_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LONE_HIT_LEAD

@@ -1,25 +1,26 @@
-"""Pure ranking steps: scores in, scores out, every one of them on 0..1."""
+"""The pure steps of ranking: scores 0..1 by id go in and come out, nothing is read."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-# The share of words in a fused score when the catalogue knows every word of the query. The less of
-# it the catalogue knows, the less its words are asked: that gained 0.5 points on eight data sets
-# against a fixed 0.5, and 2 where people ask without the author's words. Reciprocal rank fusion
-# lost 2.5.
+from capdisc_indexer.model.json_types import CapabilityHeader
+
+# The share of BM25 in a fused score when the catalogue knows every word of the query. The share
+# shrinks with the part that it knows: that gained 0.5 points on eight data sets against a fixed
+# 0.5, and 2 where people ask without the author's words. Reciprocal rank fusion lost 2.5.
 LEXICAL_SHARE = 0.6
-# Several phrasings of one wish: the best one counts fully, agreement of the others adds a little.
+# Several phrasings of one request: the best one counts fully, agreement of the others adds a
+# little.
 AGREEMENT_SHARE = 0.25
-# What the best clause of a query adds to the whole: all that a query needs was found within ten 2
-# points more often, 7 on the data set with the most clauses; level from 0.3 to 0.5. Clauses in
-# place of the whole lost 4 points.
+# What the best clause of a query adds to the score of the whole text. The first ten hits held all
+# that a query needs 2 points more often, 7 on the data set with the most clauses; 0.3 to 0.5 give
+# the same. Clauses in place of the whole text lost 4 points.
 CLAUSE_SHARE = 0.4
-# What late interaction adds to the first candidates: how much of the query each one meets, and how
-# much of its name and of its description the query meets. Together worth 1.7 points on average;
-# every data set gains.
-QUERY_MATCH_WEIGHT, NAME_MATCH_WEIGHT, DESCRIPTION_MATCH_WEIGHT = 1.5, 0.4, 0.4
+# The factor on the score of a stuffed description: one that says three words twelve times matches
+# a query for them better, by a third, than an honest one. Less than nothing is gained by it.
+STUFFING_PENALTY = 0.6
 
 
 def scale_by_maximum(scores: Mapping[str, float]) -> dict[str, float]:
@@ -29,8 +30,9 @@ def scale_by_maximum(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def scale_by_range(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores stretched so that the smallest becomes 0 and the largest 1; a single score becomes
-    1.
+    """Scores stretched so that the smallest becomes 0 and the largest 1.
+
+    A single score becomes 1.
     """
     if not scores:
         return {}
@@ -40,24 +42,41 @@ def scale_by_range(scores: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def fuse(
+def fuse_channels(
     lexical: Mapping[str, float], vector: Mapping[str, float], known_share: float = 1.0
 ) -> dict[str, float]:
-    """The convex combination of BM25 (by its maximum) and cosine (by its range); what one side
-    lacks counts 0 there.
+    """The convex combination of BM25 (divided by its maximum) and cosine (stretched over its
+    range).
 
-    `known_share` is the share 0..1 of the query's information that lies in words of the catalogue.
+    What one channel lacks counts 0 there. `known_share` is the share 0..1 of the query's
+    information that lies in words of the catalogue.
     """
     words, meaning = scale_by_maximum(lexical), scale_by_range(vector)
-    share = LEXICAL_SHARE * known_share if words and meaning else 1.0 if words else 0.0
-    keys = dict.fromkeys([*words, *meaning])
+    lexical_share = LEXICAL_SHARE * known_share
+    if not words or not meaning:
+        lexical_share = 1.0 if words else 0.0
     return {
-        key: share * words.get(key, 0.0) + (1.0 - share) * meaning.get(key, 0.0) for key in keys
+        key: lexical_share * words.get(key, 0.0) + (1.0 - lexical_share) * meaning.get(key, 0.0)
+        for key in dict.fromkeys([*words, *meaning])
     }
 
 
-def combine(rankings: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """One score for several queries: the best one, raised by the agreement of the others, again on
+def add_clauses(
+    text_scores: Mapping[str, float], clauses: Sequence[Mapping[str, float]]
+) -> dict[str, float]:
+    """The scores of a whole text, raised by those of its best clause, again on 0..1."""
+    if not clauses:
+        return dict(text_scores)
+    keys = dict.fromkeys([*text_scores, *(key for clause in clauses for key in clause)])
+    best = {key: max(clause.get(key, 0.0) for clause in clauses) for key in keys}
+    return {
+        key: (text_scores.get(key, 0.0) + CLAUSE_SHARE * best[key]) / (1.0 + CLAUSE_SHARE)
+        for key in keys
+    }
+
+
+def combine_texts(rankings: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """One score for several texts: the best one, raised by the agreement of the others, again on
     0..1.
     """
     if len(rankings) == 1:
@@ -71,40 +90,26 @@ def combine(rankings: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return result
 
 
-def with_clauses(
-    query_scores: Mapping[str, float], clauses: Sequence[Mapping[str, float]]
+def penalize_keyword_stuffing(
+    scores: Mapping[str, float], headers: Mapping[str, CapabilityHeader]
 ) -> dict[str, float]:
-    """The scores of a whole query, raised by what the best of its clauses says, again on 0..1."""
-    if not clauses:
-        return dict(query_scores)
-    keys = dict.fromkeys([*query_scores, *(key for clause in clauses for key in clause)])
-    best = {key: max(clause.get(key, 0.0) for clause in clauses) for key in keys}
+    """The scores of the capabilities that have a header, those of stuffed descriptions lowered."""
     return {
-        key: (query_scores.get(key, 0.0) + CLAUSE_SHARE * best[key]) / (1.0 + CLAUSE_SHARE)
-        for key in keys
+        key: scores[key]
+        * (STUFFING_PENALTY if "keyword-stuffing" in header.get("warnings", ()) else 1.0)
+        for key, header in headers.items()
     }
-
-
-def with_late_interaction(score: float, query: float, name: float, described: float) -> float:
-    """A fused score and the three shares of late interaction as one score, again on 0..1."""
-    matched = (
-        QUERY_MATCH_WEIGHT * query + NAME_MATCH_WEIGHT * name + DESCRIPTION_MATCH_WEIGHT * described
-    )
-    return (score + matched) / (
-        1.0 + QUERY_MATCH_WEIGHT + NAME_MATCH_WEIGHT + DESCRIPTION_MATCH_WEIGHT
-    )
 
 
 def order_scores(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     """Best first, ties by id, so that the same input always gives the same order."""
-    # What differs by less than a billionth is a tie; `round` to nine places would take six times
-    # as long.
+    # A difference below a billionth is a tie; `round` to nine places would take six times as long.
     rounded = sorted([(-math.floor(1e9 * score + 0.5), key) for key, score in scores.items()])
     return [(key, scores[key]) for _, key in rounded]
 
 
 def coverage(weights: Mapping[str, float], present: frozenset[str]) -> float:
-    """The share 0..1 of the query's information that the document's terms cover."""
+    """The share 0..1 of the query's information (`weights`: IDF by term) in the present terms."""
     total = sum(weights.values())
     return (
         sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
@@ -112,17 +117,15 @@ def coverage(weights: Mapping[str, float], present: frozenset[str]) -> float:
 
 
 def similarity(cosine: float, background: float, strong: float) -> float:
-    """A cosine as 0..1: nothing at the level that unrelated texts reach, full at that of a
-    paraphrase.
-    """
+    """A cosine as 0..1: 0 at the level of unrelated texts, 1 at that of a paraphrase."""
     return min(1.0, max(0.0, (cosine - background) / (strong - background)))
 
 
 def relevance(covered: float, similar: float | None) -> float:
-    """Absolute relevance 0..1 of a hit: meaning vouches for it, and so do shared words when they
-    are most of the query.
+    """The absolute relevance 0..1 of a hit: high when the meaning is similar, or when the hit
+    shares most words of the query.
 
-    A few shared words prove little, hence the square; without vectors (None) they are all there
-    is.
+    A few shared words prove little, hence the square. Without vectors (`similar` is None) the
+    coverage alone decides.
     """
     return covered if similar is None else 1.0 - (1.0 - covered**2) * (1.0 - similar)

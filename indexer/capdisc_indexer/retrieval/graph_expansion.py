@@ -1,4 +1,4 @@
-"""What the graph adds to a ranking: requirements come along, partners push each other."""
+"""Adds to a ranking what the graph knows: requirements come along, partners raise each other."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from capdisc_indexer.graph import traversal
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
-from capdisc_indexer.retrieval.query_scoring import QueryScores
+from capdisc_indexer.retrieval.candidates import Candidates
+from capdisc_indexer.retrieval.late_interaction import SIGNALS, Reranked
 from capdisc_indexer.store.snapshot import Index
 
-# At least so many are kept, and twice as many as are shown: copies of better ones are among them.
+# At least so many hits are kept, and twice as many as are shown: copies of better ones are among
+# them.
 MIN_EXPANDED_HITS = 60
 
 IsAvailable = Callable[[CapabilityHeader], bool]
+# By the name of each signal, its values by id.
+SignalValues = Mapping[str, Mapping[str, float]]
 
 
 def expand_graph(
@@ -22,86 +26,53 @@ def expand_graph(
     query: Query,
     scores: dict[str, float],
     headers: dict[str, CapabilityHeader],
-    query_scores: Sequence[QueryScores],
+    signals: SignalValues,
     is_available: IsAvailable | None,
     use_graph: bool,
 ) -> list[Hit]:
-    """Scores with the graph's part in them, as hits in order."""
+    """The scores as hits in order, each with its signals; with `use_graph`, what they require is
+    among them.
+    """
     resolve = _make_resolver(index, query, is_available)
     gains = traversal.partners(headers, scores, resolve) if use_graph else {}
-    total = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
-    order = fusion.order_scores(total)
-    requirements = (
-        traversal.requirements([headers[key] for key, _ in order], total, resolve)
+    raised_scores = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
+    order = fusion.order_scores(raised_scores)
+    required = (
+        traversal.requirements([headers[key] for key, _ in order], raised_scores, resolve)
         if use_graph
         else {}
     )
-    if requirements:
-        order = fusion.order_scores(
-            total | {key: score for key, (score, _) in requirements.items()}
-        )
-    signals = _collect_signals(query_scores, gains, requirements)
+    required_scores = {key: score for key, (score, _) in required.items()}
+    if required:
+        order = fusion.order_scores(raised_scores | required_scores)
+    all_signals = {**signals, "used_together": gains, "required": required_scores}
     return [
         Hit(
             id=key,
             score=score,
             relevance=0.0,
-            via=requirements[key][1] if key in requirements else "",
-            signals={name: values[key] for name, values in signals.items() if values.get(key)},
+            via=required[key][1] if key in required else "",
+            signals={name: values[key] for name, values in all_signals.items() if values.get(key)},
         )
         for key, score in order[: max(MIN_EXPANDED_HITS, 2 * query.limit)]
     ]
 
 
-def _make_resolver(
-    index: Index, query: Query, is_available: IsAvailable | None
-) -> traversal.ResolveName:
-    """Looks names up once; what filters exclude or authors hide stays out, however it is
-    reached.
+def collect_signals(
+    candidates: Sequence[Sequence[Candidates]], reranked: Sequence[Reranked]
+) -> SignalValues:
+    """The signals of all texts and clauses in the order in which `--explain` shows them.
+
+    Where several texts or clauses give a value, the best one counts.
     """
-    header_of_name: dict[str, CapabilityHeader | None] = {}
-
-    def resolve(name: str) -> CapabilityHeader | None:
-        if name not in header_of_name:
-            header = index.resolve(name)
-            passing = index.documents.headers_for([header["id"]], query) if header else {}
-            shut = (
-                query.available
-                and is_available is not None
-                and header is not None
-                and not is_available(header)
-            )
-            header_of_name[name] = (
-                header if header and passing and not header.get("hidden") and not shut else None
-            )
-        return header_of_name[name]
-
-    return resolve
-
-
-def _collect_signals(
-    query_scores: Sequence[QueryScores],
-    gains: Mapping[str, float],
-    requirements: Mapping[str, tuple[float, str]],
-) -> dict[str, Mapping[str, float]]:
-    """The signals by name, and of each the values by id; of several texts and clauses the best."""
-    lookups = [lookup for scored in query_scores for lookup in scored.lookups]
-    max_sims = [scored.max_sims for scored in query_scores]
-    return {
-        "bm25": _merge_best([lookup.lexical for lookup in lookups]),
-        "cosine": _merge_best([lookup.vector for lookup in lookups]),
-        "meets_query": _merge_best(
-            [{key: scores.query for key, scores in by_id.items()} for by_id in max_sims]
-        ),
-        "meets_name": _merge_best(
-            [{key: scores.name for key, scores in by_id.items()} for by_id in max_sims]
-        ),
-        "meets_description": _merge_best(
-            [{key: scores.description for key, scores in by_id.items()} for by_id in max_sims]
-        ),
-        "used_together": gains,
-        "required": {key: score for key, (score, _) in requirements.items()},
+    channels = [part for parts in candidates for part in parts]
+    signals = {
+        "bm25": _merge_best([channel.lexical for channel in channels]),
+        "cosine": _merge_best([channel.vector for channel in channels]),
     }
+    for signal in SIGNALS:
+        signals[signal.name] = _merge_best([text.signals.get(signal.name, {}) for text in reranked])
+    return signals
 
 
 def _merge_best(maps: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
@@ -109,3 +80,30 @@ def _merge_best(maps: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
         return maps[0]
     keys = dict.fromkeys(key for values in maps for key in values)
     return {key: max(values.get(key, 0.0) for values in maps) for key in keys}
+
+
+def _make_resolver(
+    index: Index, query: Query, is_available: IsAvailable | None
+) -> traversal.ResolveName:
+    """A function from a name to its header, or None, that looks each name up once.
+
+    What filters exclude or authors hide stays out, however it is reached.
+    """
+    header_of_name: dict[str, CapabilityHeader | None] = {}
+
+    def resolve(name: str) -> CapabilityHeader | None:
+        if name not in header_of_name:
+            header = index.resolve(name)
+            is_offered = header is not None and _is_offered(index, query, header, is_available)
+            header_of_name[name] = header if is_offered else None
+        return header_of_name[name]
+
+    return resolve
+
+
+def _is_offered(
+    index: Index, query: Query, header: CapabilityHeader, is_available: IsAvailable | None
+) -> bool:
+    if not index.documents.headers_for([header["id"]], query) or header.get("hidden"):
+        return False
+    return not query.available or is_available is None or is_available(header)

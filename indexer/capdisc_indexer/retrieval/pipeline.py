@@ -1,6 +1,4 @@
-"""The query pipeline: text → candidates from words and from vectors → one score → graph →
-relevance → hits.
-"""
+"""Answers a query: `search_index` names every stage from the text to the ranking, in order."""
 
 from __future__ import annotations
 
@@ -10,43 +8,31 @@ from collections.abc import Mapping, Sequence
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.calibration import (
-    CALIBRATED_HITS,
     calibrate,
     estimate_confidence,
     find_unmatched_words,
-    has_only_stop_words,
-    passes_refusal_threshold,
+    refuse_irrelevant,
+)
+from capdisc_indexer.retrieval.candidates import (
+    Candidates,
+    collect_headers,
+    find_candidates,
+    fuse_candidates,
 )
 from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
-from capdisc_indexer.retrieval.graph_expansion import IsAvailable, expand_graph
-from capdisc_indexer.retrieval.query_scoring import score_query
+from capdisc_indexer.retrieval.graph_expansion import IsAvailable, collect_signals, expand_graph
+from capdisc_indexer.retrieval.late_interaction import rerank
+from capdisc_indexer.retrieval.query_analysis import analyse_text
 from capdisc_indexer.store.snapshot import Index
 
-# What repeating words earns: less than nothing, so that nobody gains by it.
-
-# A description that says three words twelve times meets a query for them better than an honest
-# one: by a third.
-STUFFING_PENALTY = 0.6
-
-
-def penalize_keyword_stuffing(
-    scores: Mapping[str, float], headers: Mapping[str, CapabilityHeader]
-) -> dict[str, float]:
-    """The scores of what has a head, those of stuffed descriptions lowered."""
-    return {
-        key: scores[key]
-        * (STUFFING_PENALTY if "keyword-stuffing" in header.get("warnings", ()) else 1.0)
-        for key, header in headers.items()
-    }
-
-
-NEAREST_CATEGORIES = 8
 MODES = ("auto", "hybrid", "lexical", "vector", "no-graph")
+NEAREST_CATEGORIES = 8
 
 
 def search_index(
@@ -58,103 +44,95 @@ def search_index(
 ) -> Ranking:
     """The capabilities that fit the query, best first; none when nothing does.
 
-    Without an encoder (or with one whose fingerprint is not the index's) words alone decide, and
-    `degraded` says so. Raises UsageError for an empty query.
+    Without an encoder, or with another one than the index was made with, words alone decide, and
+    `degraded` says so. `is_available` filters where the query asks for what is available. Raises
+    UsageError for an empty query.
     """
-    if not any(text.strip() for text in query.texts):
+    encoders = _choose_encoders(index, encoder, mode)
+    times = [time.perf_counter()]
+    texts = [analyse_text(index.documents, text) for text in _require_texts(query)]
+    candidates = [
+        [find_candidates(index, part, query, encoders.vectors, mode) for part in text.parts]
+        for text in texts
+    ]
+    headers = collect_headers(candidates)
+    fused = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
+    reranked = [
+        rerank(index, encoders.reranker, text.text, scores, headers)
+        for text, scores in zip(texts, fused, strict=True)
+    ]
+    signals = collect_signals(candidates, reranked)
+    combined = fusion.combine_texts([ranking_of_text.scores for ranking_of_text in reranked])
+    offered = _select_available(headers, query, is_available)
+    times.append(time.perf_counter())
+    penalized = fusion.penalize_keyword_stuffing(combined, offered)
+    use_graph = mode != "no-graph"
+    expanded = expand_graph(index, query, penalized, offered, signals, is_available, use_graph)
+    times.append(time.perf_counter())
+    distinct = merge_near_duplicates(expanded, offered)
+    is_out_of_vocabulary = _is_out_of_vocabulary(query, encoders.reranker)
+    calibrated = calibrate(
+        index, query, distinct, candidates, is_out_of_vocabulary, encoders.effective_mode
+    )
+    accepted = refuse_irrelevant(calibrated)
+    return Ranking(
+        query=query,
+        hits=tuple(accepted[: query.limit]),
+        mode=encoders.effective_mode,
+        degraded=encoders.degraded,
+        confidence=estimate_confidence(accepted),
+        unmatched=find_unmatched_words(index, query),
+        categories=_nearest_categories(distinct, offered),
+        candidates=len(offered),
+        timings=_stage_times(times, candidates),
+    )
+
+
+def _require_texts(query: Query) -> list[str]:
+    """The texts of the query that are not blank."""
+    texts = [text for text in query.texts if text.strip()]
+    if not texts:
         raise UsageError(
             "the query is empty",
             'say what you need, for example: capdisc search "merge two PDF files"',
         )
-    usable_encoder, degraded = _usable_encoder(index, encoder, mode)
-    reranker = _rerank_encoder(index, usable_encoder)
-    started_at = time.perf_counter()
-    query_scores = [
-        score_query(index, text, query, usable_encoder, reranker, mode)
-        for text in query.texts
-        if text.strip()
-    ]
-    scores = fusion.combine([scored.scores for scored in query_scores])
-    lookups = [lookup for scored in query_scores for lookup in scored.lookups]
-    headers = {
-        identifier: header for lookup in lookups for identifier, header in lookup.headers.items()
-    }
-    if is_available is not None and query.available:
-        headers = {
-            identifier: header for identifier, header in headers.items() if is_available(header)
-        }
-    ranked_at = time.perf_counter()
-    hits = expand_graph(
-        index,
-        query,
-        penalize_keyword_stuffing(scores, headers),
-        headers,
-        query_scores,
-        is_available,
-        mode != "no-graph",
-    )
-    expanded_at = time.perf_counter()
-    hits = merge_near_duplicates(hits, headers)
-    is_out_of_vocabulary = reranker is not None and not any(
-        reranker.has_known_word(text) for text in query.texts
-    )
-    relevant_lookups = [] if has_only_stop_words(query.texts) else lookups
-    calibrated = calibrate(
-        index,
-        hits[: max(CALIBRATED_HITS, query.limit)],
-        relevant_lookups,
-        is_out_of_vocabulary,
-        _effective_mode(mode, usable_encoder),
-    )
-    fits = passes_refusal_threshold(calibrated)
-    return Ranking(
-        query=query,
-        hits=tuple(calibrated[: query.limit]) if fits else (),
-        mode=_effective_mode(mode, usable_encoder),
-        degraded=degraded,
-        confidence=estimate_confidence(calibrated) if fits else 0.0,
-        unmatched=find_unmatched_words(index, query),
-        categories=_nearest_categories(hits, headers),
-        candidates=len(headers),
-        timings={
-            "ranking": 1000 * (ranked_at - started_at),
-            "vectors": 1000 * sum(lookup.vectors_s for lookup in lookups),
-            "graph": 1000 * (expanded_at - ranked_at),
-            "judgement": 1000 * (time.perf_counter() - expanded_at),
-        },
-    )
+    return texts
 
 
-def _nearest_categories(
-    hits: Sequence[Hit], headers: Mapping[str, CapabilityHeader]
-) -> tuple[str, ...]:
-    """The categories that come nearest, whether or not a hit fits."""
-    categories = dict.fromkeys(
-        headers[hit.id].get("category") or UNCATEGORISED for hit in hits if hit.id in headers
-    )
-    return tuple(categories)[:NEAREST_CATEGORIES]
+@frozen
+class SearchEncoders:
+    """The encoders that one search uses, and what is missing.
+
+    Without `vectors` words alone decide; without `reranker` there is no late interaction.
+    `degraded` says why vectors are missing, for the user; `effective_mode` is the mode that the
+    ranking reports.
+    """
+
+    vectors: Encoder | None
+    reranker: StaticEncoder | None
+    effective_mode: str
+    degraded: tuple[str, ...] = ()
 
 
-def _usable_encoder(
-    index: Index, encoder: Encoder | None, mode: str
-) -> tuple[Encoder | None, tuple[str, ...]]:
+def _choose_encoders(index: Index, encoder: Encoder | None, mode: str) -> SearchEncoders:
     if mode == "lexical":
-        return None, ()
+        return SearchEncoders(None, None, "lexical")
     if index.matrix is None:
-        return None, ("this index has no vectors: searching by words alone",)
-    if encoder is None:
-        return None, ("the encoder is missing or damaged: searching by words alone",)
-    if encoder.fingerprint != index.generation.fingerprint:
-        return None, (
-            "the index was made with another encoder: searching by words alone; run: capdisc index",
+        problem = "this index has no vectors: searching by words alone"
+    elif encoder is None:
+        problem = "the encoder is missing or damaged: searching by words alone"
+    elif encoder.fingerprint != index.generation.fingerprint:
+        problem = (
+            "the index was made with another encoder: searching by words alone; run: capdisc index"
         )
-    return encoder, ()
+    else:
+        effective_mode = "hybrid" if mode == "auto" else mode
+        return SearchEncoders(encoder, _rerank_encoder(index, encoder), effective_mode)
+    return SearchEncoders(None, None, "lexical", (problem,))
 
 
-def _rerank_encoder(index: Index, encoder: Encoder | None) -> StaticEncoder | None:
-    """The shipped encoder, when the index has its pieces; whatever encoder made the vectors."""
-    if encoder is None:
-        return None
+def _rerank_encoder(index: Index, encoder: Encoder) -> StaticEncoder | None:
+    """The shipped encoder if the index holds its token ids, whatever encoder made the vectors."""
     if isinstance(encoder, StaticEncoder) and encoder.fingerprint == index.generation.pieces:
         return encoder
     try:
@@ -164,5 +142,37 @@ def _rerank_encoder(index: Index, encoder: Encoder | None) -> StaticEncoder | No
     return reranker if reranker.fingerprint == index.generation.pieces else None
 
 
-def _effective_mode(mode: str, encoder: Encoder | None) -> str:
-    return "lexical" if encoder is None else "hybrid" if mode == "auto" else mode
+def _is_out_of_vocabulary(query: Query, encoder: StaticEncoder | None) -> bool:
+    """Whether no word of the query is in the encoder's vocabulary; False without an encoder."""
+    return encoder is not None and not any(encoder.has_known_word(text) for text in query.texts)
+
+
+def _select_available(
+    headers: dict[str, CapabilityHeader], query: Query, is_available: IsAvailable | None
+) -> dict[str, CapabilityHeader]:
+    if is_available is None or not query.available:
+        return headers
+    return {key: header for key, header in headers.items() if is_available(header)}
+
+
+def _nearest_categories(
+    hits: Sequence[Hit], headers: Mapping[str, CapabilityHeader]
+) -> tuple[str, ...]:
+    """The categories of the first hits in order, whether or not a hit fits."""
+    categories = dict.fromkeys(
+        headers[hit.id].get("category") or UNCATEGORISED for hit in hits if hit.id in headers
+    )
+    return tuple(categories)[:NEAREST_CATEGORIES]
+
+
+def _stage_times(
+    times: Sequence[float], candidates: Sequence[Sequence[Candidates]]
+) -> dict[str, float]:
+    """Milliseconds by stage, from the seconds at the start, after ranking and after expansion."""
+    started_at, ranked_at, expanded_at = times
+    return {
+        "ranking": 1000 * (ranked_at - started_at),
+        "vectors": 1000 * sum(part.vectors_s for parts in candidates for part in parts),
+        "graph": 1000 * (expanded_at - ranked_at),
+        "judgement": 1000 * (time.perf_counter() - expanded_at),
+    }

@@ -1,9 +1,9 @@
-"""Words of a query that the catalogue does not know, read as words that it does know.
+"""What a text asks for, in words of the catalogue: its clauses, and its spelling corrected.
 
-Only unknown words are touched, so a query without any costs and changes nothing. Measured on names
-of seven catalogues, first place: with two letters swapped 62 → 81 of a hundred, written as one
-word 84 → 95; a channel of trigrams beside the words gave 77 and 89 and moved ordinary queries by a
-point either way.
+Spelling: only words that the catalogue does not know are changed, so a query without any costs and
+changes nothing. Measured on names of seven catalogues, first place: with two letters swapped 62 →
+81 of a hundred, written as one word 84 → 95. A channel of trigrams beside the words gave 77 and 89
+and moved ordinary queries by a point either way.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.embedding_text import truncate_stem
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, without_stop_words
 
-# A long wish taken apart: each clause may name a capability of its own.
-
-# More clauses than this belong to a pasted text, not to a wish; the first ones say what it is
+# More clauses than this belong to a pasted text, not to a request; the first ones say what it is
 # about.
 MAX_CLAUSES = 5
 _MIN_CLAUSE_WORDS = 2
-# Marks between clauses, and what joins two wishes in a dozen languages. "or" is not here: it joins
-# names of one thing.
+# Marks between clauses, and words that join two requests in a dozen languages. "or" is not among
+# them: it joins names of one thing.
 _CLAUSE_SEPARATORS = re.compile(
     # Each run is entered at its first sign only: from every sign of it, 20,000 blanks took a
     # minute.
@@ -34,14 +32,47 @@ _CLAUSE_SEPARATORS = re.compile(
     r"|然后|并且|そして",
     re.IGNORECASE,
 )
+# A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
+_MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
+_MIN_FUZZY_LENGTH = 5
+MAX_TERMS = 64
+
+IsKnown = Callable[[str], bool]
+
+
+@frozen
+class CorrectedQuery:
+    """A text as the catalogue can read it: terms for the text index, and a text for the
+    encoder.
+    """
+
+    terms: tuple[str, ...]
+    text: str
+
+
+@frozen
+class AnalysedText:
+    """One text of a query as typed, and its parts with their spelling corrected.
+
+    The first part is the whole text; its clauses follow, if there are two or more.
+    """
+
+    text: str
+    parts: tuple[CorrectedQuery, ...]
+
+
+def analyse_text(documents: Documents, text: str) -> AnalysedText:
+    """The text, and each part of it that is searched for."""
+    parts = (text, *content_clauses(text))
+    return AnalysedText(text, tuple(correct_spelling(documents, part) for part in parts))
 
 
 def content_clauses(text: str) -> tuple[str, ...]:
     """The clauses of the text that say something by themselves; none when there would be fewer
     than two.
 
-    >>> content_clauses("find a flight to Rome, then book a hotel and tell my boss")
-    ('find a flight to Rome', 'then book a hotel', 'tell my boss')
+    >>> content_clauses("find a flight to Rome, then book a hotel and rent a car")
+    ('find a flight to Rome', 'then book a hotel', 'rent a car')
     """
     parts = [part.strip() for part in _CLAUSE_SEPARATORS.split(text[:MAX_QUERY_CHARACTERS])]
     content_parts = [part for part in parts if _has_content(part)]
@@ -55,27 +86,9 @@ def _has_content(part: str) -> bool:
     )
 
 
-# A part shorter than this is in every vocabulary by accident; a word longer than this is no name.
-_MIN_PART_LENGTH, _MAX_WORD_LENGTH = 3, 40
-_MIN_FUZZY_LENGTH = 5
-MAX_TERMS = 64
-
-IsKnown = Callable[[str], bool]
-
-
-@frozen
-class CorrectedQuery:
-    """A query as the catalogue can read it: terms for the text index, and a text for the
-    encoder.
-    """
-
-    terms: tuple[str, ...]
-    text: str
-
-
 def correct_spelling(documents: Documents, text: str) -> CorrectedQuery:
-    """The query with each unknown word folded, or replaced by the known words that it is made of,
-    or marked as near.
+    """The text with each unknown word stemmed, split into known words, or marked for a fuzzy
+    match.
     """
     words = documents.words(text)
     readings = {word: _correct_word(documents, word) for word in words}
@@ -91,8 +104,8 @@ def correct_spelling(documents: Documents, text: str) -> CorrectedQuery:
 
 
 def _correct_word(documents: Documents, word: str) -> list[str]:
-    """The word, or what it is read as: its folded form (and itself, when something is near to it),
-    or known words.
+    """The word; or its truncated stem, and with it the word where a fuzzy match exists; or the
+    known words that it is made of.
     """
 
     def is_known(part: str) -> bool:
@@ -101,14 +114,14 @@ def _correct_word(documents: Documents, word: str) -> list[str]:
 
     if is_known(word):
         return [word]
-    short = truncate_stem(word)
-    if is_known(short):
-        near = any(
+    stem = truncate_stem(word)
+    if is_known(stem):
+        has_fuzzy_match = any(
             documents.document_frequency(term + FUZZY_SUFFIX)
             for term in documents.analyse(word)
             if _needs_fuzzy_match(documents, term)
         )
-        return [short, word] if near else [short]
+        return [stem, word] if has_fuzzy_match else [stem]
     return split_compound(word.lower(), is_known) or [word]
 
 
@@ -122,7 +135,7 @@ def split_compound(word: str, is_known: IsKnown) -> list[str]:
     """The fewest known words that the word is made of, each of three letters or more; empty when
     there are none.
 
-    >>> split("mergepdffiles", {"merge", "pdf", "files", "mer"}.__contains__)
+    >>> split_compound("mergepdffiles", {"merge", "pdf", "files", "mer"}.__contains__)
     ['merge', 'pdf', 'files']
     """
     if not 2 * _MIN_PART_LENGTH <= len(word) <= _MAX_WORD_LENGTH:

@@ -1,0 +1,115 @@
+"""Finds the candidates for a query: the best documents by words and the nearest by vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval import fusion
+from capdisc_indexer.retrieval.fusion import coverage
+from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.store.text_queries import has_filters, inverse_document_frequency
+
+# Enough that the order among them, not their choice, is what is left to improve.
+CANDIDATES_PER_CHANNEL = 100
+
+
+@frozen(kw_only=True)
+class Candidates:
+    """The capabilities found for one text: BM25 scores, cosines and headers, each by id.
+
+    `idf_by_term` holds every searched term; `known_share` is the share 0..1 of their information
+    that lies in words of the catalogue; the vector search took `vectors_s` seconds.
+    """
+
+    idf_by_term: dict[str, float]
+    known_share: float
+    lexical: dict[str, float]
+    vector: dict[str, float]
+    headers: dict[str, CapabilityHeader]
+    vectors_s: float = 0.0
+
+
+def find_candidates(
+    index: Index, corrected: CorrectedQuery, query: Query, encoder: Encoder | None, mode: str
+) -> Candidates:
+    """The candidates for one text that pass the query's filters.
+
+    Without an encoder only words are searched, in mode `vector` only vectors.
+    """
+    terms = corrected.terms
+    frequency = {term: index.documents.document_frequency(term) for term in terms}
+    idf_by_term = {
+        term: inverse_document_frequency(count, len(index.documents))
+        for term, count in frequency.items()
+    }
+    scored = (
+        index.documents.search(terms, query, CANDIDATES_PER_CHANNEL)
+        if mode != "vector" or encoder is None
+        else []
+    )
+    lexical = {header["id"]: score for score, header in scored}
+    headers = {header["id"]: header for _, header in scored}
+    started = time.perf_counter()
+    vector = _find_nearest(index, corrected.text, query, encoder) if encoder else {}
+    vectors_s = time.perf_counter() - started
+    headers |= index.documents.headers_for([key for key in vector if key not in headers], query)
+    # Skills that their author hides from the model are indexed and can be shown, but are never
+    # offered.
+    headers = {key: header for key, header in headers.items() if not header.get("hidden")}
+    return Candidates(
+        idf_by_term=idf_by_term,
+        known_share=coverage(idf_by_term, frozenset(term for term in terms if frequency[term])),
+        lexical={key: score for key, score in lexical.items() if key in headers},
+        headers=headers,
+        vector={key: cosine for key, cosine in vector.items() if key in headers},
+        vectors_s=vectors_s,
+    )
+
+
+def fuse_candidates(candidates: Sequence[Candidates]) -> dict[str, float]:
+    """One score 0..1 for each capability, from the candidates of a whole text and of its clauses.
+
+    The candidates of the whole text come first.
+    """
+    text_scores, *clause_scores = (
+        fusion.fuse_channels(found.lexical, found.vector, found.known_share) for found in candidates
+    )
+    return fusion.add_clauses(text_scores, clause_scores)
+
+
+def collect_headers(
+    candidates: Sequence[Sequence[Candidates]],
+) -> dict[str, CapabilityHeader]:
+    """The headers of all candidates by id."""
+    headers: dict[str, CapabilityHeader] = {}
+    for candidates_of_text in candidates:
+        for candidates_of_part in candidates_of_text:
+            headers |= candidates_of_part.headers
+    return headers
+
+
+def _find_nearest(index: Index, text: str, query: Query, encoder: Encoder) -> dict[str, float]:
+    """Cosines by id of the nearest capabilities that pass the filters.
+
+    Looks four times as far while the filters leave too few.
+    """
+    if index.matrix is None:
+        return {}
+    vector, count = encoder.encode_query(text), CANDIDATES_PER_CHANNEL
+    while True:
+        nearest = index.matrix.nearest(vector, count)
+        passing = (
+            index.documents.headers_for([key for key, _ in nearest], query)
+            if has_filters(query)
+            else None
+        )
+        cosines = {key: cosine for key, cosine in nearest if passing is None or key in passing}
+        if len(cosines) >= CANDIDATES_PER_CHANNEL or len(nearest) < count:
+            return dict(list(cosines.items())[:CANDIDATES_PER_CHANNEL])
+        count *= 4
