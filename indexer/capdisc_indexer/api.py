@@ -51,7 +51,7 @@ from capdisc_indexer.model.types import (
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
-    from capdisc_indexer.indexing.change_detection import Progress
+    from capdisc_indexer.indexing.file_reader import Progress
     from capdisc_indexer.validation.validate import ValidationResult
     from capdisc_indexer.watching import WatchOptions, WatchUpdate
 

@@ -14,7 +14,7 @@ from capdisc.validate.finding_formats import FORMATS, find_format
 from capdisc.validate.report import build_report
 from capdisc.validate.validate_request import check_fix_options, parse_request, run_checks
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.validation.rule_explanations import PROFILES
+from capdisc_indexer.validation.profiles import PROFILES
 
 
 def validate(

@@ -13,7 +13,8 @@ from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.validation import schemas
 from capdisc_indexer.validation.finding_selection import unknown_code_error
-from capdisc_indexer.validation.rule_explanations import ONLY, PROFILES, RuleExplanation, load_rules
+from capdisc_indexer.validation.profiles import ONLY, PROFILES
+from capdisc_indexer.validation.rule_explanations import RuleExplanation, load_rules
 from capdisc_indexer.validation.suppression_comments import is_guarded
 
 SCHEMAS = ("capability", "skill")
