@@ -6,7 +6,7 @@ spells a list out instead, the list is what it asserts, and a comment beside it 
 
 from __future__ import annotations
 
-from capdisc import validate
+from capdisc.validate import finding_formats
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.templates import list_templates
@@ -19,7 +19,7 @@ RENDER_FORMATS = tuple(FORMATS)
 # Those with all tiers; `skills-xml` is a list of summaries and nothing else.
 TIERED_FORMATS = tuple(name for name, form in FORMATS.items() if form.levels == (0, 1, 2))
 TEMPLATES = tuple(list_templates())
-REPORT_FORMATS = tuple(validate.FORMATS)
+REPORT_FORMATS = tuple(finding_formats.FORMATS)
 RULE_PROFILES = tuple(PROFILES)
 SEARCH_MODES = tuple(MODES)
 GRAPH_DRAWINGS = tuple(DRAWINGS)

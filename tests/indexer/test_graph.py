@@ -44,9 +44,12 @@ def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
 def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
     head = {
         "id": "tool:x",
-        "edges": [{"kind": "DEPENDS_ON", "target": "a"}, {"kind": "RELATED", "target": "b"}],
+        "edges": [
+            {"kind": "DEPENDS_ON", "target": "a", "weight": 1.0},
+            {"kind": "RELATED", "target": "b", "weight": 0.5},
+        ],
     }
-    assert traversal.required_names(head) == ["a"]
+    assert traversal.required_names(head) == {"a": 1.0}
 
 
 @pytest.mark.parametrize("kind", ["COMPOSED_WITH", "REFERS_TO"])

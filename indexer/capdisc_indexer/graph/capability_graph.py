@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
@@ -156,9 +155,7 @@ def build_graph(index: Index) -> CapabilityGraph:
             header_of_name[name] = index.resolve(name)
         return header_of_name[name]
 
-    written, unresolved = find_declared_relations(
-        headers, lambda key: json.loads(index.documents.body(key) or b"{}"), resolve
-    )
+    written, unresolved = find_declared_relations(headers, resolve)
     by_tag, common = find_tag_relations(headers)
     by_category, large = find_category_relations(headers)
     return CapabilityGraph(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, SkillRequirement
 
 # Edges between capabilities of the index, and what of them one looks at.
 
@@ -77,7 +77,8 @@ def requirements(
 ) -> dict[str, tuple[float, str]]:
     """Score and parent of everything that the first hits need, directly or through something else.
 
-    Each hop costs a little, so that what is needed stands right behind what needs it. `resolve`
+    Each hop costs a little, so that what is needed stands right behind what needs it; what may be
+    needed stands behind that. `resolve`
     gives the head of a name, or None; what it refuses (filtered out, not indexed) is neither
     listed nor passed through.
     """
@@ -86,11 +87,11 @@ def requirements(
     for _ in range(MAX_HOPS):
         following = []
         for parent, score in frontier:
-            for name in required_names(parent):
+            for name, weight in required_names(parent).items():
                 header = resolve(name)
                 if header is None or header["id"] == parent["id"]:
                     continue
-                reached_score = score * HOP_DECAY
+                reached_score = score * HOP_DECAY * weight
                 if reached_score > max(
                     requirement_of_id.get(header["id"], (0.0, ""))[0], scores.get(header["id"], 0.0)
                 ):
@@ -131,14 +132,16 @@ def partner_weights(header: CapabilityHeader) -> dict[str, float]:
     return {edge["target"]: edge["weight"] for edge in partner_edges} | weights
 
 
-def required_names(header: CapabilityHeader) -> list[str]:
-    """The names that a capability requires, by its list and by its typed edges."""
-    edges = [
-        edge["target"]
-        for edge in header.get("edges", ())
-        if edge["kind"].upper() in ("REQUIRES", "DEPENDS_ON")
-    ]
-    return list(dict.fromkeys([*header.get("requires", ()), *edges]))
+def required_names(header: CapabilityHeader) -> dict[str, float]:
+    """The names that a capability requires, each with the weight of the strongest edge to it.
+
+    What the graph shows as REQUIRES is what a search brings along: both read `find_references`.
+    """
+    weights: dict[str, float] = {}
+    for kind, name, weight, _ in find_references(header):
+        if kind == "REQUIRES":
+            weights[name] = max(weight, weights.get(name, 0.0))
+    return weights
 
 
 # The edges that authors declare: lists of names, typed edges, tools that a skill may use.
@@ -148,19 +151,15 @@ COMPOSED_WEIGHT, RELATED_WEIGHT = 0.5, 0.5
 ALLOWED_TOOL_WEIGHT = 0.5
 _MAX_NAMES = 256
 
-ReadBody = Callable[[str], Mapping[str, Any]]
-
 
 def find_declared_relations(
-    headers: Sequence[CapabilityHeader], read_body: ReadBody, resolve: ResolveName
+    headers: Sequence[CapabilityHeader], resolve: ResolveName
 ) -> tuple[list[Relation], list[UnresolvedRelation]]:
-    """The edges of all heads between ids of the index, and those that lead nowhere. `read_body`
-    gives the long parts.
-    """
+    """The edges of all heads between ids of the index, and those that lead nowhere."""
     relations: list[Relation] = []
     unresolved: list[UnresolvedRelation] = []
     for header in headers:
-        for kind, name, weight, why in _find_references(header, read_body):
+        for kind, name, weight, why in find_references(header):
             target = resolve(name)
             if target is None:
                 unresolved.append(
@@ -178,9 +177,7 @@ def make_relation(kind: str, source: str, target: str, weight: float, why: str) 
     return Relation(kind=kind, source=source, target=target, weight=round(weight, 4), why=why)
 
 
-def _find_references(
-    header: CapabilityHeader, read_body: ReadBody
-) -> Iterator[tuple[str, str, float, str]]:
+def find_references(header: CapabilityHeader) -> Iterator[tuple[str, str, float, str]]:
     """Kind, name, weight and origin of everything that a capability points to."""
     declared_names = (
         ("REQUIRES", "requires", 1.0, header.get("requires", ())),
@@ -192,22 +189,28 @@ def _find_references(
     for edge in header.get("edges", ()):
         kind = "REQUIRES" if edge["kind"].upper() == "DEPENDS_ON" else edge["kind"].upper()
         yield kind, edge["target"], float(edge["weight"]), "edges"
-    if header["kind"] == "skill":
-        yield from _find_skill_references(read_body(header["id"]).get("extra") or {})
+    for need in header.get("skill_requirements", ()):
+        yield "REQUIRES", need["target"], need["weight"], need["why"]
 
 
-def _find_skill_references(extra: Mapping[str, Any]) -> Iterator[tuple[str, str, float, str]]:
-    metadata = extra.get("metadata") if isinstance(extra.get("metadata"), Mapping) else {}
-    for value in (extra.get("dependencies"), (metadata or {}).get("dependencies")):
-        yield from (("REQUIRES", name, 1.0, "dependencies") for name in _parse_names(value))
-    for tool in _parse_names(extra.get("allowed-tools")):
-        # `Bash(git:*)` allows some uses of the tool that stands before the bracket.
-        yield (
-            "REQUIRES",
-            tool.partition("(")[0].strip() or tool,
-            ALLOWED_TOOL_WEIGHT,
-            "allowed-tools",
-        )
+def find_skill_requirements(extra: Mapping[str, Any]) -> list[SkillRequirement]:
+    """What the frontmatter of a skill says that it needs: `dependencies`, and at half the weight
+    the tools that it is allowed to use.
+    """
+    metadata = extra.get("metadata")
+    nested = metadata.get("dependencies") if isinstance(metadata, Mapping) else None
+    dependencies = [*_parse_names(extra.get("dependencies")), *_parse_names(nested)]
+    # `Bash(git:*)` allows some uses of the tool that stands before the bracket.
+    tools = [
+        tool.partition("(")[0].strip() or tool for tool in _parse_names(extra.get("allowed-tools"))
+    ]
+    return [
+        *(SkillRequirement(target=name, weight=1.0, why="dependencies") for name in dependencies),
+        *(
+            SkillRequirement(target=name, weight=ALLOWED_TOOL_WEIGHT, why="allowed-tools")
+            for name in tools
+        ),
+    ]
 
 
 def _parse_names(value: Any) -> list[str]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.token_bags import build_token_bag, encode_bag
+from capdisc_indexer.graph.traversal import find_skill_requirements
 from capdisc_indexer.indexing.category_overview import CapabilityCard
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
@@ -324,6 +325,8 @@ def build_document(
     header, body = to_record(descriptor)
     parts = (descriptor.description, descriptor.content[:BODY_CHARACTERS])
     signatures = " ".join(map(signature, parts))
+    if descriptor.kind == "skill" and (needs := find_skill_requirements(descriptor.extra)):
+        header["skill_requirements"] = needs
     header["likeness"], header["size"] = signatures, full_size(counts)
     return _assemble_document(descriptor, header, body | {"counts": counts}, encode_bag(descriptor))
 

@@ -46,6 +46,14 @@ class EdgeRecord(TypedDict):
     weight: float
 
 
+class SkillRequirement(TypedDict):
+    """A name that a skill needs; `why` is the field of its frontmatter, `weight` 0..1."""
+
+    target: str
+    weight: float
+    why: str
+
+
 class Requirements(TypedDict, total=False):
     """What a capability cannot be used without; a header is one, too."""
 
@@ -87,6 +95,7 @@ class CapabilityHeader(TypedDict):
     edges: NotRequired[Sequence[EdgeRecord]]
     likeness: NotRequired[str]
     warnings: NotRequired[Sequence[str]]
+    skill_requirements: NotRequired[Sequence[SkillRequirement]]
     size: NotRequired[Sequence[int]]
 
 

@@ -1,4 +1,4 @@
-"""WordPiece tokens are the same from memory and from disk, for any text."""
+"""Text as pieces of a vocabulary: the same ids in memory and on disk, for any text."""
 
 from array import array
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.encoders import static_encoder
-from capdisc_indexer.encoders.static_encoder import (
+from capdisc_indexer.encoders import wordpiece
+from capdisc_indexer.encoders.wordpiece import (
     WordPieceTokenizer,
     make_disk_lookup,
     pack_vocabulary,
@@ -78,6 +78,6 @@ def test_words_hold_no_blank_and_are_none_for_blanks_alone(text) -> None:
     )
 )
 def test_a_run_of_letters_beyond_ascii_loses_its_accents_as_the_whole_text_would(text) -> None:
-    plain = static_encoder.unicodedata.normalize("NFKD", text)
-    plain = static_encoder.unicodedata.normalize("NFC", static_encoder._ACCENTS.sub("", plain))
-    assert split_words(text) == [word for word in static_encoder._SEPARATORS.split(plain) if word]
+    plain = wordpiece.unicodedata.normalize("NFKD", text)
+    plain = wordpiece.unicodedata.normalize("NFC", wordpiece._ACCENTS.sub("", plain))
+    assert split_words(text) == [word for word in wordpiece._SEPARATORS.split(plain) if word]
