@@ -10,7 +10,7 @@ from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severit
 from capdisc_indexer.sources.formats.companion_files import Companions, read_companions
 from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.manifest import build_descriptor
-from capdisc_indexer.sources.formats.naming_rules import MANIFEST_FIELDS
+from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.frontmatter import CERTAIN_SLIPS, read_leniently
 from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
