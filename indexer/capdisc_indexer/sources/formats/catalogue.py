@@ -22,7 +22,7 @@ from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines
 from capdisc_indexer.sources.readers.text_decoding import mark_finding, wide_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
-from capdisc_indexer.sources.scan.folder_files import casing_findings
+from capdisc_indexer.sources.scan.path_warnings import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 from capdisc_indexer.text.normalization import one_line
 

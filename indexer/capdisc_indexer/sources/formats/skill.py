@@ -17,15 +17,11 @@ from capdisc_indexer.sources.formats.naming_rules import (
 )
 from capdisc_indexer.sources.formats.skill_fields import SKILL_FIELDS, read_fields
 from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.frontmatter import (
-    ALL_SLIPS,
-    FrontMatter,
-    read_leniently,
-    split_front_matter,
-)
+from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
 from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, Node, TextNode
-from capdisc_indexer.sources.scan.folder_files import casing_findings
+from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
+from capdisc_indexer.sources.scan.path_warnings import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     content_hash,
