@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.text import normalization, token_counts
+from capdisc_indexer.text import embedding_text, markdown, normalization, token_counts
 
 
-@pytest.mark.parametrize("module", [normalization, token_counts])
+@pytest.mark.parametrize("module", [embedding_text, markdown, normalization, token_counts])
 def test_examples_in_docstrings_hold(module) -> None:
     result = doctest.testmod(module)
     assert result.attempted > 0

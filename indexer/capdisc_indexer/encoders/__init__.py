@@ -1,4 +1,4 @@
-"""Encoders turn text into unit vectors. `load_encoder` gives the one that a name stands for."""
+"""Encoders turn text into unit vectors; `load_encoder` gives the encoder of a name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHIPPED_ENCODER = "static"
 
 
 class Encoder(Protocol):
-    """What the index needs of an encoder. Vectors of two encoders compare only when their
+    """What the index needs of an encoder. Vectors of two encoders can be compared only if their
     fingerprints are equal.
     """
 
@@ -29,35 +29,29 @@ class Encoder(Protocol):
         ...
 
     def encode_few(self, texts: Sequence[str]) -> bytes:
-        """The same rows as bytes, by the shortest way for a few texts."""
+        """The rows of `encode` as bytes, in the fastest way for a few texts."""
         ...
 
     def encode_query(self, text: str) -> bytes:
-        """dim int8 values that point where the query's vector points; all zero when nothing is
-        known of it.
+        """dim int8 values in the direction of the query's vector; all zero for a text without any
+        known piece.
         """
         ...
 
     def check(self) -> None:
-        """Raises EncoderError unless the encoder gives the vectors that its fingerprint
-        promises.
-        """
+        """Raises EncoderError if the encoder does not give the vectors of its fingerprint."""
         ...
 
 
 def load_shipped_encoder() -> StaticEncoder:
-    """The encoder that comes with this package. Raises EncoderError when it is missing or
-    damaged.
-    """
+    """The encoder of this package. Raises EncoderError if it is missing or damaged."""
     from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER
 
     return _load_static_encoder(MODEL_FOLDER)
 
 
 def shipped_fingerprint() -> str:
-    """The fingerprint of the encoder that comes with this package; empty when it cannot be
-    used.
-    """
+    """The fingerprint of the encoder of this package; "" if it cannot be used."""
     from capdisc_indexer.model.errors import EncoderError
 
     try:
@@ -69,7 +63,7 @@ def shipped_fingerprint() -> str:
 def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
     """The shipped encoder for "static", else a sentence-transformers model by name or path.
 
-    Raises EncoderError when it is missing, damaged, or needs an extra that is not installed.
+    Raises EncoderError if it is missing, damaged, or needs an extra that is not installed.
     """
     if name == SHIPPED_ENCODER:
         return load_shipped_encoder()
@@ -81,11 +75,11 @@ def load_encoder(name: str = SHIPPED_ENCODER) -> Encoder:
 
 
 def _load_static_encoder(folder: Path) -> StaticEncoder:
-    """The table model in the folder, opened anew when its files are others than before."""
+    """The static encoder in the folder, opened again if its files have changed."""
     try:
         files = [(folder / name).stat() for name in ("model.json", "table.safetensors")]
     except OSError:
-        files = []  # opening it says what is wrong
+        files = []  # opening it raises the error
     return _open_static_encoder(
         folder, tuple((stamp.st_ino, stamp.st_mtime_ns, stamp.st_size) for stamp in files)
     )
@@ -93,7 +87,7 @@ def _load_static_encoder(folder: Path) -> StaticEncoder:
 
 @lru_cache(maxsize=4)
 def _open_static_encoder(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> StaticEncoder:
-    """Two of a query's steps ask for it, and every query of a server."""
+    """Cached, since two steps of a query ask for it, and every query of a server."""
     from capdisc_indexer.encoders.static_encoder import StaticEncoder
 
     return StaticEncoder(folder)

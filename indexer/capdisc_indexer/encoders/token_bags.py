@@ -1,5 +1,5 @@
-"""The pieces of a capability's text, each once: what a query's pieces are held against, one by
-one.
+"""The two forms in which the meaning of a capability is stored: a vector as int8, and the bag of
+its text's pieces, with which the pieces of a query are compared one by one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, readable_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Vectors as int8, for the flat matrix and for queries against it.
+# Caps found by measuring: a body's 64 weightiest pieces say what all of its first 2,000 characters
+# say.
+_MAX_NAME, _MAX_DESCRIPTION, _MAX_BODY = 16, 64, 64
+
+Tokenize = Callable[[str], Sequence[int]]
+WeighToken = Callable[[int], float]
 
 
 def quantise(vectors: NDArray[Any]) -> NDArray[Any]:
-    """(n, dim) float32 to (n, dim) int8, each row scaled by itself; a zero row stays zero.
+    """(n, dim) int8 from (n, dim) float32, each row scaled by itself; a zero row stays zero.
 
-    Cosine does not depend on a row's scale, so each row may use the whole range and no scale is
-    kept.
+    Cosine does not depend on a row's scale, so each row may use the whole range, and no scale is
+    stored.
     """
     peak = abs(vectors).max(axis=1, keepdims=True)
     scaled: NDArray[Any] = vectors * (127.0 / (peak + (peak == 0)))
@@ -30,7 +35,7 @@ def quantise(vectors: NDArray[Any]) -> NDArray[Any]:
 
 
 def quantise_row(vector: array[float]) -> bytes:
-    """The very row that `quantise` makes of one of float32, without numpy.
+    """The row that `quantise` gives for one float32 row, as bytes and without numpy.
 
     >>> list(quantise_row(array("f", [0.6, -0.8, 0.0])))
     [95, 129, 0]
@@ -40,18 +45,10 @@ def quantise_row(vector: array[float]) -> bytes:
     return array("b", map(round, array("f", [value * scale for value in vector]))).tobytes()
 
 
-# Caps found by measuring: a body's 64 weightiest pieces say what all of its first 2,000 characters
-# say.
-_NAME, _DESCRIBED, _BODY = 16, 64, 64
-
-Tokenize = Callable[[str], Sequence[int]]
-WeighToken = Callable[[int], float]
-
-
 @frozen
 class TokenBag:
-    """Piece ids, no id twice: those of the name, those that the description adds, those that the
-    rest adds.
+    """Piece ids without repetition: those of the name, those that the description adds, and those
+    that the rest adds.
     """
 
     name: tuple[int, ...] = ()
@@ -71,20 +68,20 @@ def build_token_bag(
         *d.phrases,
         d.content[:BODY_CHARACTERS],
     ]
-    name = _unseen_ids(tokenize(readable_name(d.title or d.name)), ())[:_NAME]
-    described = _unseen_ids(
+    name = _unseen_ids(tokenize(readable_name(d.title or d.name)), ())[:_MAX_NAME]
+    description = _unseen_ids(
         tokenize(f"{d.description} {' '.join(map(readable_name, labels))}"), name
-    )[:_DESCRIBED]
+    )[:_MAX_DESCRIPTION]
     body = sorted(
-        _unseen_ids(tokenize("\n".join(body_texts)), (*name, *described)),
+        _unseen_ids(tokenize("\n".join(body_texts)), (*name, *description)),
         key=weigh_token,
         reverse=True,
-    )[:_BODY]
-    return TokenBag(tuple(name), tuple(described), tuple(body))
+    )[:_MAX_BODY]
+    return TokenBag(tuple(name), tuple(description), tuple(body))
 
 
 def encode_bag(token_bag: TokenBag) -> bytes:
-    """The bag as bytes: two lengths, then all ids, 32 bits each."""
+    """The bag as bytes: the lengths of its first two parts, then all ids, 32 bits each."""
     return array(
         "I",
         (
@@ -98,15 +95,18 @@ def encode_bag(token_bag: TokenBag) -> bytes:
 
 
 def decode_bag(data: bytes) -> TokenBag:
-    """The bag that was packed; an empty one for no bytes."""
+    """The bag of these bytes; an empty bag for no bytes."""
     if not data:
         return TokenBag()
-    first, second, *ids = array("I", data)
+    in_name, in_description, *ids = array("I", data)
+    end_of_description = in_name + in_description
     return TokenBag(
-        tuple(ids[:first]), tuple(ids[first : first + second]), tuple(ids[first + second :])
+        tuple(ids[:in_name]),
+        tuple(ids[in_name:end_of_description]),
+        tuple(ids[end_of_description:]),
     )
 
 
-def _unseen_ids(ids: Sequence[int], old: Sequence[int]) -> list[int]:
-    old_ids = set(old)
-    return [token_id for token_id in dict.fromkeys(ids) if token_id not in old_ids]
+def _unseen_ids(ids: Sequence[int], seen: Sequence[int]) -> list[int]:
+    seen_ids = set(seen)
+    return [token_id for token_id in dict.fromkeys(ids) if token_id not in seen_ids]

@@ -37,9 +37,7 @@ class TransformerEncoder:
                 model_kwargs={"use_safetensors": True},
             )
         except Exception as error:
-            reason = (
-                str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            )
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise EncoderError(
                 f"the encoder cannot be loaded: {name} ({reason})",
                 "give the path of a sentence-transformers folder",
@@ -49,7 +47,7 @@ class TransformerEncoder:
         if dim and dim != self.dim:
             raise EncoderError(
                 f"{model} has {self.dim} dimensions, not {dim}",
-                "ask for fewer than it has, or leave @ out",
+                "give a smaller number behind @, or none",
             )
         self.fingerprint = f"{Path(model).name}:{_compute_digest(model)}:{self.dim}"
 
@@ -66,15 +64,15 @@ class TransformerEncoder:
         return result
 
     def encode_few(self, texts: Sequence[str]) -> bytes:
-        """The same rows as bytes."""
+        """The rows of `encode` as bytes."""
         return self.encode(texts).tobytes()
 
     def encode_query(self, text: str) -> bytes:
-        """dim int8 values that point where the query's vector points."""
+        """dim int8 values in the direction of the query's vector."""
         return quantise(self._model.encode_query([text], **_ENCODE_OPTIONS)).tobytes()
 
     def check(self) -> None:
-        """Nothing to add: the fingerprint is a digest over the very files that were loaded."""
+        """Does nothing: the fingerprint is a digest of the files that were loaded."""
 
 
 _ENCODE_OPTIONS = {
@@ -85,7 +83,7 @@ _ENCODE_OPTIONS = {
 
 
 def _parse_name(name: str) -> tuple[str, int | None]:
-    """The model, and how many dimensions of it are asked for, if any are.
+    """The model, and the number of dimensions to keep, or None for all.
 
     >>> _parse_name("some-model@256"), _parse_name("@scope/model")
     (('some-model', 256), ('@scope/model', None))
@@ -109,7 +107,7 @@ def _find_folder(name: str) -> str:
 
 
 def _compute_digest(name: str) -> str:
-    """Sixteen digits over every file that decides what the model computes."""
+    """Sixteen hexadecimal digits of a digest over all files of the model."""
     folder, total = Path(_find_folder(name)), hashlib.sha256()
     for path in sorted({path for pattern in _MODEL_FILES for path in folder.rglob(pattern)}):
         with path.open("rb") as file:

@@ -188,14 +188,14 @@ ALL_FORMATS = (
     ),
     SourceFormat(
         format="document",
-        load=lazy_loader("documents.text_documents"),
+        load=lazy_loader("documents.document_files"),
         limit_bytes=16 * MEBIBYTE,
         declared="document",
         suffixes=(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc"),
     ),
     SourceFormat(
         format="office",
-        load=lazy_loader("documents.isolated_documents"),
+        load=lazy_loader("documents.document_files"),
         limit_bytes=64 * MEBIBYTE,
         declared="document",
         suffixes=(".pdf", ".docx", ".pptx", ".xlsx"),

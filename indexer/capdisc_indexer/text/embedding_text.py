@@ -1,4 +1,6 @@
-"""The texts of a capability that are indexed: one for words, one or more for vectors."""
+"""The texts of a capability that are indexed: one for the search by words, one or more that become
+vectors.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +9,23 @@ import re
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import lexical_text, one_line, space_identifiers
 
-# Words of other languages than English, folded to their first letters, in place of a stemmer for
-# each language.
-#
-# Measured on package descriptions (the first sentence of the long one as a query for the short one,
+# Words of other languages than English are truncated to their first letters, in place of a stemmer
+# for each language. Measured on package descriptions (the first sentence of the long one as a query for the short one,
 # words alone, mean reciprocal rank) against the English stemmer and the language's own: Russian
-# 48.9, 53.9, folded 53.9; German 50.2, 52.0, 52.4; French 58.0, 58.9, 59.3; Spanish 55.2, 57.4,
+# 48.9, 53.9, truncated 53.9; German 50.2, 52.0, 52.4; French 58.0, 58.9, 59.3; Spanish 55.2, 57.4,
 # 56.9; Italian 62.4, 62.5, 63.5; and where there is no stemmer: Polish 47.5 → 53.9, Czech 55.0 →
 # 60.6, Ukrainian 47.4 → 52.4.
-
 STEM_LETTERS = 6
 _LONG = re.compile(rf"\w{{{STEM_LETTERS + 1},}}")
-# Characters that tell a language.
+# Characters that are enough to recognise a language.
 _SAMPLE_CHARACTERS = 600
 _WORD = re.compile(r"[^\W\d_]+")
 _ASCII_WORD = re.compile("[a-z]+")
 _ENGLISH_WORDS = frozenset(
     "a an and are as at be by can for from in is it its of on or that the this to use when with you your".split()
 )
-# Small words of a dozen languages that are none in English; letters beyond ASCII speak for the
-# others by themselves.
+# Small words of a dozen languages that are not English; other languages show by letters beyond
+# ASCII.
 _OTHER_LANGUAGE_WORDS = frozenset(
     """
     der das den dem des ein eine einen einer und oder für mit von vom zu zum zur auf aus nach bei ist im werden wird
@@ -38,8 +37,8 @@ _OTHER_LANGUAGE_WORDS = frozenset(
 
 
 def truncate_stem(text: str) -> str:
-    """The long words of the text, each cut to its first letters and marked with a digit: no stem
-    of a known word is written so, and "internet" does not find what is internal.
+    """The long words of the text, each cut to its first letters and marked with a digit, so that
+    none of them equals an English stem and "internet" does not match "internal".
 
     >>> truncate_stem("Rechnungen an Kunden versenden")
     'Rechnu6 versen6'
@@ -48,20 +47,15 @@ def truncate_stem(text: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Whether the text reads as English, or as nothing in particular: its small words and letters
-    say so.
-    """
+    """Whether the small words and letters of the text show no other language than English."""
     text = text[:_SAMPLE_CHARACTERS]
-    # In plain letters, as most texts are, the same in half the time.
-    words = (
-        _ASCII_WORD.findall(text.lower())
-        if text.isascii()
-        else list(map(str.lower, _WORD.findall(text)))
-    )
+    if text.isascii():  # as most texts are: the same in half the time
+        words = _ASCII_WORD.findall(text.lower())
+        foreign = sum(map(_OTHER_LANGUAGE_WORDS.__contains__, words))
+    else:
+        words = [word.lower() for word in _WORD.findall(text)]
+        foreign = sum(map(_is_other_language, words))
     english = sum(map(_ENGLISH_WORDS.__contains__, words))
-    foreign = sum(
-        map(_OTHER_LANGUAGE_WORDS.__contains__ if text.isascii() else _is_other_language, words)
-    )
     return foreign <= english or foreign < max(2, 0.08 * len(words))
 
 
@@ -77,7 +71,7 @@ MAX_PHRASES = 64
 
 
 def lexical_document(descriptor: Descriptor) -> str:
-    """Everything about the capability in one text, ready for the text index."""
+    """All indexed fields of the capability in one text for the text index."""
     d = descriptor
     parameters = [f"{p.name} {p.description}" for p in d.parameters]
     parts = [
@@ -91,17 +85,15 @@ def lexical_document(descriptor: Descriptor) -> str:
         d.usage_hint,
     ]
     text = lexical_text("\n".join([*parts, d.content[:BODY_CHARACTERS]]))
+    if is_english(f"{d.description} {d.content[:BODY_CHARACTERS]}"):
+        return text
     # The words themselves stay: names are the same in every language.
-    return (
-        text
-        if is_english(f"{d.description} {d.content[:BODY_CHARACTERS]}")
-        else f"{text}\n{truncate_stem(text)}"
-    )
+    return f"{text}\n{truncate_stem(text)}"
 
 
 def description_text(descriptor: Descriptor) -> str:
-    """The text that is encoded for the capability itself: name, description, category, tags,
-    parameter names.
+    """The text that is encoded for the capability itself: name, description, category, tags and
+    parameter names, at most EMBEDDING_CHARACTERS.
     """
     d = descriptor
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
@@ -112,12 +104,14 @@ def description_text(descriptor: Descriptor) -> str:
 
 
 def readable_name(name: str) -> str:
-    """The name with its parts apart: word pieces of a squeezed name mean nothing to an encoder."""
+    """The name with blanks between its parts, since an encoder does not know the pieces of a
+    compound.
+    """
     return space_identifiers(name.replace("_", " ").replace("-", " ").replace("/", " "))
 
 
 def embedding_texts(descriptor: Descriptor) -> tuple[str, ...]:
-    """The texts that become vectors, the description first, then each example request by itself.
+    """The texts that become vectors: the description, then each example request by itself.
 
     Matched one by one, example requests gave 92 points where the same words in one text gave 83.
     """

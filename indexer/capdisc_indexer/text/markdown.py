@@ -1,4 +1,9 @@
-"""The links of a Markdown text."""
+"""The links, sections and code of a Markdown text, found by walking through its lines once.
+
+This is not a parser of Markdown: links that span lines and headings that are underlined are not
+seen. Nothing is read twice, so that every text takes time in proportion to its length.
+docs/why-not-a-library.md compares it with markdown-it-py.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,26 @@ from collections.abc import Iterable, Iterator
 
 from capdisc_indexer.model.frozen import frozen
 
-# The lines of a Markdown text that are not code.
-
-# What goes on in indented lines: an item of a list, a footnote.
+# List items and footnotes continue in indented lines.
 _LIST_ITEM = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]:)")
 _INDENTED = re.compile(r" {4}| {0,3}\t")
 _SPAN = re.compile(r"`[^`\n]+`")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)(.*)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+# Of a link's text; texts of nested brackets contain one another.
+_MAX_TEXT = 200
+_DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:[ \t]*(?:<([^<>]*)>|(\S+))")
+_TICKS = re.compile(r"`+")
+# Characters that can begin, end or hide a link; the text between is skipped in one step.
+_MARK = re.compile(r"\\.|`+|!?\[|\]\(?|<(?=[a-z])|https?://", re.IGNORECASE)
+_AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.IGNORECASE)
+_BARE_URL = re.compile(r"[^\s<>\"'`\])]+")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines outside fenced code, each with its number."""
+    """The lines outside fenced code, with their numbers from 1."""
     fence = ""
     for number, line in enumerate(text.split("\n"), 1):
         match = _FENCE.match(line)
@@ -32,8 +46,8 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def without_code(text: str) -> str:
-    """The text with blanks in the place of fenced code and code spans, so that every other letter
-    keeps its place.
+    """The text with blanks in place of fenced code and code spans, so that all other characters
+    keep their places.
 
     >>> without_code("Say `hi` now")
     'Say      now'
@@ -47,34 +61,28 @@ def without_code(text: str) -> str:
 
 
 def drop_indented_code(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Those of the lines that are no indented code: four blanks deep below an empty line, and in
-    no item of a list.
+    """The lines without empty ones and indented code, which is four blanks deep, below an empty
+    line and not in a list item.
     """
-    before = 0  # the last line that was no code and not empty
+    last_prose = 0  # the number of the last line that was yielded
     in_item = False
     for number, line in lines:
-        below_text = number == before + 1 and before > 0
+        below_text = number == last_prose + 1 and last_prose > 0
         if not line.strip():
             continue
         if _INDENTED.match(line) and not below_text and not in_item:
             continue
         is_lazy = below_text or line.startswith((" ", "\t"))
         in_item = _LIST_ITEM.match(line) is not None or (in_item and is_lazy)
-        before = number
+        last_prose = number
         yield number, line
 
 
-# The part of a Markdown text below one of its headings.
-
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
-_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
-
-
 def find_section(text: str, anchor: str) -> str | None:
-    """The text from the heading that `anchor` names, as GitHub names them, to the next one of its
-    rank; None where there is no such heading.
+    """The text from the heading that `anchor` names, in GitHub's way, to the next heading of its
+    rank; None if there is no such heading.
 
-    >>> section("# One\\n\\n## Second Part\\n\\nHere.\\n\\n# Three\\n", "second-part")
+    >>> find_section("# One\\n\\n## Second Part\\n\\nHere.\\n\\n# Three\\n", "second-part")
     '## Second Part\\n\\nHere.\\n'
     """
     lines = text.split("\n")
@@ -99,22 +107,9 @@ def _find_headings(text: str) -> Iterator[tuple[int, re.Match[str]]]:
             yield number, match
 
 
-# Of the words that carry a link; in nested brackets they repeat one another.
-_MAX_TEXT = 200
-_DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:[ \t]*(?:<([^<>]*)>|(\S+))")
-_TICKS = re.compile(r"`+")
-# What can begin, end or hide a link; the text between is passed over at once.
-_MARK = re.compile(r"\\.|`+|!?\[|\]\(?|<(?=[a-z])|https?://", re.IGNORECASE)
-_AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.IGNORECASE)
-_BARE_URL = re.compile(r"[^\s<>\"'`\])]+")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
 @frozen(kw_only=True)
 class MarkdownLink:
-    """One link as it is written: the words that carry it, its target, and where it begins, line
-    and column from 1.
-    """
+    """One link as written: its text, its target, and the line and column of its begin, from 1."""
 
     text: str
     target: str
@@ -123,8 +118,8 @@ class MarkdownLink:
 
 
 def find_links(text: str) -> Iterator[MarkdownLink]:
-    """Every inline link, reference definition, autolink and bare URL outside code, in order.
-    Images are left out, and so are footnotes.
+    """Every inline link, reference definition, autolink and bare URL outside code, in order,
+    without images and footnotes.
     """
     for number, line in drop_indented_code(prose_lines(text)):
         definition = _DEFINITION.match(line)
@@ -132,15 +127,14 @@ def find_links(text: str) -> Iterator[MarkdownLink]:
             target, column = definition[2] or definition[3] or "", line.index("[") + 1
             yield MarkdownLink(text=definition[1], target=target, line=number, column=column)
         else:
-            for words, target, at in _LinkScanner(line).links():
-                yield MarkdownLink(
-                    text=words, target=_ESCAPED.sub(r"\1", target), line=number, column=at + 1
-                )
+            for link_text, raw_target, offset in _LinkScanner(line).links():
+                target = _ESCAPED.sub(r"\1", raw_target)
+                yield MarkdownLink(text=link_text, target=target, line=number, column=offset + 1)
 
 
 class _LinkScanner:
-    """One line on the way through it. `_open` holds the places of brackets that are not closed
-    yet.
+    """Scans one line. `_open` holds the brackets that are not closed yet: the offset behind each,
+    and whether it begins an image.
     """
 
     def __init__(self, line: str) -> None:
@@ -174,7 +168,7 @@ class _LinkScanner:
         return None
 
     def _skip_code(self, length: int) -> None:
-        """To behind the next run of as many ticks; where there is none, these are ordinary
+        """Moves behind the next run of equally many ticks; without one, these are ordinary
         characters.
         """
         runs = self._ticks.get(length, [])  # an escaped tick shortens the run that it begins
@@ -198,8 +192,9 @@ class _LinkScanner:
         return (url, url, start) if url.partition("://")[2] else None
 
     def _read_destination(self) -> str | None:
-        """What stands in the round brackets, without a title; None where they never close.
-        Whatever was looked at is behind us then, link or not.
+        """The target in the round brackets, without a title; None if they never close.
+
+        What was read is not read again, whether it is a link or not.
         """
         line, start = self._line, self._at
         while start < len(line) and line[start] in " \t":

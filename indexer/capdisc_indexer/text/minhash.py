@@ -1,5 +1,5 @@
-"""How alike two texts are, from a signature of 64 bytes each: near copies of one capability are
-one answer.
+"""How similar two texts are, estimated from a signature of 64 bytes each; it shows near duplicates
+among the hits.
 
 One-permutation min-hash (Li, Owen and Zhang 2012) over pairs of neighbouring words: each pair
 falls into one of 32 bins by its hash, each bin keeps its smallest hash. The share of equal bins
@@ -16,24 +16,25 @@ from zlib import crc32
 
 BINS = 32
 _EMPTY_BIN = 0xFFFF
-# Numbers that stand alone ("copy 7") are no words; those in names of things (MP3, SHA256, C++) are
-# part of them.
+# Numbers that stand alone ("copy 7") are not words; those in names (MP3, SHA256, C++) are part of
+# them.
 _WORD = re.compile(r"[^\W\d_][\w+#]*")
-# Two texts that fill fewer bins are copies only when they are equal: short ones differ by one word
-# when they differ at all ("turns on a light", "turns off a light").
+# Two texts that fill fewer bins are duplicates only if they are equal: short texts that differ in
+# one word may differ in meaning ("turns on a light", "turns off a light").
 _MIN_FILLED_BINS = 24
 MIN_SIMILARITY = 0.75
 
 
 def signature(text: str) -> str:
-    """128 hex digits for a text, lone numbers and punctuation left out; empty for fewer than two
-    words.
+    """The signature as 128 hexadecimal digits, without lone numbers and punctuation; "" for fewer
+    than two words.
     """
     words = _WORD.findall(text.lower())
     bins = [_EMPTY_BIN] * BINS
-    for value in {
+    pair_hashes = {
         crc32(f"{left} {right}".encode("utf-8", "replace")) for left, right in pairwise(words)
-    }:
+    }
+    for value in pair_hashes:
         bin_index, bin_value = value % BINS, (value >> 8) % _EMPTY_BIN
         if bin_value < bins[bin_index]:  # noqa: PLR1730, a call of min takes twice as long
             bins[bin_index] = bin_value
@@ -41,25 +42,24 @@ def signature(text: str) -> str:
 
 
 def are_near_duplicates(left: array[int], right: array[int]) -> bool:
-    """True when the texts behind two opened signatures differ by no more than versions of one text
-    do.
-    """
+    """Whether two texts, by their decoded signatures, are versions of one text."""
     filled_bins = BINS - min(left.count(_EMPTY_BIN), right.count(_EMPTY_BIN))
     if filled_bins < _MIN_FILLED_BINS:
         return left == right
-    equal: int = sum(map(eq, left, right))
-    return equal - (BINS - filled_bins) >= filled_bins * MIN_SIMILARITY
+    equal_bins: int = sum(map(eq, left, right))
+    both_empty = BINS - filled_bins
+    return equal_bins - both_empty >= filled_bins * MIN_SIMILARITY
 
 
-def shared_part(one: array[int], two: array[int]) -> float:
-    """The estimated share of pairs that the texts behind two opened signatures have in common,
-    0..1; its standard error is 0.09 for long texts.
+def shared_part(left: array[int], right: array[int]) -> float:
+    """The estimated share of word pairs that two texts have in common, 0..1, from their decoded
+    signatures; its standard error is 0.09 for long texts.
     """
-    filled = sum(
-        first != _EMPTY_BIN or second != _EMPTY_BIN for first, second in zip(one, two, strict=True)
-    )
-    same = sum(first == second != _EMPTY_BIN for first, second in zip(one, two, strict=True))
-    return same / filled if filled else 0.0
+    filled_bins = equal_bins = 0
+    for left_value, right_value in zip(left, right, strict=True):
+        filled_bins += left_value != _EMPTY_BIN or right_value != _EMPTY_BIN
+        equal_bins += left_value == right_value != _EMPTY_BIN
+    return equal_bins / filled_bins if filled_bins else 0.0
 
 
 def decode_signature(digits: str) -> array[int]:

@@ -1,4 +1,6 @@
-"""Exact token counts, remembered for pieces that were counted before."""
+"""Token counts of texts: those of OpenAI's models exactly, Claude's as well as one can offline, or
+an estimate by characters.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 
 DEFAULT_TOKENIZER = "o200k_base"
-# Lines of so many characters are remembered, so many of them: 10 MB.
+# Counts of lines of at most so many characters are cached, at most so many of them: 10 MB.
 _MAX_CACHED_CHARACTERS, _CACHE_SIZE = 64, 50_000
 
 # A new chunk may start where the tokenizer certainly splits: after a line end, unless the next
@@ -22,9 +24,11 @@ _CHUNK = re.compile(r"[^\n]*(?:\n|\Z)(?:(?:[^\S\n]*(?:\n|\Z))|/[^\n]*(?:\n|\Z))*
 
 @frozen(kw_only=True)
 class Tokenizer:
-    """Whose tokens are counted. `factor` makes tokens of the counts that an index keeps (0: they
-    say nothing about it), `additive` says that the counts of pieces are that of the whole, `about`
-    is for whoever chose an estimate.
+    """A tokenizer by name; `load` gives its counter.
+
+    `factor` turns the counts that an index stores, of o200k_base, into counts of this tokenizer
+    (0: they say nothing about it). `additive` says that the counts of chunks add up to that of the
+    whole text. `about` explains an estimate to its user.
     """
 
     name: str
@@ -35,8 +39,8 @@ class Tokenizer:
 
 
 class TokenCounter:
-    """Counts tokens; texts whose count is known need no tokenizer, so a render of stored pieces
-    loads none.
+    """Counts tokens and caches the counts. The tokenizer is loaded for the first unknown text, so
+    that a render of stored pieces loads none.
     """
 
     def __init__(
@@ -54,8 +58,8 @@ class TokenCounter:
         self._line_counts = _LineCounts(self.exact)
 
     def learn(self, counts: Mapping[str, int]) -> None:
-        """Take over counts of o200k_base tokens that were made earlier, where they say something
-        here.
+        """Takes over stored counts of o200k_base tokens, by text, if this tokenizer can use
+        them.
         """
         if self._factor == 1:
             self._counts.update(counts)
@@ -70,21 +74,19 @@ class TokenCounter:
         return count
 
     def count_lines(self, lines: Iterable[str]) -> list[int]:
-        """The number of tokens of each line, remembering no more than the short ones of a few
-        thousand texts.
-        """
+        """The number of tokens of each line; the cache holds only short lines."""
         return list(map(self._line_counts.__getitem__, lines))
 
     def exact(self, text: str) -> int:
-        """The number of tokens by the tokenizer itself, whatever is remembered."""
+        """The number of tokens by the tokenizer itself, without the cache."""
         if self._exact is None:
             self._exact = self._load()
         return self._exact(text)
 
 
 class _LineCounts(dict[str, int]):
-    """Counts of short lines. Of those in 1,717 different skills a third had stood in another one
-    before.
+    """Counts of short lines. Of the lines in 1,717 different skills, a third had appeared in
+    another one before.
     """
 
     def __init__(self, exact: Callable[[str], int]) -> None:
@@ -107,7 +109,7 @@ def make_counter(tokenizer: Tokenizer) -> TokenCounter:
 
 
 def split_chunks(text: str) -> list[str]:
-    """The text cut at line ends into pieces whose token counts add up exactly to the count of the
+    """The text cut at line ends into chunks whose token counts add up exactly to that of the
     whole.
 
     >>> split_chunks("a\\n\\nb\\n")
@@ -115,9 +117,6 @@ def split_chunks(text: str) -> list[str]:
     """
     return [piece for piece in _CHUNK.findall(text) if piece]
 
-
-# Whose tokens can be counted: those of OpenAI's models exactly, Claude's as well as one can
-# offline, or characters.
 
 # Over 150 real SKILL.md files, a reconstruction of the newest Claude tokenizer counted 1.67 times
 # the tokens of o200k_base (1.90 at most); of the one before, 1.17 times (1.43). Text in capitals
@@ -132,7 +131,10 @@ def _o200k() -> Tokenizer:
 def _claude() -> Tokenizer:
     if count_tokens := lazy_imports.load_claude_counter():
         return Tokenizer(name="claude (ctok)", load=lambda: count_tokens, factor=0, additive=False)
-    about = f"Claude's tokens are estimated as {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER}; pip install 'capdisc[claude]' counts them"
+    about = (
+        f"Claude's tokens are estimated as {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER}; "
+        "pip install 'capdisc[claude]' counts them"
+    )
     return Tokenizer(
         name=f"claude (estimate: {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER})",
         load=lambda: _multiply_counts(lazy_imports.load_token_counter(), CLAUDE_FACTOR),
@@ -146,7 +148,10 @@ def _multiply_counts(count: Callable[[str], int], factor: int) -> Callable[[str]
 
 
 def _chars4() -> Tokenizer:
-    about = "four characters are taken for one token, which is too few tokens for most models and languages"
+    about = (
+        "four characters are taken for one token, "
+        "which is too few tokens for most models and languages"
+    )
     return Tokenizer(
         name="chars4",
         load=lambda: lambda text: -(-len(text) // 4),
@@ -162,9 +167,7 @@ TOKENIZERS: Mapping[str, Callable[[], Tokenizer]] = MappingProxyType(
 
 
 def count_size(tokenizer: Tokenizer, size: Sequence[int]) -> int:
-    """The tokens of a text that has so many tokens of o200k_base and so many characters, as well
-    as that tells them.
-    """
+    """The tokens of a text, estimated from its size: (tokens of o200k_base, characters)."""
     tokens, characters = size
     if tokenizer.name == "chars4":
         return -(-characters // 4)
@@ -172,7 +175,7 @@ def count_size(tokenizer: Tokenizer, size: Sequence[int]) -> int:
 
 
 def find_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of this name. Raises UsageError where there is none."""
+    """The tokenizer of this name. Raises UsageError for an unknown one."""
     if name not in TOKENIZERS:
         raise UsageError(f"unknown tokenizer {name!r}", f"one of: {', '.join(TOKENIZERS)}")
     return TOKENIZERS[name]()

@@ -12,12 +12,9 @@ import yaml
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.frontmatter import (
-    MAX_CHARACTERS,
-    repair_block,
-    split_front_matter,
-)
+from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, MAX_EVENTS
+from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
 
 # The rules of form, which a comment inside a file can silence. Every other rule guards the reader of
 # the file.

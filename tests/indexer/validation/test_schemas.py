@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from capdisc_indexer.sources.formats import naming_rules, skill
+from capdisc_indexer.sources.formats import manifest_fields, skill_fields
 from capdisc_indexer.sources.formats.manifest import CAPABILITY_KINDS, LONG_DESCRIPTION, RISKS
 from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
@@ -53,8 +53,8 @@ def test_a_schema_is_one(found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("fields", "known"),
     [
-        (naming_rules.MANIFEST_FIELDS, ONE["properties"]),
-        (skill.SKILL_FIELDS, SKILL["properties"]),
+        (manifest_fields.MANIFEST_FIELDS, ONE["properties"]),
+        (skill_fields.SKILL_FIELDS, SKILL["properties"]),
     ],
 )
 def test_every_key_that_is_read_is_in_the_schema(

@@ -10,12 +10,12 @@ from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severit
 from capdisc_indexer.sources.formats.companion_files import Companions, read_companions
 from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.manifest import build_descriptor
-from capdisc_indexer.sources.formats.naming_rules import MANIFEST_FIELDS
+from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.frontmatter import CERTAIN_SLIPS, read_leniently
 from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node, TextNode
-from capdisc_indexer.sources.scan.folder_files import casing_findings
+from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, read_leniently
+from capdisc_indexer.sources.scan.path_warnings import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 
 # The long texts of a manifest, as its readers get them, each with the place where it is

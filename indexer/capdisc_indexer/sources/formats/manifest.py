@@ -1,4 +1,4 @@
-"""One capability of a CAPABILITY.yaml, field by field."""
+"""One capability of a CAPABILITY.yaml, field by field, with the relations that it declares."""
 
 from __future__ import annotations
 
@@ -8,96 +8,17 @@ from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, Sou
 from capdisc_indexer.sources.formats.companion_files import Companions
 from capdisc_indexer.sources.formats.input_parameters import read_parameters
 from capdisc_indexer.sources.formats.long_text_file import clip_content, text_or_file
+from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
 from capdisc_indexer.sources.formats.naming_rules import (
-    EXTRA_FIELDS,
     MAX_NAME,
     clean_name,
     is_secret_name,
     name_problem,
-    warn_of_unknown,
 )
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, Node, TextNode
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import visible_text
-
-# The relations that a manifest declares: `edges: [{target, type, weight}]`.
-
-EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
-# The same under the name that others have for it.
-_ALSO = {"DEPENDS_ON": "REQUIRES"}
-MAX_EDGES = 256
-
-_NAMES = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weight": ("weight",)}
-
-
-def read_edges(fields: Fields, source: str, path: str) -> tuple[Edge, ...]:
-    """The edges that leave `source`, without those that have no target."""
-    node = fields.value("edges")
-    if node is None:
-        return ()
-    if not isinstance(node, ListNode):
-        fields.warn(
-            "edges", "field-type", "edges is not a list", "write a list of target, type and weight"
-        )
-        return ()
-    edge_list: list[Edge] = []
-    for item in node.items[:MAX_EDGES]:
-        edge, findings = _edge(item, source, path)
-        fields.findings += findings
-        if edge is None:
-            fields.warn(
-                "edges",
-                "field-missing",
-                "an edge has no target",
-                "name the capability that it leads to",
-            )
-        else:
-            edge_list.append(edge)
-    return tuple(edge_list)
-
-
-def _edge(item: Node, source: str, path: str) -> tuple[Edge | None, list[Finding]]:
-    if not isinstance(item, MapNode):
-        return None, []
-    parts = Fields(item, path, _NAMES)
-    target = parts.text("target")
-    edge = (
-        Edge(kind=_edge_kind(parts), source=source, target=target, weight=_weight(parts))
-        if target
-        else None
-    )
-    return edge, parts.findings
-
-
-def _edge_kind(parts: Fields) -> str:
-    kind = parts.text("type").upper().replace("-", "_").replace(" ", "_") or "RELATED"
-    kind = _ALSO.get(kind, kind)
-    if kind in EDGE_KINDS:
-        return kind
-    parts.warn(
-        "type",
-        "field-value",
-        f"{kind[:64]} is no type of edge; read as RELATED",
-        f"use one of {', '.join(EDGE_KINDS)}",
-    )
-    return "RELATED"
-
-
-def _weight(parts: Fields) -> float:
-    value = parts.number("weight")
-    if value is None:
-        return 1.0
-    if 0.0 <= value <= 1.0:
-        return value
-    parts.warn(
-        "weight",
-        "field-value",
-        "the weight of an edge is not between 0 and 1",
-        "write a number from 0 to 1",
-    )
-    return min(1.0, max(0.0, value))
-
 
 DEFAULT_CATEGORY = "general"
 RISKS = ("low", "medium", "high", "critical")
@@ -130,13 +51,19 @@ MAX_DESCRIPTION = 4_096
 
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
+# Relations are declared as `edges: [{target, type, weight}]`.
+EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
+# Names of other programs for the same relations.
+_EDGE_KIND_ALIASES = {"DEPENDS_ON": "REQUIRES"}
+MAX_EDGES = 256
+_EDGE_KEYS = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weight": ("weight",)}
 
 
 def build_descriptor(
     fields: Fields, file: FoundFile, source: SourceRef, companions: Companions, identity: str = ""
 ) -> Descriptor:
-    """The capability; not to be used if `fields` noted an error on the way. `identity` is the id
-    where the format has its own rule for it.
+    """The capability, which is not to be used if `fields` has an error afterwards. `identity` is
+    the id, for formats with a rule of their own for it.
     """
     name, kind = _name(fields), _kind(fields)
     identity = identity or _identity(fields, kind, name)
@@ -236,8 +163,8 @@ def _merge_lists(fields: Fields, *names: str, separators: str = ",") -> tuple[st
 
 
 def _secrets(fields: Fields) -> tuple[str, ...]:
-    """The names of secrets. Whatever is no name may be the secret itself, so no message repeats
-    it.
+    """The names of secrets. A text that is not a name may be a secret itself, so no message
+    repeats it.
     """
     texts = fields.texts("secrets")
     names = tuple(text for text in texts if is_secret_name(text))
@@ -261,8 +188,7 @@ def _risk(fields: Fields) -> str:
 
 
 def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
-    # A line of a catalogue holds its text itself; a manifest has it, or a file with it, beside
-    # itself.
+    # A line of a catalogue has its text in a field; a manifest names a file, or has one beside it.
     companion_text = fields.text("text") or companions.body.strip("\n")
     inline = fields.value("content")
     if isinstance(inline, TextNode) and not inline.value.strip():
@@ -298,3 +224,69 @@ def _extra(fields: Fields) -> dict[str, Json]:
     extra: dict[str, Json] = {name: text for name in EXTRA_FIELDS if (text := fields.text(name))}
     metadata = fields.mapping("metadata", exact=True)
     return extra | ({"metadata": metadata} if metadata else {})
+
+
+def read_edges(fields: Fields, source: str, path: str) -> tuple[Edge, ...]:
+    """The declared edges from `source`, without those that have no target."""
+    node = fields.value("edges")
+    if node is None:
+        return ()
+    if not isinstance(node, ListNode):
+        fields.warn(
+            "edges", "field-type", "edges is not a list", "write a list of target, type and weight"
+        )
+        return ()
+    edge_list: list[Edge] = []
+    for item in node.items[:MAX_EDGES]:
+        edge, findings = _edge(item, source, path)
+        fields.findings += findings
+        if edge is None:
+            fields.warn(
+                "edges",
+                "field-missing",
+                "an edge has no target",
+                "name the capability that it leads to",
+            )
+        else:
+            edge_list.append(edge)
+    return tuple(edge_list)
+
+
+def _edge(item: Node, source: str, path: str) -> tuple[Edge | None, list[Finding]]:
+    if not isinstance(item, MapNode):
+        return None, []
+    parts = Fields(item, path, _EDGE_KEYS)
+    target = parts.text("target")
+    if not target:
+        return None, parts.findings
+    edge = Edge(kind=_edge_kind(parts), source=source, target=target, weight=_weight(parts))
+    return edge, parts.findings
+
+
+def _edge_kind(parts: Fields) -> str:
+    kind = parts.text("type").upper().replace("-", "_").replace(" ", "_") or "RELATED"
+    kind = _EDGE_KIND_ALIASES.get(kind, kind)
+    if kind in EDGE_KINDS:
+        return kind
+    parts.warn(
+        "type",
+        "field-value",
+        f"{kind[:64]} is not a type of edge; read as RELATED",
+        f"use one of {', '.join(EDGE_KINDS)}",
+    )
+    return "RELATED"
+
+
+def _weight(parts: Fields) -> float:
+    value = parts.number("weight")
+    if value is None:
+        return 1.0
+    if 0.0 <= value <= 1.0:
+        return value
+    parts.warn(
+        "weight",
+        "field-value",
+        "the weight of an edge is not between 0 and 1",
+        "write a number from 0 to 1",
+    )
+    return min(1.0, max(0.0, value))

@@ -1,10 +1,13 @@
-"""Capabilities of other programs' lists, brought into the shape of a manifest and read as one."""
+"""Lists that other programs write: which of their entries a declaration takes, their categories, and
+each entry as a manifest.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from fnmatch import fnmatchcase
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, LoadedFile
@@ -15,36 +18,73 @@ from capdisc_indexer.sources.formats.catalogue import (
 )
 from capdisc_indexer.sources.formats.companion_files import Companions
 from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
-from capdisc_indexer.sources.formats.manifest import build_descriptor
+from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY, build_descriptor
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, Json, MapNode, TextNode, from_json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 
 _SCHEMAS = ("inputSchema", "outputSchema")
-_PLAIN = 16  # characters; a key that opens something is longer
+_MAX_PLAIN_WORD = 16  # characters; a key or password is longer
 _LONG_KEYS = frozenset({"content"})
+
+
+def is_wanted(name: str, options: Mapping[str, object]) -> bool:
+    """Whether the patterns of `include` (none: every name) and `exclude` let the name through.
+
+    >>> is_wanted("sql_run", {"include": ["sql_*"]}), is_wanted("sql_drop", {"exclude": "*_drop"})
+    (True, False)
+    """
+    include, exclude = _texts(options.get("include")), _texts(options.get("exclude"))
+    is_in = not include or any(fnmatchcase(name, pattern) for pattern in include)
+    return is_in and not any(fnmatchcase(name, pattern) for pattern in exclude)
+
+
+def categorize_names(
+    names: Sequence[str], options: Mapping[str, object], server: str
+) -> dict[str, str]:
+    """The category of each name: the longest prefix of `categories` that it begins with, else its
+    server; without a server the part before its first underscore, if another name has it too.
+    """
+    prefixes = sorted(_texts(options.get("categories")), key=len, reverse=True)
+    first_words = Counter(name.partition("_")[0] for name in names if "_" in name)
+
+    def category(name: str) -> str:
+        for prefix in prefixes:
+            stem = prefix.rstrip("_")
+            if stem and (name == prefix or name.startswith(f"{stem}_")):
+                return stem
+        if server:
+            return server
+        first_word = name.partition("_")[0] if "_" in name else ""
+        return first_word if first_words[first_word] > 1 else DEFAULT_CATEGORY
+
+    return {name: category(name) for name in names}
+
+
+def _texts(value: object) -> list[str]:
+    listed = value if isinstance(value, list) else [value]
+    return [entry for entry in listed if isinstance(entry, str) and entry]
 
 
 @frozen(kw_only=True)
 class CapabilityDraft:
-    """One capability of a list: its fields as a manifest has them, the line it stands on, and how
-    its id begins.
+    """One capability of a list: its fields as a manifest has them, its line, and the prefix of its
+    id.
 
-    `run` and `extra` hold what nobody writes into a manifest; `findings` is what was noted on the
-    way here.
+    `run` and `extra` go into the descriptor as they are; `findings` were made on the way here.
     """
 
     fields: Mapping[str, Json]
     line: int
     prefix: str
-    run: Mapping[str, Any] | None = None
-    extra: Mapping[str, Any] | None = None
+    run: Mapping[str, Json] | None = None
+    extra: Mapping[str, Json] | None = None
     findings: tuple[Finding, ...] = ()
 
 
 def load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
-    """The capability, or what keeps it out. Its digest is its own: a change leaves the others of a
-    list alone.
+    """The capability, or the findings that keep it out. Its digest is that of its own entry, so
+    that a changed entry does not change the others.
     """
     value = as_manifest_fields(dict(draft.fields))
     node = from_json(value, draft.line)
@@ -74,8 +114,8 @@ def load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
 
 
 def _with_joined_texts(node: MapNode, value: Mapping[str, Json]) -> MapNode:
-    """The node with the words of each schema as one text: looked at one by one, they took two
-    thirds of a build.
+    """The node with the texts of each schema joined: the content rules took two thirds of a build
+    for them one by one.
     """
     joined = {
         key: " | ".join(dict.fromkeys(_words(value[key]))) for key in _SCHEMAS if key in value
@@ -88,9 +128,9 @@ def _with_joined_texts(node: MapNode, value: Mapping[str, Json]) -> MapNode:
 
 
 def _words(value: Json) -> Iterator[str]:
-    """Every text of a schema, keys too, but for short plain words, which hide nothing."""
+    """Every text and key of a schema without short plain words, in which nothing can hide."""
     if isinstance(value, str):
-        if len(value) > _PLAIN or not value.isalnum():
+        if len(value) > _MAX_PLAIN_WORD or not value.isalnum():
             yield value
     elif isinstance(value, dict):
         for key, inner in value.items():
@@ -104,7 +144,7 @@ def _words(value: Json) -> Iterator[str]:
 def merge_drafts(
     parts: Iterable[CapabilityDraft | Finding], file: FoundFile, before: Sequence[Finding] = ()
 ) -> LoadedFile:
-    """All capabilities of a list, those that can be read; of very many findings, the first."""
+    """All capabilities of a list that can be read; of very many findings, the first."""
     loaded_parts = [
         LoadedFile(findings=(part,)) if isinstance(part, Finding) else load_draft(part, file)
         for part in parts

@@ -1,90 +1,27 @@
-"""The rules that every format shares for names."""
+"""The rules for names that all formats share: which texts can be names, how a name is cleaned, and
+which letters are drawn alike.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.sources.readers.field_reader import Fields
-
-# The fields of a CAPABILITY.yaml and the keys they are known by; case, `_` and `-` in a key do
-# not matter.
-
-MAX_UNKNOWN = 20
-
-MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "name": ("name",),
-        "kind": ("kind",),
-        "description": ("description",),
-        "id": ("id",),
-        "title": ("displayName", "title"),
-        "category": ("category",),
-        "tags": ("tags",),
-        "keywords": ("keywords",),
-        "phrases": ("phrases",),
-        "examples": ("examples",),
-        "queries": ("hypotheticalQueries",),
-        "requires": ("requires", "requiredTools"),
-        "secrets": ("requiredSecrets", "secrets"),
-        "bins": ("requiredBins", "bins"),
-        "composed_with": ("composedWith",),
-        "related": ("related", "relatedTo"),
-        "edges": ("edges",),
-        "risk": ("riskLevel", "risk"),
-        "has_side_effects": ("hasSideEffects",),
-        "confirm": ("requiresConfirmation",),
-        "available": ("available",),
-        "hidden": ("hidden",),
-        "schema": ("inputSchema", "schema", "parameters"),
-        "output_schema": ("outputSchema",),
-        "content": ("skillContent",),
-        "usage_hint": ("usageHint",),
-        "guidance": ("guidance",),
-        "instructions": ("instructions",),
-        "extract": ("extraction",),
-        "run": ("run",),
-        "metadata": ("metadata",),
-        "version": ("version",),
-        "author": ("author",),
-        "license": ("license",),
-        "homepage": ("homepage",),
-    }
-)
-EXTRA_FIELDS = ("version", "author", "license", "homepage")
-
-
-def warn_of_unknown(fields: Fields) -> None:
-    """Notes each key that means nothing here, with the nearest one that does."""
-    known_keys = [key for keys in MANIFEST_FIELDS.values() for key in keys]
-    for key, entry in list(fields.others.items())[:MAX_UNKNOWN]:
-        fields.warn_at(
-            entry,
-            "unknown-key",
-            f"unknown key {key[:64]!r}; not read",
-            _suggestion(key, known_keys),
-        )
-
-
-def _suggestion(key: str, known_keys: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key[:64], known_keys, n=1, cutoff=0.7)
-    return f"did you mean {near[0]}?" if near else "put other facts below metadata"
-
 
 LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
 
-# What is drawn alike, beyond what Unicode's own normal forms fold: Cyrillic and Greek letters.
-_DRAWN = (
+# Letters that are drawn alike, beyond those that Unicode's normal forms fold: Cyrillic or Greek,
+# then Latin.
+_LOOKALIKE_PAIRS = (
     "аa еe оo рp сc уy хx іi јj ѕs һh ԁd ԛq ԝw кk тt мm нh вb АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЈJ ЅS "
     "οo αa νv ρp τt υu κk ιi ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX"
 )
-LOOKALIKES = MappingProxyType(str.maketrans({pair[0]: pair[1] for pair in _DRAWN.split()}))
+LOOKALIKES = MappingProxyType(
+    str.maketrans({pair[0]: pair[1] for pair in _LOOKALIKE_PAIRS.split()})
+)
 
 _NAME = re.compile(r"[\w./ -]+")
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
@@ -102,8 +39,8 @@ def clean_name(text: str) -> str:
 
 
 def mended_name(text: str) -> str:
-    """The name without what editors make of it: typographic dashes are hyphens, Markdown's
-    backslashes and hyphens at its beginning are left out. Empty where nothing else is in it.
+    """The name without the changes that editors make: typographic dashes become hyphens, and
+    Markdown's backslashes and leading hyphens are removed. "" if nothing else is in it.
 
     >>> mended_name("Plan \u2014 Build"), mended_name("my\\\\_skill"), mended_name("-draft")
     ('Plan - Build', 'my_skill', 'draft')
@@ -112,7 +49,7 @@ def mended_name(text: str) -> str:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name holds only letters, digits, blanks and `-_./`, and does not climb.
+    """Whether a name holds only letters, digits, blanks and `-_./`, and is no path upwards.
 
     >>> is_plain_name("pdf-merge"), is_plain_name("../pdf"), is_plain_name("$(ls)")
     (True, False, False)
@@ -122,9 +59,7 @@ def is_plain_name(name: str) -> bool:
 
 @frozen
 class NameProblem:
-    """Why a name cannot be one; `is_harmful` where a careless program would do something with
-    it.
-    """
+    """Why a text cannot be a name; `is_harmful` if a careless program could be misled by it."""
 
     code: str
     message: str
@@ -132,8 +67,8 @@ class NameProblem:
 
 
 def name_problem(written: str) -> NameProblem | None:
-    """What keeps this text from being a name: characters of paths, shells and markup, or letters
-    that pass for others.
+    """The reason why this text cannot be a name (characters of paths, shells and markup, or letters
+    that pass for others), or None.
 
     >>> name_problem("caf\u00e9-menu"), name_problem("p\u0430ypal").code, name_problem("\uff30\uff24\uff26").code
     (None, 'confusable-name', 'field-value')
@@ -163,8 +98,7 @@ def name_problem(written: str) -> NameProblem | None:
 
 
 def scripts(name: str) -> set[str]:
-    """Which of the scripts whose letters are taken for each other the name uses; one without
-    non-ASCII letters: none.
+    """The scripts of the name among those with letters that look alike; none for a name in ASCII.
 
     >>> scripts("plain"), sorted(scripts("p\u0430ypal"))
     (set(), ['Cyrillic', 'Latin'])
@@ -176,7 +110,5 @@ def scripts(name: str) -> set[str]:
 
 
 def is_secret_name(text: str) -> bool:
-    """Whether the text is the name of a secret, as environment variables are named, and not the
-    secret.
-    """
+    """Whether the text is the name of a secret, such as API_KEY, and not the secret itself."""
     return bool(_SECRET.fullmatch(text))

@@ -1,4 +1,6 @@
-"""The files that a `[[source]]` of the configuration means."""
+"""The files of a `[[source]]` in the configuration, with the patterns of paths that it may use:
+`apis/*.json`, `docs/**/*.md`.
+"""
 
 from __future__ import annotations
 
@@ -25,54 +27,26 @@ from capdisc_indexer.sources.scan.folder_tree import (
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
 
-# Patterns of paths: `apis/*.json`, `docs/**/*.md`. `*` stays within a folder, `**/` is any number
-# of folders.
-
-# What says the same thing twice makes matching slow.
-_REPEATED = re.compile(r"(?:\*\*/)+|\*{2,}(?!/)")
-_PIECE = re.compile(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
-_MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def path_matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a path, relative and with slashes, fits the pattern; everything fits the empty one.
-
-    >>> fits = matcher("**/*.y[a]ml"); fits("a/b/c.yaml"), fits("c.yaml"), fits("c.yml")
-    (True, True, False)
-    """
-    if not pattern:
-        return lambda path: True
-    pieces = _PIECE.findall(
-        _REPEATED.sub(lambda match: "**/" if match[0].endswith("/") else "**", pattern)
-    )
-    try:
-        compiled = re.compile("".join(map(_meaning, pieces)), re.DOTALL)
-    except re.error:  # a range that ends before it begins
-        return lambda path: False
-    return lambda path: compiled.fullmatch(path) is not None
-
-
-def _meaning(piece: str) -> str:
-    if piece.startswith("[") and len(piece) > 2:
-        inner = piece[1:-1].replace("\\", "\\\\")
-        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
-    return _MEANING.get(piece) or re.escape(piece)
-
-
-# Paths are plain text here: they may hold bytes that are no text.
+# Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
+
+# Repetitions in a pattern, which would make matching slow.
+_REPEATED = re.compile(r"(?:\*\*/)+|\*{2,}(?!/)")
+_PATTERN_PART = re.compile(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
+_PART_EXPRESSIONS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def declared_files(declaration: DeclaredSource, order: int) -> Iterator[FoundFile | Finding]:
-    """Each file of the declaration, in the order of their paths, or why there is none.
+    """Each file of the declaration, in the order of paths, or a finding that says why there is
+    none.
 
-    Below a folder, links are followed to what lies in it. Raises InputError for a format or an
-    option that is unknown.
+    Below a folder, links are followed if they lead into it. Raises InputError for an unknown
+    format or option.
     """
     check_declaration(declaration)
-    base, pattern = (
-        (declaration.path, "") if os.path.exists(declaration.path) else fixed_part(declaration.path)
-    )
+    base, pattern = declaration.path, ""
+    if not os.path.exists(base):
+        base, pattern = fixed_part(declaration.path)
     try:
         resolved = os.path.realpath(base, strict=True)
     except OSError as error:
@@ -86,12 +60,10 @@ def declared_files(declaration: DeclaredSource, order: int) -> Iterator[FoundFil
     if _strays(declaration, resolved):
         yield stray_finding(base)
         return
-    has_files = os.path.isdir(resolved)
-    results = list(
-        _below(declaration, ScanRoot(order, base, resolved), pattern)
-        if has_files
-        else _single(declaration, order, base)
-    )
+    if os.path.isdir(resolved):
+        results = list(_files_below(declaration, ScanRoot(order, base, resolved), pattern))
+    else:
+        results = list(_single_file(declaration, order, base))
     for result in results:
         if isinstance(result, FoundFile) and _strays(declaration, result.resolved):
             yield stray_finding(result.path)
@@ -101,32 +73,33 @@ def declared_files(declaration: DeclaredSource, order: int) -> Iterator[FoundFil
         yield _missing_finding(declaration, "no file fits it")
 
 
-def check_declaration(one: DeclaredSource) -> None:
-    """Raises InputError for a format or an option that there is not."""
-    if one.format not in DECLARED:
+def check_declaration(source: DeclaredSource) -> None:
+    """Raises InputError for an unknown format or option, or an invalid number of samples."""
+    if source.format not in DECLARED:
         raise InputError(
-            f"{one.origin}: there is no format {one.format!r}", f"one of: {', '.join(DECLARED)}"
+            f"{source.origin}: there is no format {source.format!r}",
+            f"one of: {', '.join(DECLARED)}",
         )
-    known = {option for source in of_declaration(one.format) for option in source.options}
-    if unknown := sorted(set(one.options) - known):
-        hint = (
-            f"beside format, path and name it may say: {', '.join(sorted(known))}"
-            if known
-            else "leave it out"
-        )
+    options = {option for form in of_declaration(source.format) for option in form.options}
+    if unknown := sorted(set(source.options) - options):
+        hint = "leave it out"
+        if options:
+            hint = f"its options beside format, path and name: {', '.join(sorted(options))}"
         raise InputError(
-            f"{one.origin}: a source of format {one.format} has no option {unknown[0]!r}", hint
+            f"{source.origin}: a source of format {source.format} has no option {unknown[0]!r}",
+            hint,
         )
-    samples = one.options.get("samples", 0)
+    samples = source.options.get("samples", 0)
     if isinstance(samples, bool) or not isinstance(samples, int) or not 0 <= samples <= MAX_SAMPLES:
-        what = f"samples of a source cannot be {str(samples)[:40]!r}"
         raise InputError(
-            f"{one.origin}: {what}",
+            f"{source.origin}: samples of a source cannot be {str(samples)[:40]!r}",
             f"give a whole number from 0 to {MAX_SAMPLES:,}, such as samples = 5",
         )
 
 
-def _single(declaration: DeclaredSource, order: int, path: str) -> Iterator[FoundFile | Finding]:
+def _single_file(
+    declaration: DeclaredSource, order: int, path: str
+) -> Iterator[FoundFile | Finding]:
     folder = os.path.dirname(path)
     place = ScanFolder(
         ScanRoot(order, folder, os.path.realpath(folder)), folder, os.path.realpath(folder)
@@ -140,7 +113,7 @@ def _single(declaration: DeclaredSource, order: int, path: str) -> Iterator[Foun
     )
 
 
-def _below(
+def _files_below(
     declaration: DeclaredSource, root: ScanRoot, pattern: str
 ) -> Iterator[FoundFile | Finding]:
     fits = path_matcher(pattern)
@@ -152,7 +125,7 @@ def _below(
         for entry in entries:
             source = None if is_folder(entry) else declared_source(declaration.format, entry.name)
             if source and fits(folder.relative + entry.name):
-                yield _entry(folder, entry, source)
+                yield _read_entry(folder, entry, source)
         inner = [
             entry.name
             for entry in entries
@@ -161,7 +134,7 @@ def _below(
         pending += [folder.inner(name) for name in reversed(inner) if folder.depth < levels]
 
 
-def _entry(
+def _read_entry(
     folder: ScanFolder, entry: os.DirEntry[str], source: SourceFormat
 ) -> FoundFile | Finding:
     path, resolved = (
@@ -187,7 +160,7 @@ def _is_selected(declaration: DeclaredSource, result: FoundFile | Finding) -> bo
 
 
 def _strays(source: DeclaredSource, resolved: str) -> bool:
-    """Whether a real path lies outside what the declaration is kept to."""
+    """Whether a real path lies outside the folder that the declaration is confined to."""
     return bool(source.confined_to) and not is_inside(resolved, [source.confined_to])
 
 
@@ -206,7 +179,7 @@ def _with_declaration(declaration: DeclaredSource, file: FoundFile) -> FoundFile
 
 
 def _saved_answers(folder: str) -> tuple[FileStat, ...]:
-    """The answers in a folder of ours; where there is none, nothing was asked yet."""
+    """The stored answers of servers; none if no server was asked yet."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     except OSError:
@@ -217,11 +190,11 @@ def _saved_answers(folder: str) -> tuple[FileStat, ...]:
 
 
 def _unasked_finding(declaration: DeclaredSource) -> Finding:
-    what = declaration.name or str(declaration.options["url_secret"])
+    name = declaration.name or str(declaration.options["url_secret"])
     return Finding(
         code="server-unasked",
         severity=Severity.WARNING,
-        message=f"the database {what[:64]} was not asked for its tables yet",
+        message=f"the database {name[:64]} was not asked for its tables yet",
         hint="run: capdisc index --ask-servers",
         path=printable_path(declaration.origin),
     )
@@ -241,3 +214,30 @@ def _missing_finding(declaration: DeclaredSource, why: str) -> Finding:
         hint=hint,
         path=printable_path(declaration.path),
     )
+
+
+def path_matcher(pattern: str) -> Callable[[str], bool]:
+    """A function that tells whether a path, relative and with slashes, fits the pattern.
+
+    `*` stays within a folder, `**/` is any number of folders; every path fits an empty pattern.
+
+    >>> fits = path_matcher("**/*.y[a]ml"); fits("a/b/c.yaml"), fits("c.yaml"), fits("c.yml")
+    (True, True, False)
+    """
+    if not pattern:
+        return lambda path: True
+    parts = _PATTERN_PART.findall(
+        _REPEATED.sub(lambda match: "**/" if match[0].endswith("/") else "**", pattern)
+    )
+    try:
+        compiled = re.compile("".join(map(_part_expression, parts)), re.DOTALL)
+    except re.error:  # a range that ends before it begins
+        return lambda path: False
+    return lambda path: compiled.fullmatch(path) is not None
+
+
+def _part_expression(part: str) -> str:
+    if part.startswith("[") and len(part) > 2:
+        inner = part[1:-1].replace("\\", "\\\\")
+        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
+    return _PART_EXPRESSIONS.get(part) or re.escape(part)

@@ -1,9 +1,9 @@
-"""Folders whose entries an earlier scan has seen: one that has not changed since is not read
+"""A cache of the entries of folders: a folder that has not changed since an earlier scan is not read
 again.
 
-A folder's own stamps change with each entry that comes, goes or is renamed, and with nothing that
-happens inside its files: those are looked at every time. Of 10,000 folders with a file each, a
-scan takes 420 ms, and 150 with a memory.
+The stamps of a folder change with each entry that is added, removed or renamed, and not with the
+contents of files, whose own stamps are read every time. A scan of 10,000 folders with a file each
+takes 420 ms, and 150 ms with the cache.
 """
 
 from __future__ import annotations
@@ -15,51 +15,22 @@ from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources import SOURCES, source_for
-from capdisc_indexer.sources.scan.folder_files import (
-    SNIFFED_SUFFIXES,
-    found_file,
-    odd_name,
-    stat_of,
-)
+from capdisc_indexer.sources.scan.folder_files import SNIFFED_SUFFIXES, found_file, stat_of
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder
+from capdisc_indexer.sources.scan.path_warnings import odd_name
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat, FoundFile
 
-# A file that an earlier scan found, as it looks now.
-
-
-def recall_file(
-    folder: ScanFolder, name: str, kind: str, companions: Sequence[str]
-) -> FoundFile | None:
-    """The file of that name with these companions; None where one of them is no regular file any
-    more.
-    """
-    status = stat_of(*folder.inside(name))
-    if not isinstance(status, FileStat):
-        return None
-    file = found_file(folder, name, SOURCES[kind], status)
-    return _with(folder, file, companions) if companions else file
-
-
-def _with(folder: ScanFolder, file: FoundFile, companions: Sequence[str]) -> FoundFile | None:
-    statuses = [stat_of(*folder.inside(name)) for name in companions]
-    companion_files = tuple(status for status in statuses if isinstance(status, FileStat))
-    return (
-        replace(file, companions=companion_files) if len(companion_files) == len(statuses) else None
-    )
-
-
-# Paths are plain text here: they may hold bytes that are no text.
+# Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH116
 
-
-# When names last changed in a folder, when it did itself, which folder it is, and on which device.
+# Of a folder: time of the last change of its entries, of itself, inode, device.
 StatKey = tuple[int, int, int, int]
 
 
 class DirectoryEntry(NamedTuple):
-    """What a folder holds: the names of the folders to enter, and of each capability file its
-    name, its format and the names of its companions. `owned` is what the folder was told, `owns`
-    what it tells those in it.
+    """The contents of a folder: the names of the folders to enter, and of each capability file its
+    name, its format and the names of its companions. `owned` is whether a folder above it belongs
+    to a skill or capability, `owns` whether it does itself.
     """
 
     owned: bool
@@ -72,10 +43,9 @@ CachedDirectories = Mapping[str, tuple[StatKey, DirectoryEntry]]
 
 
 class DirectoryCache:
-    """What is known of folders by their real paths, and what one scan learns of others.
+    """The known folders by their real paths, and in `learned` those that one scan adds.
 
-    Only stamps on `devices` are believed: over a network they may lag behind. `learned` is what a
-    scan found new.
+    Only stamps on `devices` are believed: over a network they may lag behind.
     """
 
     def __init__(
@@ -83,27 +53,27 @@ class DirectoryCache:
     ) -> None:
         self._known, self._devices = remembered or {}, devices
         self._settled = time.time_ns() - GRAIN_NS
-        self._met: list[str] = []
+        self._hits: list[str] = []
         self.learned: dict[str, tuple[StatKey, DirectoryEntry]] = {}
 
     @property
     def hit_count(self) -> int:
-        """How many of the known folders were met as they were."""
-        return len(self._met)
+        """The number of known folders that were found unchanged."""
+        return len(self._hits)
 
     @property
     def miss_count(self) -> int:
-        """How many of the known folders were not met as they were."""
-        return len(self._known) - len(self._met)
+        """The number of known folders that were changed or not found."""
+        return len(self._known) - len(self._hits)
 
     @property
     def all(self) -> CachedDirectories:
-        """What is known after a scan, of the folders that were met."""
-        return {**{path: self._known[path] for path in self._met}, **self.learned}
+        """The entries for the next scan: those that were found unchanged, and the new ones."""
+        return {**{path: self._known[path] for path in self._hits}, **self.learned}
 
     def mark(self, folder: ScanFolder) -> StatKey | None:
-        """The folder's stamps, to be taken before it is read; None where they are not to be
-        believed.
+        """The folder's stamps, to be taken before it is read; None if they are too new, or not to
+        be believed.
         """
         if not self._devices:
             return None
@@ -117,50 +87,65 @@ class DirectoryCache:
     def recall(
         self, folder: ScanFolder, mark: StatKey
     ) -> tuple[list[ScanFolder], list[FoundFile]] | None:
-        """The folders to enter and the files of a folder, which look as they do now; None where it
-        has changed, or one of them is no regular file any more.
+        """The folders to enter and the files of an unchanged folder, with their stamps of now; None
+        if it has changed, or one of the files is not a regular file any more.
         """
-        stored_mark, shape = self._known.get(folder.resolved, (None, None))
-        if (
-            shape is None
-            or stored_mark != mark
-            or shape.owned != folder.owned
-            or (shape.files and _odd(folder))
-        ):
+        stored_mark, entry = self._known.get(folder.resolved, (None, None))
+        if entry is None or stored_mark != mark or entry.owned != folder.owned:
             return None
-        files = [file for entry in shape.files if (file := recall_file(folder, *entry))]
-        if len(files) != len(shape.files):
+        if entry.files and _has_odd_path(folder):
             return None
-        self._met.append(folder.resolved)
-        outer = folder.as_owned() if shape.inner and shape.owns else folder
-        return [outer.inner(name) for name in shape.inner], files
+        files = [file for stored in entry.files if (file := _recall_file(folder, *stored))]
+        if len(files) != len(entry.files):
+            return None
+        self._hits.append(folder.resolved)
+        outer = folder.as_owned() if entry.inner and entry.owns else folder
+        return [outer.inner(name) for name in entry.inner], files
 
     def learn(
         self,
         mark: StatKey,
-        before: ScanFolder,
+        outer: ScanFolder,
         folder: ScanFolder,
         entries: Sequence[os.DirEntry[str]],
         inner: Sequence[ScanFolder],
         files: Sequence[FoundFile],
     ) -> None:
-        """Keep what a folder holds, unless more than names decided about it: links, or what files
-        begin with.
+        """Adds a folder, as it was before (`outer`) and after its entries were known, unless links
+        or the first bytes of files decided about its contents.
         """
-        if not any(entry.is_symlink() or _is_sniffed(folder, entry.name) for entry in entries):
-            file_entries = tuple(
-                (_name(file.path), file.format, _names(file.companions)) for file in files
-            )
-            self.learned[before.resolved] = (
-                mark,
-                DirectoryEntry(before.owned, folder.owned, _names(inner), file_entries),
-            )
+        if any(entry.is_symlink() or _is_sniffed(folder, entry.name) for entry in entries):
+            return
+        file_entries = tuple(
+            (_name(file.path), file.format, _names(file.companions)) for file in files
+        )
+        entry = DirectoryEntry(outer.owned, folder.owned, _names(inner), file_entries)
+        self.learned[outer.resolved] = (mark, entry)
 
 
-def _odd(folder: ScanFolder) -> bool:
-    """Whether each file in it gets a warning for the way to it, which differs from root to
-    root.
+def _recall_file(
+    folder: ScanFolder, name: str, kind: str, companions: Sequence[str]
+) -> FoundFile | None:
+    """The file of that name with these companions, with their stamps of now; None if one of them is
+    not a regular file any more.
     """
+    status = stat_of(*folder.inside(name))
+    if not isinstance(status, FileStat):
+        return None
+    file = found_file(folder, name, SOURCES[kind], status)
+    return _with_companions(folder, file, companions) if companions else file
+
+
+def _with_companions(
+    folder: ScanFolder, file: FoundFile, companions: Sequence[str]
+) -> FoundFile | None:
+    statuses = [stat_of(*folder.inside(name)) for name in companions]
+    stats = tuple(status for status in statuses if isinstance(status, FileStat))
+    return replace(file, companions=stats) if len(stats) == len(statuses) else None
+
+
+def _has_odd_path(folder: ScanFolder) -> bool:
+    """Whether each file in the folder has a warning for its path, which depends on the root."""
     return any(odd_name(folder.relative, folder.path))
 
 

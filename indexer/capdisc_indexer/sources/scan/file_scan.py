@@ -1,5 +1,5 @@
-"""Every capability file below the given folders, found by name; of some, the first bytes are
-looked at.
+"""Every capability file below the given folders, found by name or, for some, by its first bytes; with
+the files that are declared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from capdisc_indexer.sources.scan.folder_files import (
     find_files,
     found_file,
     is_companion,
-    path_twins,
     stat_of,
 )
 from capdisc_indexer.sources.scan.folder_tree import (
@@ -33,6 +32,7 @@ from capdisc_indexer.sources.scan.folder_tree import (
     resolve_link,
     stray_finding,
 )
+from capdisc_indexer.sources.scan.path_warnings import path_twins
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,
@@ -41,39 +41,17 @@ from capdisc_indexer.sources.scan.scanned_files import (
     unreadable_finding,
 )
 
-# A file that somebody named, rather than found below a folder.
-
-# Paths are plain text here: they may hold bytes that are no text.
-# ruff: noqa: PTH118
-
-
-def named_file(root: ScanRoot, folder: ScanFolder) -> FoundFile:
-    """The file of a root, by its name or else by what it begins with. Raises InputError for any
-    other.
-    """
-    name = os.path.basename(root.path)
-    # A link may lead to its neighbours only: patterns of a shell name files that nobody chose.
-    place = resolve_link(os.path.join(folder.resolved, name), [folder.resolved])
-    status = place if isinstance(place, Finding) else stat_of(root.path, place)
-    source = None if isinstance(place, Finding) else source_for(name) or by_look(place)
-    if source is None or isinstance(status, Finding):
-        hint = "name a folder, or a file such as SKILL.md, CAPABILITY.yaml, capabilities.jsonl or openapi.json"
-        raise InputError(f"{printable_path(root.path)} is not a capability file", hint)
-    return found_file(folder, name, source, status)
-
-
-# Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000
+# Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
 # ruff: noqa: PTH100, PTH112, PTH118
-
 
 __all__ = ["MAX_DEPTH", "SKIPPED_FOLDERS", "ScanResult", "scan_roots"]
 
 
 @frozen(kw_only=True)
 class ScanResult:
-    """The files in a fixed order (root, then path), what could not be looked at, and the guidance
-    beside them.
+    """The files in a fixed order (root, then path), findings about what could not be read, and the
+    files of guidance.
     """
 
     files: tuple[FoundFile, ...]
@@ -90,27 +68,25 @@ def scan_roots(
     memory: DirectoryCache | None = None,
     confined: Mapping[str, tuple[str, ...]] = NOWHERE,
 ) -> ScanResult:
-    """Every capability file below `roots`, each once, under the first root that holds it, and
-    those that are declared, which are what their declaration says wherever they lie. Folders that
-    `memory` knows and that have not changed are not read again.
+    """Every capability file below `roots`, once, under the first root that holds it, and every
+    declared file, which has the format of its declaration wherever it lies.
 
-    Links are followed to anything inside any of the roots; a link that leads elsewhere is a
-    finding. The real place of a file wins over a link to it. A root that `confined` names is left
-    out where it leads into none of its real folders, since a link can have come in its place.
-    Raises InputError for a root that is not there or is no capability file, and for a declaration
-    that makes no sense.
+    Folders in `memory` that have not changed are not read again. Links are followed to anything
+    inside any of the roots; a link that leads elsewhere is a finding. The real place of a file
+    wins over a link to it. A root in `confined` is left out if it leads into none of its real
+    folders there, since a link may have replaced it. Raises InputError for a root that does not
+    exist or is not a capability file, and for an invalid declaration.
     """
-    named = [_root(order, path) for order, path in enumerate(roots)]
-    strayed = [
-        root
-        for root in named
-        if not is_inside(root.resolved, confined.get(root.path, (root.resolved,)))
-    ]
-    kept = [root for root in named if root not in strayed]
-    walk = _Walk(
-        [root._replace(order=order) for order, root in enumerate(kept)], memory or DirectoryCache()
-    )
-    walk.findings += [stray_finding(root.path) for root in strayed]
+    all_roots = [_root(order, path) for order, path in enumerate(roots)]
+    accepted: list[ScanRoot] = []
+    stray_findings: list[Finding] = []
+    for root in all_roots:
+        if is_inside(root.resolved, confined.get(root.path, (root.resolved,))):
+            accepted.append(root._replace(order=len(accepted)))
+        else:
+            stray_findings.append(stray_finding(root.path))
+    walk = _Walk(accepted, memory or DirectoryCache())
+    walk.findings += stray_findings
     walk.declare(declared)
     for root in walk.roots:
         walk.enter(root)
@@ -133,32 +109,49 @@ def _root(order: int, path: Path) -> ScanRoot:
     return ScanRoot(order, absolute, resolved)
 
 
+def _named_file(root: ScanRoot, folder: ScanFolder) -> FoundFile:
+    """The file that is a root, in the format of its name or else of its first bytes. Raises
+    InputError for any other.
+    """
+    name = os.path.basename(root.path)
+    # A link may lead to its neighbours only: patterns of a shell name files that nobody meant.
+    place = resolve_link(os.path.join(folder.resolved, name), [folder.resolved])
+    status = place if isinstance(place, Finding) else stat_of(root.path, place)
+    source = None if isinstance(place, Finding) else source_for(name) or by_look(place)
+    if source is None or isinstance(status, Finding):
+        hint = (
+            "name a folder, or a file such as "
+            "SKILL.md, CAPABILITY.yaml, capabilities.jsonl or openapi.json"
+        )
+        raise InputError(f"{printable_path(root.path)} is not a capability file", hint)
+    return found_file(folder, name, source, status)
+
+
 class _Walk:
-    """One scan under way. A folder's real path is its identity: it holds no links, so each folder
-    is entered once and a loop of links ends by itself, without a stat call per folder.
+    """The state of one scan. Folders are identified by their real paths, so that each is entered
+    once and a loop of links ends by itself, without a stat call for each folder.
     """
 
     def __init__(self, roots: Sequence[ScanRoot], memory: DirectoryCache) -> None:
         self.roots, self._memory = roots, memory
         self.files: dict[str, FoundFile] = {}  # real path -> file
         self.findings: list[Finding] = []
-        # A single file as root opens its folder to the links beside it, as if the folder had been
-        # named; itself it may be no link to elsewhere: patterns of a shell name files that nobody
-        # chose.
+        # For a root that is a file, links may lead into its folder. The file itself must not be a
+        # link to elsewhere: patterns of a shell name files that nobody meant.
         self._allowed = [root.folder().resolved for root in roots]
         self._entered: set[str] = set()
         self._linked_files: list[FoundFile] = []
         self._linked_folders: list[ScanFolder] = []
 
     def enter(self, root: ScanRoot) -> None:
-        """Adds what one root holds; what lies behind its links is left for later."""
+        """Adds the files of one root, without those behind links."""
         if os.path.isdir(root.resolved):
             self._walk(root.folder())
         else:
             self._single(root)
 
     def declare(self, declared: Sequence[DeclaredSource]) -> None:
-        """Adds what is declared; comes first, since a declaration says more than a name."""
+        """Adds the declared files; called first, since a declaration says more than a name."""
         for order, declaration in enumerate(declared, len(self.roots)):
             for result in declared_files(declaration, order):
                 if isinstance(result, Finding):
@@ -167,7 +160,9 @@ class _Walk:
                     self.files.setdefault(result.resolved, result)
 
     def follow_links(self) -> None:
-        """Adds what only links lead to; comes last, so that the real place of a file wins."""
+        """Adds the files that only links lead to; called last, so that the real place of a file
+        wins.
+        """
         while self._linked_folders:
             batch, self._linked_folders = self._linked_folders, []
             for folder in batch:
@@ -188,10 +183,11 @@ class _Walk:
             if root.path in (file.path, *(companion.path for companion in file.companions)):
                 self._keep(folder, file)
                 return
-        about = [finding for finding in findings if finding.path == printable_path(root.path)]
-        if not about:
-            self._keep(folder, named_file(root, folder))
-        self.findings += about
+        path = printable_path(root.path)
+        about_root = [finding for finding in findings if finding.path == path]
+        if not about_root:
+            self._keep(folder, _named_file(root, folder))
+        self.findings += about_root
 
     def _walk(self, start: ScanFolder) -> None:
         pending = [start]
@@ -204,26 +200,27 @@ class _Walk:
                 pending += reversed(self._open(folder))
 
     def _open(self, folder: ScanFolder) -> list[ScanFolder]:
-        """The folders directly inside; the folder's own files are kept on the way."""
+        """Adds the files of a folder, and gives the folders directly inside."""
         mark = self._memory.mark(folder)
-        if mark and (remembered := self._memory.recall(folder, mark)):
-            inner, files = remembered
+        if mark and (recalled := self._memory.recall(folder, mark)):
+            inner, files = recalled
             for file in files:
                 self.files.setdefault(file.resolved, file)
             return inner
         return self._read(folder, mark)
 
-    def _read(self, before: ScanFolder, mark: StatKey | None) -> list[ScanFolder]:
-        known_findings, entries = len(self.findings), self._entries(before)
-        folder = before.holding(entries)
+    def _read(self, outer: ScanFolder, mark: StatKey | None) -> list[ScanFolder]:
+        finding_count, entries = len(self.findings), self._entries(outer)
+        folder = outer.holding(entries)
         files, findings = find_files(folder, entries, self._allowed)
         self.findings += [*findings, *path_twins(folder.path, [entry.name for entry in entries])]
         for file in files:
             self._keep(folder, file)
-        inner = [inner for entry in entries if (inner := self._inner(folder, entry))]
-        if mark and len(self.findings) == known_findings and not any(file.lost for file in files):
-            self._memory.learn(mark, before, folder, entries, inner, files)
-        return inner
+        inner_folders = [inner for entry in entries if (inner := self._inner(folder, entry))]
+        has_findings = len(self.findings) > finding_count or any(file.lost for file in files)
+        if mark and not has_findings:
+            self._memory.learn(mark, outer, folder, entries, inner_folders, files)
+        return inner_folders
 
     def _inner(self, folder: ScanFolder, entry: os.DirEntry[str]) -> ScanFolder | None:
         if entry.is_dir(follow_symlinks=False):
@@ -236,12 +233,12 @@ class _Walk:
         return None
 
     def _link(self, folder: ScanFolder, entry: os.DirEntry[str]) -> None:
-        """Notes a link to a folder; a link to any other file is none of our business."""
+        """Notes a link to a folder; links to other files are ignored."""
         if entry.name in SKIPPED_FOLDERS or not os.path.isdir(entry.path):
             return
         inner = folder.inner(entry.name)
-        # Installers do link whole folders, so that one left out is worth a warning; a link in a
-        # file's place is wrong.
+        # Installers do link whole folders, so that one that is left out is a warning; for a file it
+        # is an error.
         resolved = resolve_link(inner.path, self._allowed, Severity.WARNING)
         if isinstance(resolved, Finding):
             self.findings.append(resolved)

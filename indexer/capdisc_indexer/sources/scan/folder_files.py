@@ -1,18 +1,18 @@
-"""The capability files directly in one folder, each with the files that belong to it."""
+"""The capability files directly in one folder, each with its format and the files that belong to it."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_head
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_folder, resolve_link
+from capdisc_indexer.sources.scan.path_warnings import find_case_twins, odd_name, twin_warning
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,
@@ -20,123 +20,15 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
     unreadable_finding,
 )
-from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 
-# File names in other casings than the format's: read on every system, with a warning.
+# Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
+# folders takes long.
+# ruff: noqa: PTH116, PTH118
 
-# Paths are plain text here: they may hold bytes that are no text.
-# ruff: noqa: PTH118
-
-
-def casing_findings(file: FoundFile) -> tuple[Finding, ...]:
-    """A warning where other readers will not recognise the file by its name."""
-    name = os.path.basename(file.path)
-    expected = SOURCES[file.format].filenames
-    if not expected or name == expected[0] or (name in expected and file.format == "catalogue"):
-        return ()
-    message, hint = (
-        f"other readers look for {expected[0]}, not {name}",
-        f"rename it to {expected[0]}",
-    )
-    return (_warning(file.path, message, hint),)
-
-
-def find_case_twins(names: Iterable[str]) -> dict[str, str]:
-    """Each name that differs from another one by case only, with the one that is read in its
-    place.
-
-    >>> twins(["SKILL.md", "skill.md"])
-    {'skill.md': 'SKILL.md'}
-    """
-    chosen: dict[str, str] = {}
-    ordered = sorted(names, key=lambda name: (not _is_expected(name), name))
-    for name in ordered:
-        chosen.setdefault(name.lower(), name)
-    return {name: chosen[name.lower()] for name in ordered if chosen[name.lower()] != name}
-
-
-def twin_warning(path: str, winner: str) -> Finding:
-    """The finding for a file that is not read because of its twin."""
-    message = f"{os.path.basename(path)} is not read, since {winner} stands beside it"
-    return _warning(path, message, "remove one of the two")
-
-
-def path_twins(folder: str, names: Iterable[str]) -> tuple[Finding, ...]:
-    """A warning for each name that is another one's but for how its letters are encoded: some
-    systems keep only one.
-    """
-    first: dict[str, str] = {}
-    findings = []
-    for name in names:
-        if (
-            not name.isascii()
-            and first.setdefault(unicodedata.normalize("NFC", name), name) != name
-        ):
-            path, hint = printable_path(os.path.join(folder, name)), "rename one of the two"
-            message = "another folder or file has the same name in another Unicode form"
-            findings.append(
-                Finding(
-                    code="path-twin",
-                    severity=Severity.WARNING,
-                    message=message,
-                    hint=hint,
-                    path=path,
-                )
-            )
-    return tuple(findings)
-
-
-def _is_expected(name: str) -> bool:
-    source = source_for(name)
-    return source is not None and name in source.filenames
-
-
-def _warning(path: str, message: str, hint: str) -> Finding:
-    return Finding(
-        code="misnamed-manifest", severity=Severity.WARNING, message=message, hint=hint, path=path
-    )
-
-
-# Paths that other systems, shells or readers of a list take for something else.
-
-# Part by part: what shells, Windows and options are made of, blanks at the ends, names of devices.
-_ODD = re.compile(
-    r"[\x00-\x1f\x7f<>:\"|?*\\$`;&%!{}]|(?:^|/)[-~ ]|[ .](?:/|$)|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)",
-    re.IGNORECASE,
-)
-
-
-def odd_name(relative: str, path: str) -> Iterator[Finding]:
-    """A warning about the file at `path` where its path below the root is such a one."""
-    if relative.isascii() and not _ODD.search(relative):
-        return
-    shown = printable_path(relative)
-    if what := _oddity(relative, shown):
-        message, hint = f"the path {shown[:200]!r} {what}", "rename the folder"
-        yield Finding(
-            code="path-character",
-            severity=Severity.WARNING,
-            message=message,
-            hint=hint,
-            path=printable_path(path),
-        )
-
-
-def _oddity(relative: str, shown: str) -> str:
-    if shown != relative:
-        return "is not UTF-8"
-    if UNSAFE_CHARACTERS.search(relative) or "\n" in relative or "\t" in relative:
-        return "holds control or hidden characters"
-    return (
-        "holds what means something to shells or to other systems" if _ODD.search(relative) else ""
-    )
-
-
-# Formats told by what a file begins with, where its name says little.
-
+# A format is recognised by the begin of a file if its name says little.
 HEAD_BYTES = 256
 LOOK_BYTES = 4_096
-# The endings whose files are opened for it during a scan.
+# Files with these endings are opened for that during a scan.
 SNIFFED_SUFFIXES = (".json", ".yaml", ".yml", ".db")
 
 _OPENAPI = re.compile(
@@ -149,36 +41,6 @@ _FUNCTIONS = re.compile(rb'"type"\s*:\s*"function"|"input_schema"|"function_?dec
 _TOOLS = re.compile(rb'"tools"\s*:\s*\[|"inputSchema"')
 
 
-def by_head(name: str, path: str) -> SourceFormat | None:
-    """The format of a file whose name does not tell: an API description or a database, by its
-    first bytes.
-    """
-    return (
-        _of_head(read_head(path, HEAD_BYTES)) if name.lower().endswith(SNIFFED_SUFFIXES) else None
-    )
-
-
-def by_look(path: str) -> SourceFormat | None:
-    """The same for a file that somebody named, which may be a list of tools or functions too."""
-    head = read_head(path, LOOK_BYTES)
-    if (source := _of_head(head)) or not _JSON.match(head):
-        return source
-    if _FUNCTIONS.search(head):
-        return SOURCES["functions"]
-    return SOURCES["mcp"] if _TOOLS.search(head) else None
-
-
-def _of_head(head: bytes) -> SourceFormat | None:
-    if head.startswith(_SQLITE):
-        return SOURCES["sqlite"]
-    return SOURCES["openapi"] if _OPENAPI.search(head) else None
-
-
-# Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000
-# folders takes long.
-# ruff: noqa: PTH116, PTH118
-
-
 def is_companion(filename: str) -> bool:
     """Whether a file of this name belongs to a manifest beside it."""
     return any(filename.lower() in source.companions for source in SOURCES.values())
@@ -187,9 +49,9 @@ def is_companion(filename: str) -> bool:
 def find_files(
     folder: ScanFolder, entries: Sequence[os.DirEntry[str]], allowed: Sequence[str]
 ) -> tuple[list[FoundFile], list[Finding]]:
-    """The capability files among a folder's entries, and what is wrong with entries of such names.
+    """The capability files among a folder's entries, and findings about entries of such names.
 
-    Links are accepted that lead below one of the real paths `allowed`.
+    Links are followed if they lead below one of the real paths `allowed`.
     """
     named = {
         entry.name: source for entry in entries if (source := _recognise_format(folder, entry))
@@ -202,7 +64,7 @@ def find_files(
     )
     files: list[FoundFile] = []
     companions: list[FileStat] = []
-    lost_beside: list[Finding] = []
+    companion_findings: list[Finding] = []
     findings = [
         twin_warning(printable_path(os.path.join(folder.path, name)), winner)
         for name, winner in twin_findings.items()
@@ -216,19 +78,19 @@ def find_files(
                 folder.relative + entry.name, os.path.join(folder.path, entry.name)
             )
         is_owned = entry.name.lower() in owned
-        if status := _status(folder, entry, allowed, lost_beside if is_owned else findings):
+        if status := _status(folder, entry, allowed, companion_findings if is_owned else findings):
             if is_owned:
                 companions.append(status)
             else:
                 files.append(found_file(folder, entry.name, named[entry.name], status))
     if not files:
-        findings += lost_beside
-    return [_with_companions(file, companions, lost_beside) for file in files], findings
+        findings += companion_findings
+    return [_with_companions(file, companions, companion_findings) for file in files], findings
 
 
 def _recognise_format(folder: ScanFolder, entry: os.DirEntry[str]) -> SourceFormat | None:
-    """The format of an entry by its name or, where many programs use the ending, by its first
-    bytes.
+    """The format of an entry by its name or, if many programs use the ending, by its first bytes;
+    None for any other.
     """
     if is_folder(entry):
         return None
@@ -240,19 +102,19 @@ def _recognise_format(folder: ScanFolder, entry: os.DirEntry[str]) -> SourceForm
 
 
 def _with_companions(
-    file: FoundFile, neighbours: Sequence[FileStat], twin_findings: Sequence[Finding]
+    file: FoundFile, neighbours: Sequence[FileStat], companion_findings: Sequence[Finding]
 ) -> FoundFile:
     names = SOURCES[file.format].companions
-    if not names or not (neighbours or twin_findings):
+    if not names or not (neighbours or companion_findings):
         return file
     companions = tuple(
         status for status in neighbours if os.path.basename(status.path).lower() in names
     )
-    return replace(file, companions=companions, lost=tuple(twin_findings) if names else ())
+    return replace(file, companions=companions, lost=tuple(companion_findings))
 
 
 def found_file(folder: ScanFolder, name: str, source: SourceFormat, status: FileStat) -> FoundFile:
-    """A file directly in the folder that is to be read as of this format."""
+    """A file directly in the folder, to be read in this format."""
     return FoundFile(
         path=status.path,
         resolved=status.resolved,
@@ -286,7 +148,7 @@ def _status(
 
 
 def stat_of(path: str, resolved: str) -> FileStat | Finding:
-    """What tells a change of a regular file, or why there is none at `resolved`."""
+    """The stamps of a regular file, or the finding that says why there is none at `resolved`."""
     try:
         status = os.stat(resolved, follow_symlinks=False)
     except OSError as error:
@@ -301,3 +163,30 @@ def stat_of(path: str, resolved: str) -> FileStat | Finding:
         ctime_ns=status.st_ctime_ns,
         inode=status.st_ino,
     )
+
+
+def by_head(name: str, path: str) -> SourceFormat | None:
+    """The format of a file by its first bytes, if it is an API description or a database; None for
+    any other.
+    """
+    if not name.lower().endswith(SNIFFED_SUFFIXES):
+        return None
+    return _of_head(read_head(path, HEAD_BYTES))
+
+
+def by_look(path: str) -> SourceFormat | None:
+    """The format of a file that its user named, by its first bytes, which may also be those of a
+    list of tools or functions.
+    """
+    head = read_head(path, LOOK_BYTES)
+    if (source := _of_head(head)) or not _JSON.match(head):
+        return source
+    if _FUNCTIONS.search(head):
+        return SOURCES["functions"]
+    return SOURCES["mcp"] if _TOOLS.search(head) else None
+
+
+def _of_head(head: bytes) -> SourceFormat | None:
+    if head.startswith(_SQLITE):
+        return SOURCES["sqlite"]
+    return SOURCES["openapi"] if _OPENAPI.search(head) else None

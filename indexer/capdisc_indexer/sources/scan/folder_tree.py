@@ -1,4 +1,6 @@
-"""Folders on the way down from a root."""
+"""The folders of a scan: roots, folders below them, links between them, and the folder of guidance in
+each root.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,131 @@ from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources import source_for
 from capdisc_indexer.sources.scan.scanned_files import FileStat, printable_path
 
-# Workflow guidance beside the capabilities: `guidance/<category>.md` of a root, found without
-# being read.
+# Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
+# folders takes long.
+# ruff: noqa: PTH100, PTH112, PTH114, PTH118, PTH120
 
-# Paths are plain text here: they may hold bytes that are no text.
-# ruff: noqa: PTH100, PTH114, PTH118, PTH120
-
-
+MAX_DEPTH = 32
+SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
+# Guidance for a category lies in `guidance/<category>.md` of a root, and is found without being
+# read.
 FOLDER, SUFFIX = "guidance", ".md"
 LIMIT_BYTES = 64 * 1024
 MAX_FILES = 500  # of one root
 
 
-def guidance_files(roots: Sequence[Path]) -> tuple[FileStat, ...]:
-    """The files of every root, the first root's first. No link is followed; what cannot be looked
-    at is not there.
+class ScanRoot(NamedTuple):
+    """A folder or single file to scan: its path as given, and with its links followed."""
+
+    order: int
+    path: str
+    resolved: str
+
+    def folder(self) -> ScanFolder:
+        """The folder to start in: the root itself, or the folder of a single file."""
+        if os.path.isdir(self.resolved):
+            return ScanFolder(self, self.path, self.resolved)
+        path = os.path.dirname(self.path)
+        return ScanFolder(
+            ScanRoot(self.order, path, os.path.realpath(path)), path, os.path.realpath(path)
+        )
+
+
+class ScanFolder(NamedTuple):
+    """A folder below a root; `relative` is its path there, "" or with a slash at the end. An
+    `owned` folder belongs to a skill or capability, so that files in it are not sources of their
+    own.
     """
-    return tuple(status for root in roots for status in _of_root(os.path.abspath(root)))
+
+    root: ScanRoot
+    path: str
+    resolved: str
+    relative: str = ""
+    depth: int = 0
+    owned: bool = False
+
+    def inner(self, name: str) -> ScanFolder:
+        """The folder of that name inside."""
+        path, resolved = self.inside(name)
+        return ScanFolder(
+            self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1, self.owned
+        )
+
+    def inside(self, name: str) -> tuple[str, str]:
+        """The path of an entry, and its real path; by far the most frequent call of a scan."""
+        path, resolved = self.path, self.resolved
+        return (
+            f"{path}{'' if path[-1] == '/' else '/'}{name}",
+            f"{resolved}{'' if resolved[-1] == '/' else '/'}{name}",
+        )
+
+    def at(self, resolved: str) -> ScanFolder:
+        """The same folder, as a link that leads to `resolved`."""
+        return self._replace(resolved=resolved)
+
+    def holding(self, entries: Sequence[os.DirEntry[str]]) -> ScanFolder:
+        """The same folder with these entries: owned, if one of them is a skill or capability."""
+        if self.owned:
+            return self
+        sources = (source_for(entry.name) for entry in entries if not is_folder(entry))
+        return self.as_owned() if any(source and source.owns_folder for source in sources) else self
+
+    def as_owned(self) -> ScanFolder:
+        """The same folder, as part of a skill or capability."""
+        return ScanFolder(self.root, self.path, self.resolved, self.relative, self.depth, True)
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether the entry is a folder, and not a link to one."""
+    return entry.is_dir(follow_symlinks=False)
+
+
+def is_inside(resolved: str, roots: Iterable[str]) -> bool:
+    """Whether a path is one of `roots` or lies below one; all without links.
+
+    >>> is_inside("/a/b", ["/a"]), is_inside("/ab", ["/a"])
+    (True, False)
+    """
+    return any(resolved == root or resolved.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def resolve_link(
+    path: str, roots: Iterable[str], severity: Severity = Severity.ERROR
+) -> str | Finding:
+    """The real path behind a link, or the finding that says why it is not followed."""
+    try:
+        resolved = os.path.realpath(path, strict=True)
+    except OSError as error:
+        reason = error.strerror or "unknown error"
+        return _link_finding(
+            severity, path, f"is a link that leads nowhere: {reason}", "repair or remove the link"
+        )
+    if is_inside(resolved, roots):
+        return resolved
+    hint = "scan the target's folder as well, or put the file itself here"
+    return _link_finding(
+        severity, path, "is a link that leads out of the scanned folders; not read", hint
+    )
+
+
+def stray_finding(path: str) -> Finding:
+    """The finding for a path that the workspace chose, and that leads out of it by a link."""
+    message = "is a link that leads out of the workspace; not read"
+    return _link_finding(Severity.WARNING, path, message, "to read it: capdisc trust")
+
+
+def _link_finding(severity: Severity, path: str, message: str, hint: str) -> Finding:
+    text = f"{printable_path(os.path.basename(path))} {message}"
+    return Finding(
+        code="symlink", severity=severity, message=text, hint=hint, path=printable_path(path)
+    )
+
+
+def guidance_files(roots: Sequence[Path]) -> tuple[FileStat, ...]:
+    """The files of guidance of every root, in the order of the roots. Links are not followed, and
+    files without readable stamps are left out.
+    """
+    return tuple(status for root in roots for status in _guidance_of(os.path.abspath(root)))
 
 
 def category_of(path: str) -> str:
@@ -48,21 +158,23 @@ def is_guidance(path: str) -> bool:
     return path.endswith(SUFFIX) and os.path.basename(os.path.dirname(path)) == FOLDER
 
 
-def _of_root(root: str) -> Iterator[FileStat]:
+def _guidance_of(root: str) -> Iterator[FileStat]:
     folder = os.path.join(root, FOLDER)
     try:
         with os.scandir(folder) as entries:
-            folder_entries = (
-                [] if os.path.islink(folder) else sorted(entries, key=lambda entry: entry.name)
+            guides = sorted(
+                (
+                    entry
+                    for entry in entries
+                    if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False)
+                ),
+                key=lambda entry: entry.name,
             )
     except OSError:  # a root without guidance, or a single file
         return
-    named = [
-        entry
-        for entry in folder_entries
-        if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False)
-    ]
-    for entry in named[:MAX_FILES]:
+    if os.path.islink(folder):
+        return
+    for entry in guides[:MAX_FILES]:
         if stat := _stat(entry):
             resolved = os.path.join(os.path.realpath(folder), entry.name)
             yield FileStat(
@@ -80,126 +192,3 @@ def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
         return entry.stat(follow_symlinks=False)
     except OSError:  # gone again
         return None
-
-
-# Where a link leads, and whether that is inside the scanned folders.
-
-
-def is_inside(resolved: str, roots: Iterable[str]) -> bool:
-    """Whether a path without links is one of `roots` (without links too) or lies below one.
-
-    >>> inside("/a/b", ["/a"]), inside("/ab", ["/a"])
-    (True, False)
-    """
-    return any(resolved == root or resolved.startswith(root.rstrip("/") + "/") for root in roots)
-
-
-def resolve_link(
-    path: str, roots: Iterable[str], severity: Severity = Severity.ERROR
-) -> str | Finding:
-    """The real path behind a link, or the reason why it is not followed."""
-    try:
-        resolved = os.path.realpath(path, strict=True)
-    except OSError as error:
-        reason = error.strerror or "unknown error"
-        return _link_finding(
-            severity, path, f"is a link that leads nowhere: {reason}", "repair or remove the link"
-        )
-    if is_inside(resolved, roots):
-        return resolved
-    hint = "scan the target's folder as well, or put the file itself here"
-    return _link_finding(
-        severity, path, "is a link that leads out of the scanned folders; not read", hint
-    )
-
-
-def stray_finding(path: str) -> Finding:
-    """What is to be said of something that the workspace chose, and that a link leads out of it
-    since.
-    """
-    message = "is a link that leads out of the workspace; not read"
-    return _link_finding(Severity.WARNING, path, message, "to read it: capdisc trust")
-
-
-def _link_finding(severity: Severity, path: str, message: str, hint: str) -> Finding:
-    text = f"{printable_path(os.path.basename(path))} {message}"
-    return Finding(
-        code="symlink", severity=severity, message=text, hint=hint, path=printable_path(path)
-    )
-
-
-# Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000
-# folders takes long.
-# ruff: noqa: PTH112, PTH120
-
-
-MAX_DEPTH = 32
-SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
-
-
-class ScanRoot(NamedTuple):
-    """A folder or single file to scan, as it was named and with its links followed."""
-
-    order: int
-    path: str
-    resolved: str
-
-    def folder(self) -> ScanFolder:
-        """The folder to start in: the root itself, or the one around a single file."""
-        if os.path.isdir(self.resolved):
-            return ScanFolder(self, self.path, self.resolved)
-        path = os.path.dirname(self.path)
-        return ScanFolder(
-            ScanRoot(self.order, path, os.path.realpath(path)), path, os.path.realpath(path)
-        )
-
-
-class ScanFolder(NamedTuple):
-    """A folder on the way down; `relative` is its place below the root, "" or ending with a slash.
-    An `owned` one belongs to a skill or capability, so that what lies in it is no source of its
-    own.
-    """
-
-    root: ScanRoot
-    path: str
-    resolved: str
-    relative: str = ""
-    depth: int = 0
-    owned: bool = False
-
-    def inner(self, name: str) -> ScanFolder:
-        """A folder of that name inside."""
-        path, resolved = self.inside(name)
-        return ScanFolder(
-            self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1, self.owned
-        )
-
-    def inside(self, name: str) -> tuple[str, str]:
-        """The path of something in it, and its real one; by far the most frequent question of a
-        scan.
-        """
-        path, resolved = self.path, self.resolved
-        return (
-            f"{path}{'' if path[-1] == '/' else '/'}{name}",
-            f"{resolved}{'' if resolved[-1] == '/' else '/'}{name}",
-        )
-
-    def at(self, resolved: str) -> ScanFolder:
-        """The same folder, as a link that leads to `resolved`."""
-        return self._replace(resolved=resolved)
-
-    def holding(self, entries: Sequence[os.DirEntry[str]]) -> ScanFolder:
-        """The same folder, owned where one of its entries makes it so."""
-        sources = (
-            source_for(entry.name) for entry in entries if not self.owned and not is_folder(entry)
-        )
-        return self.as_owned() if any(source and source.owns_folder for source in sources) else self
-
-    def as_owned(self) -> ScanFolder:
-        """The same folder, as part of a skill or capability."""
-        return ScanFolder(self.root, self.path, self.resolved, self.relative, self.depth, True)
-
-
-def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether the entry is a folder itself, and no link to one."""
-    return entry.is_dir(follow_symlinks=False)

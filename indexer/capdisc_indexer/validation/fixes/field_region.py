@@ -7,12 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.sources.readers.frontmatter import (
-    ALL_SLIPS,
-    read_leniently,
-    split_front_matter,
-)
+from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, ListNode, MapNode, Node
+from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
 from capdisc_indexer.validation import hidden_text
 
 

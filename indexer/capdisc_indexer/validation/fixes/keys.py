@@ -12,9 +12,9 @@ from capdisc_indexer.sources.readers.field_reader import (
     split_outside,
     squeeze_key,
 )
-from capdisc_indexer.sources.readers.frontmatter import repair_block
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, ListNode, MapNode, Node, TextNode
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
+from capdisc_indexer.sources.readers.yaml_repair import repair_block
 from capdisc_indexer.validation.fixes.field_region import (
     FieldRegion,
     capability_mappings,

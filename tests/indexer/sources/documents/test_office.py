@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.formats.documents import isolated_documents
+from capdisc_indexer.sources.formats.documents import document_files
 from found_files import found
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -73,7 +73,7 @@ def load(tmp_path: Path) -> Callable[[str, bytes], LoadedFile]:
     def write_and_load(name: str, data: bytes) -> LoadedFile:
         path = tmp_path / name
         path.write_bytes(data)
-        return isolated_documents.load(found(path, "office"), data)
+        return document_files.load(found(path, "office"), data)
 
     return write_and_load
 
@@ -160,7 +160,7 @@ def test_what_is_no_office_document_is_a_finding(load, name: str, data: bytes) -
 def test_a_reader_that_takes_too_long_costs_its_document_only(
     load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolated_documents, "MAX_SECONDS", 0.001)
+    monkeypatch.setattr(document_files, "MAX_SECONDS", 0.001)
     assert "longer than" in refusal(load("handbook.docx", archive({"word/document.xml": BODY})))
 
 

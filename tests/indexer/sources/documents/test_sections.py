@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.types import Descriptor, LoadedFile
-from capdisc_indexer.sources.formats.documents import text_documents
+from capdisc_indexer.sources.formats.documents import document_files
 from capdisc_indexer.sources.formats.documents.document_blocks import of_markdown, of_text
 from capdisc_indexer.sources.formats.documents.document_capabilities import (
     CHUNK_CHARACTERS,
@@ -54,7 +54,7 @@ def load(tmp_path: Path, text: str, relative: str = "handbook.md", **changes: ob
     path = tmp_path / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    return text_documents.load(
+    return document_files.load(
         found(path, "document", **{"relative": relative, **changes}), path.read_bytes()
     )
 
@@ -119,7 +119,7 @@ def test_the_name_is_the_place_below_the_declared_folder(tmp_path: Path) -> None
 def test_a_declared_file_has_the_declared_name(tmp_path: Path) -> None:
     path = tmp_path / "Handbook v3 FINAL.md"
     path.write_text("Text.\n")
-    loaded = text_documents.load(found(path, "document", name="rules"), path.read_bytes())
+    loaded = document_files.load(found(path, "document", name="rules"), path.read_bytes())
     assert "document:rules" in by_id(loaded)
 
 

@@ -1,4 +1,6 @@
-"""What a reader of documents gives: headings and blocks, in order."""
+"""Documents as blocks, headings and text in order: the form that every reader of documents gives, with
+the readers of Markdown and plain text.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.markdown import prose_lines
 from capdisc_indexer.text.normalization import one_line
 
@@ -18,14 +21,20 @@ _MARKS = re.compile(r"\*\*|__|`|\s#+\s*$")
 
 @frozen
 class DocumentBlock:
-    """A heading (`level` 1 to 6) or a block of text (`level` 0) that starts in this line. What is
-    `whole`, such as a table, a list or code, means something only undivided.
+    """A heading (`level` 1 to 6) or a block of text (`level` 0), and the line of its begin. A
+    `whole` block is a table, a list or code, and should not be divided.
     """
 
     level: int
     text: str
     line: int = 1
     whole: bool = False
+
+
+def encode_blocks(blocks: Sequence[DocumentBlock], title: str, cut: str = "") -> JsonObject:
+    """The blocks as JSON, for the answer of a reader process; `cut` says what was not read."""
+    pieces = [[block.level, block.text, block.line, block.whole] for block in blocks]
+    return {"pieces": pieces, "title": title, "cut": f"not all of it is read: {cut}" if cut else ""}
 
 
 def of_text(text: str) -> Iterator[DocumentBlock]:
@@ -40,7 +49,7 @@ def of_text(text: str) -> Iterator[DocumentBlock]:
 
 
 def of_markdown(text: str, first_line: int = 1) -> Iterator[DocumentBlock]:
-    """The headings and blocks of a Markdown text; what looks like a heading in its code is none.
+    """The headings and blocks of a Markdown text; code has no headings.
 
     >>> [(piece.level, piece.text) for piece in of_markdown("# Leave\\n\\nTake it.\\n\\nRules\\n---\\n")]
     [(1, 'Leave'), (0, 'Take it.'), (2, 'Rules')]
@@ -58,7 +67,9 @@ def of_markdown(text: str, first_line: int = 1) -> Iterator[DocumentBlock]:
             level
             or is_code != was_code
             or not (
-                line.strip() or is_code or _goes_on(paragraph_lines, lines[place + 1 : place + 2])
+                line.strip()
+                or is_code
+                or _list_continues(paragraph_lines, lines[place + 1 : place + 2])
             )
         )
         if ends and paragraph_lines:
@@ -73,29 +84,25 @@ def of_markdown(text: str, first_line: int = 1) -> Iterator[DocumentBlock]:
 
 
 def _heading(line: str, above: Sequence[str]) -> tuple[int, str]:
-    """Level and title of a heading, also of one that is a single line of text above a rule; 0 for
+    """Level and title of a heading, which may be a rule below a single line of text; (0, "") for
     anything else.
     """
     if match := _HEADING.fullmatch(line):
         title = _title(match[2])
         return (len(match[1]), title) if title else (0, "")
-    if (
-        len(above) != 1
-        or not _RULE.fullmatch(line)
-        or _ITEM.match(above[0])
-        or len(above[0]) > MAX_TITLE
-    ):
+    if len(above) != 1 or len(above[0]) > MAX_TITLE or not _RULE.fullmatch(line):
         return 0, ""
-    is_text = not above[0].lstrip().startswith(("|", ">", "```", "~~~"))
-    return (1 if "=" in line else 2, _title(above[0])) if is_text else (0, "")
+    if _ITEM.match(above[0]) or above[0].lstrip().startswith(("|", ">", "```", "~~~")):
+        return 0, ""
+    return 1 if "=" in line else 2, _title(above[0])
 
 
 def _title(text: str) -> str:
     return one_line(_MARKS.sub("", text), MAX_TITLE)
 
 
-def _goes_on(paragraph: Sequence[str], following: Sequence[str]) -> bool:
-    """Whether a list is open that the line after the blank one belongs to."""
+def _list_continues(paragraph: Sequence[str], following: Sequence[str]) -> bool:
+    """Whether the lines are a list, and the line after the blank one belongs to it."""
     is_list = bool(paragraph) and any(_ITEM.match(line) for line in paragraph)
     return is_list and any(_ITEM.match(line) or line.startswith(("  ", "\t")) for line in following)
 

@@ -1,8 +1,8 @@
-"""Office documents (docx, pptx, xlsx), which are XML in an archive: headings, paragraphs, lists
-and tables.
+"""Office documents (docx, pptx, xlsx) as blocks: headings, paragraphs, lists and tables, read from
+XML in a ZIP archive.
 
-The standard library reads them; the packages that write them too bring ten megabytes along. What a
-reader of the document does not see (deleted or hidden text, hidden sheets) is not read.
+The standard library reads them; packages that also write them take ten megabytes. Text that a
+person does not see in the document (deleted or hidden text, hidden sheets) is not read.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from capdisc_indexer.sources.formats.documents.document_blocks import MAX_TITLE, DocumentBlock
-
-# The parts of an Office file: XML in a ZIP archive, of which only so much is unpacked.
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.sources.formats.documents.document_blocks import (
+    MAX_TITLE,
+    DocumentBlock,
+    encode_blocks,
+)
 
 MAX_PART_BYTES = 64 * 1024 * 1024
 MAX_BYTES = 256 * 1024 * 1024
@@ -28,26 +30,26 @@ _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
 class OfficeFileError(Exception):
-    """The archive is none of an Office document, or more than anyone would write."""
+    """The file is not an Office document, or larger than anyone would write."""
 
 
 class OfficeArchive:
-    """An open archive. All that is unpacked of it counts against one limit."""
+    """An open archive. Everything that is unpacked counts against one limit of MAX_BYTES."""
 
     def __init__(self, data: bytes) -> None:
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-            raise OfficeFileError(f"it is no Office document ({error})") from error
+            raise OfficeFileError(f"it is not an Office document ({error})") from error
         self._names = set(self._archive.namelist())
-        self._left = MAX_BYTES
+        self._bytes_left = MAX_BYTES
 
     def xml(self, name: str) -> ElementTree.Element | None:
-        """The root of a part; None where there is no such part."""
+        """The root of a part; None if there is no such part. Raises OfficeFileError."""
         if name not in self._names:
             return None
         data = self._read(name)
-        # Entities are what bombs of XML are made of; no Office program writes a document type.
+        # XML bombs are made of entities, which need a document type; no Office program writes one.
         if b"<!DOCTYPE" in data or b"<\0!\0D\0" in data or b"\0<\0!\0D" in data:
             raise OfficeFileError("a part of it declares a document type")
         try:
@@ -56,7 +58,7 @@ class OfficeArchive:
             raise OfficeFileError(f"a part of it is not XML ({error})") from error
 
     def relations(self, name: str) -> dict[str, str]:
-        """Where the ids in a part lead to."""
+        """The parts that the ids in a part refer to."""
         folder, base = posixpath.split(name)
         root = self.xml(f"{folder}/_rels/{base}.rels")
         relationships = root.iter(_RELATION) if root is not None else ()
@@ -66,12 +68,12 @@ class OfficeArchive:
         }
 
     def title(self) -> str:
-        """What the document's properties say it is called."""
+        """The title in the document's properties, or ""."""
         root = self.xml("docProps/core.xml")
         return (root.findtext(f".//{_TITLE}") or "").strip() if root is not None else ""
 
     def _read(self, name: str) -> bytes:
-        limit = min(MAX_PART_BYTES, self._left)
+        limit = min(MAX_PART_BYTES, self._bytes_left)
         try:
             with self._archive.open(name) as stream:
                 data = stream.read(limit + 1)
@@ -86,16 +88,14 @@ class OfficeArchive:
             raise OfficeFileError(f"a part of it cannot be unpacked ({error})") from error
         if len(data) > limit:
             raise OfficeFileError("it unpacks to more than anyone would write")
-        self._left -= len(data)
+        self._bytes_left -= len(data)
         return data
 
 
 def _join_part_name(folder: str, target: str) -> str:
-    return (
-        target.lstrip("/")
-        if target.startswith("/")
-        else posixpath.normpath(posixpath.join(folder, target))
-    )
+    if target.startswith("/"):
+        return target.lstrip("/")
+    return posixpath.normpath(posixpath.join(folder, target))
 
 
 def table_text(rows: Iterator[list[str]]) -> str:
@@ -108,42 +108,40 @@ def table_text(rows: Iterator[list[str]]) -> str:
     return "\n".join([lines[0], f"|{rule}|", *lines[1:]]) if lines else ""
 
 
-# A workbook's sheets, each as tables of its first rows below its name.
+# Workbooks: each sheet as tables of its first rows, below its name.
 
-MAX_ROWS = 2_000  # of a sheet; what holds more is data, and better declared as a table
+MAX_ROWS = 2_000  # of a sheet; a larger one is data, and better declared as a table
 MAX_COLUMNS = 50
-_ROWS_TOGETHER = 25
+_ROWS_PER_TABLE = 25
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _SHEET_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _LETTERS = re.compile(r"[A-Z]{1,3}")
 
 
 def read_sheets(parts: OfficeArchive) -> Iterator[DocumentBlock]:
-    """The name and the rows of each sheet that is shown."""
+    """The name and the rows of each visible sheet."""
     root = parts.xml("xl/workbook.xml")
     if root is None:
-        raise OfficeFileError("it is no workbook")
+        raise OfficeFileError("it is not a workbook")
     places = parts.relations("xl/workbook.xml")
     shared = _shared_strings(parts)
     for number, sheet_entry in enumerate(root.iter(f"{_S}sheet"), 1):
-        sheet = (
-            parts.xml(places.get(sheet_entry.get(_SHEET_RELATION, ""), ""))
-            if sheet_entry.get("state", "visible") == "visible"
-            else None
-        )
+        if sheet_entry.get("state", "visible") != "visible":
+            continue
+        sheet = parts.xml(places.get(sheet_entry.get(_SHEET_RELATION, ""), ""))
         if sheet is not None:
             yield DocumentBlock(2, sheet_entry.get("name", f"Sheet {number}")[:MAX_TITLE], number)
             yield from _tables(sheet, shared, number)
 
 
 def _tables(sheet: Element, shared: list[str], number: int) -> Iterator[DocumentBlock]:
-    """The rows, some together, so that what is found says a little and not everything."""
+    """The rows in groups, so that a hit shows a few of them and not the whole sheet."""
     rows = (
         cells
         for row in islice(sheet.iter(f"{_S}row"), MAX_ROWS)
         if any(cells := _cells(row, shared))
     )
-    while group := list(islice(rows, _ROWS_TOGETHER)):
+    while group := list(islice(rows, _ROWS_PER_TABLE)):
         yield DocumentBlock(0, table_text(iter(group)), number, whole=True)
 
 
@@ -151,25 +149,24 @@ def _cells(row: Element, shared: list[str]) -> list[str]:
     cells: dict[int, str] = {}
     for place, cell in enumerate(islice(row.iter(f"{_S}c"), MAX_COLUMNS)):
         letters = _LETTERS.match(cell.get("r", ""))
-        column = _number(letters[0]) - 1 if letters else place
+        column = _column_number(letters[0]) - 1 if letters else place
         if column < MAX_COLUMNS:
-            cells[column] = _value(cell, shared)
+            cells[column] = _cell_text(cell, shared)
     return [cells.get(column, "") for column in range(max(cells, default=-1) + 1)]
 
 
-def _value(cell: Element, shared: list[str]) -> str:
+def _cell_text(cell: Element, shared: list[str]) -> str:
     if cell.get("t") == "inlineStr":
         return "".join(text_run.text or "" for text_run in cell.iter(f"{_S}t"))
     text = cell.findtext(f"{_S}v") or ""
     if cell.get("t") != "s":
         return text
-    return (
-        shared[int(text)] if text.isdecimal() and len(text) < 10 and int(text) < len(shared) else ""
-    )
+    is_index = text.isdecimal() and len(text) < 10 and int(text) < len(shared)
+    return shared[int(text)] if is_index else ""
 
 
-def _number(letters: str) -> int:
-    """The column that letters name, from 1: A, B, ... Z, AA."""
+def _column_number(letters: str) -> int:
+    """The number of a column from its letters, from 1: A, B, ... Z, AA."""
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - 64
@@ -182,19 +179,19 @@ def _shared_strings(parts: OfficeArchive) -> list[str]:
     return ["".join(text_run.text or "" for text_run in item.iter(f"{_S}t")) for item in items]
 
 
-# A presentation's slides in their order, each with its title as a heading.
+# Presentations: the slides in their order, each with its title as a heading.
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _SLIDE_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_TITLES = {"title", "ctrTitle"}
+_TITLE_TYPES = {"title", "ctrTitle"}
 
 
 def read_slides(parts: OfficeArchive) -> Iterator[DocumentBlock]:
-    """Heading, text and tables of each slide that is shown."""
+    """Heading, text and tables of each visible slide."""
     root = parts.xml("ppt/presentation.xml")
     if root is None:
-        raise OfficeFileError("it is no presentation")
+        raise OfficeFileError("it is not a presentation")
     places = parts.relations("ppt/presentation.xml")
     for number, slide_entry in enumerate(root.iter(f"{_P}sldId"), 1):
         slide = parts.xml(places.get(slide_entry.get(_SLIDE_RELATION, ""), ""))
@@ -219,7 +216,7 @@ def _slide(slide: Element, number: int) -> Iterator[DocumentBlock]:
 
 def _is_title(shape: Element) -> bool:
     mark = shape.find(f".//{_P}nvPr/{_P}ph")
-    return mark is not None and mark.get("type") in _TITLES
+    return mark is not None and mark.get("type") in _TITLE_TYPES
 
 
 def _paragraphs(parent: Element) -> Iterator[str]:
@@ -229,7 +226,7 @@ def _paragraphs(parent: Element) -> Iterator[str]:
             yield text
 
 
-# A Word document's paragraphs, lists and tables, with the headings that its styles make.
+# Word documents: paragraphs, lists and tables, and headings by their styles.
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading ([1-9])")
@@ -237,11 +234,11 @@ _BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n"}
 
 
 def read_paragraphs(parts: OfficeArchive) -> Iterator[DocumentBlock]:
-    """The pieces of the body; items of a list that follow each other are one."""
+    """The blocks of the body; successive items of a list are one block."""
     root = parts.xml("word/document.xml")
     body = root.find(f"{_W}body") if root is not None else None
     if body is None:
-        raise OfficeFileError("it is no Word document")
+        raise OfficeFileError("it is not a Word document")
     levels, lists = _styles(parts)
     items: list[str] = []
     for number, block in enumerate(_blocks(body), 1):
@@ -263,7 +260,7 @@ def read_paragraphs(parts: OfficeArchive) -> Iterator[DocumentBlock]:
 
 
 def _blocks(parent: Element) -> Iterator[Element]:
-    """Paragraphs and tables, those inside content controls too."""
+    """Paragraphs and tables, including those inside content controls."""
     for child in parent:
         if child.tag in {f"{_W}p", f"{_W}tbl"}:
             yield child
@@ -272,17 +269,15 @@ def _blocks(parent: Element) -> Iterator[Element]:
 
 
 def _text(parent: Element) -> str:
-    """What is written there and shown: text marked as deleted has another tag, hidden runs are
-    passed over.
-    """
-    parts = []
+    """The visible text: hidden runs are skipped, and deleted text has another tag."""
+    texts: list[str] = []
     for run in parent.iter(f"{_W}r"):
-        if not _is_hidden(run):
-            parts += [
-                (node.text or "") if node.tag == f"{_W}t" else _BREAKS.get(node.tag, "")
-                for node in run
-            ]
-    return "".join(parts)
+        if _is_hidden(run):
+            continue
+        texts += [
+            (node.text or "") if node.tag == f"{_W}t" else _BREAKS.get(node.tag, "") for node in run
+        ]
+    return "".join(texts)
 
 
 def _is_hidden(run: Element) -> bool:
@@ -305,15 +300,17 @@ def _is_numbered(parent: Element) -> bool:
 
 
 def _styles(parts: OfficeArchive) -> tuple[dict[str, int], set[str]]:
-    """The level of each style that is a heading, one below the title's, and the styles of lists.
-    Told by their names, which are English in every language, or their outline.
+    """The levels of the styles that are headings, by id, and the styles of lists.
+
+    They are recognised by their names, which are English in every language, or their outline.
+    Headings begin one level below the title.
     """
     root = parts.xml("word/styles.xml")
     levels: dict[str, int] = {}
     lists: set[str] = set()
     for style in root.iter(f"{_W}style") if root is not None else ():
-        identifier, named = style.get(f"{_W}styleId", ""), style.find(f"{_W}name")
-        name = named.get(f"{_W}val", "").lower() if named is not None else ""
+        identifier, name_node = style.get(f"{_W}styleId", ""), style.find(f"{_W}name")
+        name = name_node.get(f"{_W}val", "").lower() if name_node is not None else ""
         outline = style.find(f"{_W}pPr/{_W}outlineLvl")
         rank = outline.get(f"{_W}val", "") if outline is not None else ""
         if heading := _HEADING.fullmatch(name):
@@ -335,21 +332,14 @@ _READERS: Mapping[str, Callable[[OfficeArchive], Iterator[DocumentBlock]]] = {
 }
 
 
-def read_request(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """The answer of the process that reads."""
+def read_request(request: JsonObject, data: bytes) -> JsonObject:
+    """The blocks as JSON, or an `error`: the answer of the process that reads the document."""
     try:
         parts = OfficeArchive(data)
         pieces = list(islice(_READERS[request["kind"]](parts), MAX_PIECES + 1))
-        return encode_blocks(
-            pieces[:MAX_PIECES], parts.title(), "it is too long" if len(pieces) > MAX_PIECES else ""
-        )
+        cut = "it is too long" if len(pieces) > MAX_PIECES else ""
+        return encode_blocks(pieces[:MAX_PIECES], parts.title(), cut)
     except OfficeFileError as error:
         return {"error": str(error)}
     except RecursionError:
         return {"error": "it is nested too deeply"}
-
-
-def encode_blocks(pieces: list[DocumentBlock], title: str, cut: str = "") -> dict[str, Any]:
-    """Pieces as JSON has them."""
-    listed = [[piece.level, piece.text, piece.line, piece.whole] for piece in pieces]
-    return {"pieces": listed, "title": title, "cut": f"not all of it is read: {cut}" if cut else ""}

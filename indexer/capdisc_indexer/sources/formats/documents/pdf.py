@@ -1,21 +1,22 @@
-"""PDF: the text of each page, below the headings of its outline, or below the page's number where
-it has none.
+"""PDF as blocks: the text of each page, below the headings of the outline, or below page numbers if
+there is none.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.formats.documents.document_blocks import (
     MAX_TITLE,
     DocumentBlock,
+    encode_blocks,
     of_text,
 )
-from capdisc_indexer.sources.formats.documents.office import encode_blocks
 from capdisc_indexer.text.normalization import one_line
 
 MAX_PAGES = 2_000
@@ -23,15 +24,17 @@ MAX_PAGE_CHARACTERS = 50_000
 _MAX_OUTLINE = 2_000
 
 
-def read_request(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """The answer of the process that reads."""
+def read_request(request: JsonObject, data: bytes) -> JsonObject:
+    """The blocks as JSON, or `error` and `hint`: the answer of the process that reads the
+    document.
+    """
     try:
         reader = lazy_imports.pypdf().PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             return {"error": "it is protected by a password", "hint": "save it without one"}
         pages = len(reader.pages)
         cut = f"{pages - MAX_PAGES:,} of {pages:,} pages are left out" if pages > MAX_PAGES else ""
-        return encode_blocks(list(_pieces(reader)), _title(reader), cut)
+        return encode_blocks(list(_blocks(reader)), _title(reader), cut)
     except CapdiscError as error:
         return {"error": error.message, "hint": error.hint}
     except RecursionError:
@@ -42,20 +45,21 @@ def read_request(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _pieces(reader: Any) -> Iterator[DocumentBlock]:
+def _blocks(reader: Any) -> Iterator[DocumentBlock]:
+    """The line of a block is the number of its page."""
     headings = _outline(reader)
-    for number in range(min(len(reader.pages), MAX_PAGES)):
-        yield from headings.get(
-            number, [] if headings else [DocumentBlock(2, f"Page {number + 1}", number + 1)]
-        )
-        for piece in of_text(_text(reader.pages[number])):
-            yield DocumentBlock(0, piece.text, number + 1)
+    for index in range(min(len(reader.pages), MAX_PAGES)):
+        page_number = index + 1
+        if headings:
+            yield from headings.get(index, ())
+        else:
+            yield DocumentBlock(2, f"Page {page_number}", page_number)
+        for block in of_text(_text(reader.pages[index])):
+            yield DocumentBlock(0, block.text, page_number)
 
 
 def _text(page: Any) -> str:
-    """What is written on a page; nothing where its content is damaged, so that the others can be
-    read.
-    """
+    """The text of a page; "" if its content is damaged, so that the others can be read."""
     try:
         return str(page.extract_text())[:MAX_PAGE_CHARACTERS]
     except MemoryError:
@@ -65,7 +69,7 @@ def _text(page: Any) -> str:
 
 
 def _outline(reader: Any) -> dict[int, list[DocumentBlock]]:
-    """The headings that begin on each page, counted from 0."""
+    """The headings of each page by its index, from 0."""
     headings: dict[int, list[DocumentBlock]] = {}
     pending = [(1, iter(reader.outline))]
     count = 0

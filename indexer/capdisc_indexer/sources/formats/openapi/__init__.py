@@ -7,9 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.catalogue import is_wanted
 from capdisc_indexer.sources.formats.derived_capability import file_finding
-from capdisc_indexer.sources.formats.manifest_adapter import CapabilityDraft, merge_drafts
+from capdisc_indexer.sources.formats.manifest_adapter import (
+    CapabilityDraft,
+    is_wanted,
+    merge_drafts,
+)
 from capdisc_indexer.sources.formats.openapi.api import (
     ApiDocument,
     Operation,

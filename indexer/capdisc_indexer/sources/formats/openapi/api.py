@@ -163,7 +163,7 @@ def draft_api(
     }
     if content:
         fields["content"] = content
-    extra = {
+    extra: dict[str, Json] = {
         "type": "openapi",
         "url": server_url(file, document),
         "version": _text(info, "version"),
