@@ -35,7 +35,7 @@ def _by_comparing_all(members: list[CatalogueMember]):
     for member in members:
         skeleton = catalogue_rules._skeleton(member.name)
         cuts = catalogue_rules._cuts_of(member.name, skeleton)
-        other = catalogue_rules._other(member, drawn.setdefault(skeleton, member), cuts, near)
+        other = catalogue_rules._lookalike(member, drawn.setdefault(skeleton, member), cuts, near)
         if other and catalogue_rules._is_slip(other.name, member.name):
             yield member.path, f"the name is easily taken for {other.name} of {other.path}"
         for cut in cuts:
