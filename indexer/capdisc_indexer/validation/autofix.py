@@ -20,7 +20,7 @@ from capdisc_indexer.validation.capability_strings import SourceLines, readable_
 from capdisc_indexer.validation.finding_selection import RuleChoice, select_findings
 from capdisc_indexer.validation.fixes import FIXES, Fix, FixPlaces
 from capdisc_indexer.validation.fixes.field_region import visible_part
-from capdisc_indexer.validation.program_text.rewriting import comparable_run
+from capdisc_indexer.validation.fixes.shell_words import comparable_run
 from capdisc_indexer.validation.validate import loaded_from, order_findings
 
 # One fix can uncover the next mistake of the same file; a file with more rounds than this needs to
@@ -116,7 +116,7 @@ def _meaning(descriptor: Descriptor) -> str:
     """All that a capability says as JSON, without what a fix may change: invisible characters,
     whether a value is text, and how an argument reaches a shell.
     """
-    source, run = replace(descriptor.source, content_hash=""), comparable_run(descriptor.run)
+    source, run = replace(descriptor.source, content_hash=""), comparable_run(descriptor)
     plain = replace(
         descriptor, source=source, extra=_to_lower_text(descriptor.extra), warnings=(), run=run
     )
