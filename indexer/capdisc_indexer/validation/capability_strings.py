@@ -19,6 +19,8 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, 
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.validation.secret_keys import mask_keys
 
+# ruff: noqa: PTH112, PTH120
+
 
 @frozen(kw_only=True)
 class CapabilityText:
@@ -138,8 +140,6 @@ def readable_text(data: bytes) -> str:
     text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
     return text if "\n" in text else text.replace("\r", "\n")
 
-
-# ruff: noqa: PTH112, PTH120
 
 _MAX_REMEMBERED = 4
 _Value = TypeVar("_Value")

@@ -34,6 +34,8 @@ from capdisc_indexer.validation.markup_rules import load_guidance
 from capdisc_indexer.validation.profiles import apply_profile
 from capdisc_indexer.validation.suppression_comments import MARK, refused_suppressions
 
+# ruff: noqa: PTH112, PTH120
+
 
 @frozen(kw_only=True)
 class ValidationResult:
@@ -176,9 +178,6 @@ def _scan_problem(root: Path) -> InputError | None:
     except InputError as error:
         return error
     return None
-
-
-# ruff: noqa: PTH112, PTH120
 
 
 def order_findings(

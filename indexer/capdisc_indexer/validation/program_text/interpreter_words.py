@@ -61,7 +61,7 @@ class Interpreter:
     reads_stdin: bool = False
     takes_closed: bool = False
     takes_assignments: bool = False
-    has_own_program: bool = False  # so that what stands in its place may be words for that
+    has_own_program: bool = False  # what stands in its place may be words for that program
     hint: str = ""
 
     @property
@@ -90,7 +90,13 @@ def option_role(spec: Interpreter, name: str) -> Role | None:
 
 @frozen
 class State:
-    """The state of reading the words of one program: what was there before the next word."""
+    """What is known of one program before its next word.
+
+    `is_embedded`: it stands behind a program that is not known. `operands` counts up to 3.
+    `is_turned`: an option made the first operand program text. `is_given`: it has its program.
+    `is_over`: no options follow. `is_rest`: all later words are program text. `pending` is the role
+    of an option that waits for its value.
+    """
 
     spec: Interpreter
     name: str
@@ -108,9 +114,9 @@ class State:
         return id(self.spec), *(getattr(self, name) for name in fields(self) if name != "spec")
 
 
-# Settings whose value is a command. In ssh_config(5) ProxyCommand and its kind; in git-config(1) aliases,
-# editors, pagers, helpers, filters, drivers, and rewritten addresses, since `ext::` is an address
-# that starts a program.
+# Settings whose value is a command. In ssh_config(5) ProxyCommand and its kind; in git-config(1)
+# aliases, editors, pagers, helpers, filters, drivers, and rewritten addresses, since `ext::` is an
+# address that starts a program.
 _PROGRAM_SETTING = re.compile(
     r"command|\bcmd\b|\.cmd$|pager|editor|helper|hookspath|fsmonitor|program|alias|external|textconv"
     r"|filter|driver|process|askpass|insteadof|proxy|include|match|provider|xauth|path$|trailer",
