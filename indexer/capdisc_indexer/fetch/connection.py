@@ -97,7 +97,7 @@ def _resolve_with_deadline(
     thread.join(deadline.remaining())
     if not answers:
         deadline.remaining()
-        raise link_refusal(target.url, "has a host that cannot be resolved in time", RETRY_HINT)
+        raise link_refusal(target.url, "has a host that cannot be resolved", RETRY_HINT)
     if isinstance(answers[0], OSError):
         raise link_refusal(target.url, "has a host that cannot be found", "check the name")
     return answers[0]

@@ -238,7 +238,7 @@ def check_text(
     """
     source_format = source_for(os.path.basename(name))
     if source_format is None or not source_format.reads:
-        names = ", ".join(filename for known in SOURCES.values() for filename in known.filenames)
+        names = ", ".join(filename for declared in SOURCES.values() for filename in declared.filenames)
         raise UsageError(f"{name} is no name of a capability file", f"one of: {names}")
     file = _text_file(data, name, source_format)
     skipped = (
