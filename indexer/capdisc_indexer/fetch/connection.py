@@ -1,5 +1,5 @@
-"""A connection to an address that was checked, and its bytes within a deadline and a limit, at whatever
-pace they come.
+"""A connection to an address that was checked, and its bytes within a deadline and a limit, at
+whatever pace they come.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def connect_to_target(
 ) -> socket.socket:
     """A connection to the target, under TLS for https.
 
-    The host name is resolved once, all its addresses must be public unless `allow_private`, and the
-    connection goes to one of exactly these addresses: a second answer of the name server could
+    The host name is resolved once, all its addresses must be public unless `allow_private`, and
+    the connection goes to one of exactly these addresses: a second answer of the name server could
     differ. Raises LinkRefusedError, and OSError from TLS.
     """
     addresses = _allowed_addresses(target, network, deadline, allow_private)
@@ -197,8 +197,8 @@ class Wire(io.RawIOBase):
 
 class _WireReader(io.BufferedReader):
     def close(self) -> None:
-        """Does nothing: a response closes its reader with its last byte, and `has_more` reads after
-        that.
+        """Does nothing: a response closes its reader with its last byte, and `has_more` reads
+        after that.
         """
 
 

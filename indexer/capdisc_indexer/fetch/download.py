@@ -1,5 +1,5 @@
-"""Fetches one text document from the network, or gives the reason why not. Nothing else in capdisc asks
-the network for a document.
+"""Fetches one text document from the network, or gives the reason why not. Nothing else in capdisc
+asks the network for a document.
 """
 
 from __future__ import annotations

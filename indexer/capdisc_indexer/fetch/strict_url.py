@@ -161,8 +161,8 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether the text is an address of a host on the public internet. An IPv6 address that carries
-    IPv4 ones (mapped, NAT64, 6to4, Teredo) is public when all of these are.
+    """Whether the text is an address of a host on the public internet. An IPv6 address that
+    carries IPv4 ones (mapped, NAT64, 6to4, Teredo) is public when all of these are.
 
     >>> is_public("93.184.216.34"), is_public("64:ff9b::a9fe:a9fe"), is_public("fe80::1%eth0")
     (True, False, False)

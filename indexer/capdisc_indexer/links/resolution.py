@@ -1,5 +1,5 @@
-"""Lists the links of a capability without reading any, and reads one of them on request: a section of
-its content, a file in its own folder, or a URL.
+"""Lists the links of a capability without reading any, and reads one of them on request: a section
+of its content, a file in its own folder, or a URL.
 
 Paths are plain text here, as in the scan that found the capability.
 """
@@ -41,8 +41,8 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 class Link:
     """One link of a capability.
 
-    `line` is its line in the content; `kind` is file, url, anchor or refused; `exists` says whether
-    the file exists, None for the other kinds; `reason` says why it would be refused.
+    `line` is its line in the content; `kind` is file, url, anchor or refused; `exists` says
+    whether the file exists, None for the other kinds; `reason` says why it would be refused.
     """
 
     text: str

@@ -1,5 +1,5 @@
-"""The texts of a capability with their places, which the content rules check, and the lines of files
-that findings are about.
+"""The texts of a capability with their places, which the content rules check, and the lines of
+files that findings are about.
 
 Paths are plain text here: they may hold bytes that are no text.
 """
@@ -24,8 +24,8 @@ from capdisc_indexer.validation.secret_keys import mask_keys
 
 @frozen(kw_only=True)
 class CapabilityText:
-    """One text and its place: the value of a field, or a body. `field` is its top-level key, "" for
-    a body.
+    """One text and its place: the value of a field, or a body. `field` is its top-level key, ""
+    for a body.
 
     `one_line` says that the text comes from a single line, or was folded, so that places inside it
     are unknown.

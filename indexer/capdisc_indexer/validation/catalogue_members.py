@@ -1,5 +1,5 @@
-"""A capability as the rules across files need it: small enough to keep one for every file of a large
-collection.
+"""A capability as the rules across files need it: small enough to keep one for every file of a
+large collection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _MIN_WORDS = 5
 
 @frozen(kw_only=True)
 class Need:
-    """The names under one key of a capability (`requires`, `related`, …), and the place of the key."""
+    """The names under one key of a capability (`requires`, `related`, …), and the place of the
+    key.
+    """
 
     key: str
     targets: tuple[str, ...]

@@ -17,8 +17,8 @@ from capdisc_indexer.validation.catalogue_members import CatalogueMember, findin
 
 
 def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) -> Iterator[Finding]:
-    """The findings about a collection of capabilities, which come in the order of the scan of these
-    roots.
+    """The findings about a collection of capabilities, which come in the order of the scan of
+    these roots.
     """
     yield from id_collisions(members)
     yield from find_lookalikes(members)
@@ -278,8 +278,8 @@ def _skeleton(name: str) -> str:
 
 
 def _cuts_of(name: str, skeleton: str) -> list[str]:
-    """The skeleton, and the skeleton without each of its letters: names that are an edit apart share
-    one of these cuts. A short name has none, since most short words are an edit apart.
+    """The skeleton, and the skeleton without each of its letters: names that are an edit apart
+    share one of these cuts. A short name has none, since most short words are an edit apart.
     """
     if len(name) < MIN_LOOKALIKE:
         return []

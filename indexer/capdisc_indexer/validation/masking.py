@@ -1,5 +1,5 @@
-"""Masks keys in capabilities, samples of tables and findings, so that no index holds them and nothing
-that prints one can show them.
+"""Masks keys in capabilities, samples of tables and findings, so that no index holds them and
+nothing that prints one can show them.
 
 Masks are as long as what they hide: no place, offset or count of characters moves.
 """
@@ -132,8 +132,8 @@ def _iter_strings(value: Any) -> Iterator[str]:
 
 
 def redact_samples(descriptor: Descriptor) -> Descriptor:
-    """The descriptor of a table without sample values that look like secret keys; its samples are no
-    longer complete then.
+    """The descriptor of a table without sample values that look like secret keys; its samples are
+    no longer complete then.
     """
     extra = descriptor.extra
     if not any(_holds_secret(value) for value in _sampled_values(descriptor)):

@@ -1,4 +1,5 @@
-"""Validates folders, files and single texts: reads them, checks each file, then all of them together.
+"""Validates folders, files and single texts: reads them, checks each file, then all of them
+together.
 
 Paths are plain text here: they may hold bytes that are no text.
 """
@@ -221,8 +222,8 @@ def _root_ranks(roots: Sequence[str]) -> Callable[[str], int]:
     return rank
 
 
-# The folder of a text without one, such as an editor pipes through: a place where no file can be, so
-# that no rule reads anything, whatever the text names.
+# The folder of a text without one, such as an editor pipes through: a place where no file can be,
+# so that no rule reads anything, whatever the text names.
 EMPTY_FOLDER = "/dev/null/nowhere"
 # Rules about files beside the text, which are not known.
 _NEIGHBOUR_CODES = frozenset({"link-missing", "path-missing", "vanished"})
@@ -238,7 +239,9 @@ def check_text(
     """
     source_format = source_for(os.path.basename(name))
     if source_format is None or not source_format.reads:
-        names = ", ".join(filename for declared in SOURCES.values() for filename in declared.filenames)
+        names = ", ".join(
+            filename for declared in SOURCES.values() for filename in declared.filenames
+        )
         raise UsageError(f"{name} is no name of a capability file", f"one of: {names}")
     file = _text_file(data, name, source_format)
     skipped = (

@@ -1,5 +1,5 @@
-"""Compares two versions of a definition: the reasons to look at the change before the tool is used, and
-the lines that differ.
+"""Compares two versions of a definition: the reasons to look at the change before the tool is
+used, and the lines that differ.
 """
 
 from __future__ import annotations

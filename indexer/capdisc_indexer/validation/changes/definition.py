@@ -1,5 +1,5 @@
-"""The definition of a tool as it is compared, and as it is remembered: whole when it is short, else by
-its traits.
+"""The definition of a tool as it is compared, and as it is remembered: whole when it is short,
+else by its traits.
 """
 
 from __future__ import annotations
@@ -262,8 +262,8 @@ def _variable_names(run: Any) -> Iterator[str]:
 
 
 def _collect_strings(value: Any, strings: list[str]) -> list[str]:
-    """Add every text of a JSON value, keys too, to `strings`. Recursive, since the reader allows 32
-    levels.
+    """Add every text of a JSON value, keys too, to `strings`. Recursive, since the reader allows
+    32 levels.
     """
     if isinstance(value, str):
         strings.append(value)

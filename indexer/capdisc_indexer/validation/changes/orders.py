@@ -297,8 +297,8 @@ def piece_digest(piece: str) -> str:
 
 
 def passages(piece: str) -> Iterator[str]:
-    """The parts of a piece, overlapping and at most MAX_PASSAGE long: the time of the patterns grows
-    faster than the length.
+    """The parts of a piece, overlapping and at most MAX_PASSAGE long: the time of the patterns
+    grows faster than the length.
     """
     for sentence in map(" ".join, map(str.split, _SENTENCE_END.split(piece))):
         for start in range(0, max(len(sentence) - OVERLAP, 1), MAX_PASSAGE - OVERLAP):

@@ -1,4 +1,5 @@
-"""The fixes that need no question: one function for each rule, in the order in which they are tried.
+"""The fixes that need no question: one function for each rule, in the order in which they are
+tried.
 
 Each takes a text and the places (line and column, counted from 1) of its findings, and returns the
 text with only those fixed. None reads or writes a file; `validation.autofix` decides whether the

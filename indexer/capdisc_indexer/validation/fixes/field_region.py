@@ -1,5 +1,6 @@
-"""The lines of a text that hold its fields (the front matter of a skill, or all of a manifest), and
-the fixes that move or remove characters: byte order mark, line ends, fences, invisible characters.
+"""The lines of a text that hold its fields (the front matter of a skill, or all of a manifest),
+and the fixes that move or remove characters: byte order mark, line ends, fences, invisible
+characters.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ def move_front_matter_up(text: str, places: frozenset[tuple[int, int]]) -> str:
     return "\n".join([*lines[opening : closing + 1], *lines[halves.body_line - 1 :]])
 
 
-# Code may need its invisible characters: fenced blocks, and all from the first tick of a paragraph to
-# its last. Only a fence of the same marks closes one, and no line of a fence is part of a paragraph.
+# Code may need its invisible characters: fenced blocks, and all from the first tick of a paragraph
+# to its last. Only a fence of the same marks closes one, and no line of a fence is part of a
+# paragraph.
 _FENCED_CODE = (
     r"^[ \t]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)[^\n]*+(?:\n(?![ \t]*+(?P=fence)[`~]*+[ \t\r]*+$)[^\n]*+)*+"
     r"(?:\n[^\n]*+)?"

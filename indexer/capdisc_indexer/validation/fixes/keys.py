@@ -1,5 +1,5 @@
-"""Fixes for fields that are not written as the Agent Skills format has them: values without quotes,
-mistakes of YAML, misspelt keys, lists of tools.
+"""Fixes for fields that are not written as the Agent Skills format has them: values without
+quotes, mistakes of YAML, misspelt keys, lists of tools.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from capdisc_indexer.validation.skill_rules import OF_THE_FORMAT
 
 
 def quote_values(text: str, places: frozenset[tuple[int, int]]) -> str:
-    """The text with the ambiguous values of these fields in quotes, so that every reader takes them
-    for text.
+    """The text with the ambiguous values of these fields in quotes, so that every reader takes
+    them for text.
 
     >>> quote_values("name: no\\nhidden: no\\n", frozenset({(1, 1)}))
     'name: "no"\\nhidden: no\\n'
@@ -209,8 +209,8 @@ def _tools_value(tools: str) -> str:
 
 
 def _last_entry_line(fields: FieldRegion, entry: Entry) -> int:
-    """The last line of the entry: the lines after it are blank, indented no deeper than its key, or
-    outside the fields.
+    """The last line of the entry: the lines after it are blank, indented no deeper than its key,
+    or outside the fields.
     """
     last_line = entry.line - 1
     for number in range(entry.line, fields.end):

@@ -1,5 +1,5 @@
-"""Takes arguments out of the text of a shell: `[sh, -c, "echo {x}"]` becomes `"$1"` and a word of its
-own.
+"""Takes arguments out of the text of a shell: `[sh, -c, "echo {x}"]` becomes `"$1"` and a word of
+its own.
 
 Only where that means the same for every value that is one plain word: the text is the last word,
 each placeholder stands bare or is the whole of a quoted part, and nothing else in the text depends
@@ -145,8 +145,8 @@ _MAX_ARGUMENTS = 9
 def rewrite_shell_text(
     command: object, schema: JsonSchema | None
 ) -> tuple[str, list[str | list[str]]] | None:
-    """The text with `"$1"`, `"$2"`, … for its placeholders, and the words to put after it; None for
-    a command that must stay as it is.
+    """The text with `"$1"`, `"$2"`, … for its placeholders, and the words to put after it; None
+    for a command that must stay as it is.
 
     >>> rewrite_shell_text(["sh", "-c", "cp {a} out/{b}"], None)
     ('cp "$1" out/"$2"', [['sh', '{a}', '{b}']])

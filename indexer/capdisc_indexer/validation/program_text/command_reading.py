@@ -396,7 +396,7 @@ class Reading:
 
 
 def _join_literal_words(words: tuple[Word, ...]) -> str:
-    """The words joined as ssh and eval do it, without those that hold an argument: these have findings
-    of their own.
+    """The words joined as ssh and eval do it, without those that hold an argument: these have
+    findings of their own.
     """
     return " ".join(word.text for word in words if word.head is None)

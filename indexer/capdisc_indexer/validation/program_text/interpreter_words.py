@@ -43,9 +43,9 @@ class Operands(Enum):
 class Interpreter:
     """How one program reads its words.
 
-    `skip` is the number of operands before the command of a wrapper, `is_strong` says that it is an
-    interpreter even behind programs that are not known, `takes_closed` that closed values are safe
-    as its program text, and `hint` how an argument reaches its program text safely.
+    `skip` is the number of operands before the command of a wrapper, `is_strong` says that it is
+    an interpreter even behind programs that are not known, `takes_closed` that closed values are
+    safe as its program text, and `hint` how an argument reaches its program text safely.
     """
 
     roles: Mapping[str, Role]
@@ -71,8 +71,8 @@ class Interpreter:
 
 
 def option_role(spec: Interpreter, name: str) -> Role | None:
-    """The role of an option, None for one that is not known. Long names may be cut short, as getopt
-    and PowerShell allow.
+    """The role of an option, None for one that is not known. Long names may be cut short, as
+    getopt and PowerShell allow.
     """
     if spec.has_prefix_options:
         cut = f"-{name.lstrip(DASHES + '/').casefold()}"
@@ -94,8 +94,8 @@ class State:
 
     `is_embedded`: it stands behind a program that is not known. `operands` counts up to 3.
     `is_turned`: an option made the first operand program text. `is_given`: it has its program.
-    `is_over`: no options follow. `is_rest`: all later words are program text. `pending` is the role
-    of an option that waits for its value.
+    `is_over`: no options follow. `is_rest`: all later words are program text. `pending` is the
+    role of an option that waits for its value.
     """
 
     spec: Interpreter

@@ -1,5 +1,5 @@
-"""The words of a command and their placeholders: `{name}`, `{name...}`, and `{{name}}` for the text
-`{name}`.
+"""The words of a command and their placeholders: `{name}`, `{name...}`, and `{{name}}` for the
+text `{name}`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Splits the text of a `sh -c` into simple commands, far enough to see where its own arguments (`$1`,
-`$@`) go. It is no parser of a shell: what it cannot read counts as plain text.
+"""Splits the text of a `sh -c` into simple commands, far enough to see where its own arguments
+(`$1`, `$@`) go. It is no parser of a shell: what it cannot read counts as plain text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _word(text: str) -> Word:
 
 
 class _Splitter:
-    """Reads the words of one text, piece by piece. The caller adds to `argument_variables` meanwhile."""
+    """Reads the words of one text, piece by piece. The caller adds to `argument_variables`
+    meanwhile.
+    """
 
     def __init__(self, text: str, argument_variables: set[str], depth: int) -> None:
         self._text, self._argument_variables, self._depth = text, argument_variables, depth
@@ -90,7 +92,8 @@ class _Splitter:
             elif kind == "escape":
                 self._add(token[1:])
             elif self._is_plain(kind):
-                # A single quote or a hash that begins nothing here: what follows is read by itself.
+                # A single quote or a hash that begins nothing here: what follows is read by
+                # itself.
                 self._add(token[0] if kind in ("single", "comment") else token)
                 at = match.start() + 1 if kind in ("single", "comment") else at
             elif kind == "quote":

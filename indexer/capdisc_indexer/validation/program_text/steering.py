@@ -1,11 +1,11 @@
-"""What could steer a program from outside: variables of its environment, and values of parameters that
-are not closed or begin with a dash.
+"""What could steer a program from outside: variables of its environment, and values of parameters
+that are not closed or begin with a dash.
 
-Some variables decide which programs, libraries or settings are loaded. A tool that gets one of them
-is steered by the one who set it, and a relative part of it (`PATH=.:…`, an empty entry of
+Some variables decide which programs, libraries or settings are loaded. A tool that gets one of
+them is steered by the one who set it, and a relative part of it (`PATH=.:…`, an empty entry of
 PYTHONPATH) leads into the folder where the tool happens to run. So none of them is a secret, and
-none is handed on. The names are those of ld.so(8), bash(1), and the manuals of the interpreters and
-of git.
+none is handed on. The names are those of ld.so(8), bash(1), and the manuals of the interpreters
+and of git.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def parameter_schema(schema: JsonSchema | None, name: str) -> JsonSchema:
 
 
 def is_closed(schema: JsonSchema | None, name: str) -> bool:
-    """Whether all values of the parameter are words that the author chose, numbers or truth values."""
+    """Whether all values of the parameter are words that the author chose, numbers or truth
+    values.
+    """
     declared = parameter_schema(schema, name)
     choices = declared.get("enum", [declared["const"]] if "const" in declared else None)
     if isinstance(choices, list):
