@@ -20,7 +20,7 @@ from capdisc_indexer.execution.output_masking import LEAST_PARTIAL
 from capdisc_indexer.execution.prepare import execute_call, prepare_call
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.types import Descriptor, SourceRef
-from capdisc_indexer.validation.program_text.rewriting import rewrite_shell_text
+from capdisc_indexer.validation.fixes.shell_words import rewrite_shell_text
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
 

@@ -1,3 +1,3 @@
-"""A document from the network: only when asked for, only from public addresses, within limits of
-time and size.
+"""Fetches a document from the network: only on request, only from public addresses, within limits
+of time and size.
 """

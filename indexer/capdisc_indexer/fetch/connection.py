@@ -1,4 +1,6 @@
-"""A connection to an address that was looked at first."""
+"""A connection to an address that was checked, and its bytes within a deadline and a limit, at
+whatever pace they come.
+"""
 
 from __future__ import annotations
 
@@ -12,107 +14,12 @@ from capdisc_indexer.fetch.strict_url import Target, is_public, link_refusal
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.frozen import frozen
 
-# The bytes of a connection, within a deadline and a limit, whatever pace they come at.
-
-RETRY_HINT = "try again, or open it yourself"
-# What may come beside the document itself: status, headers, the sizes of chunks.
-_OVERHEAD_BYTES = 256 * 1024
-
-
-class TooLargeError(LinkRefusedError):
-    """More came, or would have come, than was allowed."""
-
-
-class Deadline:
-    """The moment at which everything has to be over."""
-
-    def __init__(self, ends: float, refusal: LinkRefusedError) -> None:
-        self._ends, self._refusal = ends, refusal
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no time is left."""
-        return time.monotonic() >= self._ends
-
-    def remaining(self) -> float:
-        """The seconds that are left, more than none. Raises LinkRefusedError when it is over."""
-        left = self._ends - time.monotonic()
-        if left <= 0:
-            raise self._refusal
-        return left
-
-    def at_most(self, seconds: float) -> Deadline:
-        """The same, or so many seconds from now if that is sooner."""
-        return Deadline(min(self._ends, time.monotonic() + seconds), self._refusal)
-
-
-def start_deadline(seconds: float, url: str) -> Deadline:
-    """The deadline of everything that is done for a URL."""
-    return Deadline(
-        time.monotonic() + seconds,
-        link_refusal(url, f"took longer than {seconds:g} seconds", RETRY_HINT),
-    )
-
-
-class Wire(io.RawIOBase):
-    """What comes over one connection, as a stream that an HTTP response can be read from."""
-
-    def __init__(
-        self, connection: socket.socket, deadline: Deadline, url: str, max_bytes: int
-    ) -> None:
-        super().__init__()
-        self._connection, self._deadline = connection, deadline
-        self._left, self._refusal = max_bytes + _OVERHEAD_BYTES, size_refusal(url, max_bytes)
-        self.reader = _WireReader(self)
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        """The one reader of this connection, which is all that a response wants of a socket."""
-        return self.reader
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """As of any raw stream. Raises LinkRefusedError past the deadline or the limit."""
-        # For every read anew: a socket's own limit starts again with each byte.
-        self._connection.settimeout(self._deadline.remaining())
-        count = self._connection.recv_into(buffer)
-        self._left -= count
-        if self._left < 0:
-            raise self._refusal
-        return count
-
-    def has_more(self, patience_s: float = 0.5) -> bool:
-        """Whether anything follows what was read. A server that neither sends nor closes has
-        nothing more.
-        """
-        self._deadline = self._deadline.at_most(patience_s)
-        try:
-            return bool(self.reader.read(1))
-        except (OSError, LinkRefusedError):
-            return False
-
-
-class _WireReader(io.BufferedReader):
-    def close(self) -> None:
-        """Stays open: a response closes it with its last byte, and what follows that byte is of
-        interest.
-        """
-
-
-def size_refusal(url: str, max_bytes: int) -> TooLargeError:
-    """The refusal of a document that is larger, as sent or unpacked."""
-    refusal = link_refusal(url, f"is larger than {max_bytes // 1024:,} KiB")
-    return TooLargeError(refusal.message, refusal.hint)
-
-
-# Of a name with many addresses; all are looked at, these are tried.
+# Of a name with many addresses: all are checked, so many are tried.
 MAX_ADDRESSES_TRIED = 4
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """The addresses of a name, as the system knows them. Raises OSError."""
+    """The addresses of a host name, by the resolver of the system. Raises OSError."""
     address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in address_infos))
 
@@ -128,7 +35,7 @@ def start_tls(connection: socket.socket, host: str) -> socket.socket:
     """
     import ssl
 
-    # An end that was cut off must not look like the end of the document.
+    # A connection that is cut off must not look like the end of the document.
     return ssl.create_default_context().wrap_socket(
         connection, server_hostname=host, suppress_ragged_eofs=False
     )
@@ -136,7 +43,7 @@ def start_tls(connection: socket.socket, host: str) -> socket.socket:
 
 @frozen(kw_only=True)
 class NetworkStack:
-    """All that reaches the outside; tests put their own in its place."""
+    """The functions that reach the network; tests replace them."""
 
     resolve: Callable[[str, int], Sequence[str]] = resolve_host
     connect: Callable[[str, int, float], socket.socket] = open_connection
@@ -146,9 +53,11 @@ class NetworkStack:
 def connect_to_target(
     target: Target, network: NetworkStack, deadline: Deadline, allow_private: bool = False
 ) -> socket.socket:
-    """A connection to the target. Its name is looked up once, every address of it must be public
-    unless private ones are allowed, and the connection goes to one of these addresses: a second
-    answer of the name server is never asked for. Raises OSError as well.
+    """A connection to the target, under TLS for https.
+
+    The host name is resolved once, all its addresses must be public unless `allow_private`, and
+    the connection goes to one of exactly these addresses: a second answer of the name server could
+    differ. Raises LinkRefusedError, and OSError from TLS.
     """
     addresses = _allowed_addresses(target, network, deadline, allow_private)
     connection = _connect_first(addresses[:MAX_ADDRESSES_TRIED], target, network, deadline)
@@ -174,7 +83,7 @@ def _allowed_addresses(
 def _resolve_with_deadline(
     target: Target, network: NetworkStack, deadline: Deadline
 ) -> Sequence[str]:
-    """The addresses, asked for in a thread: the system's own look-up knows no limit of time."""
+    """The addresses, resolved in a thread: the resolver of the system has no limit of time."""
     answers: list[Sequence[str] | OSError] = []
 
     def ask() -> None:
@@ -188,7 +97,7 @@ def _resolve_with_deadline(
     thread.join(deadline.remaining())
     if not answers:
         deadline.remaining()
-        raise link_refusal(target.url, "has a host that cannot be looked up", RETRY_HINT)
+        raise link_refusal(target.url, "has a host that cannot be resolved", RETRY_HINT)
     if isinstance(answers[0], OSError):
         raise link_refusal(target.url, "has a host that cannot be found", "check the name")
     return answers[0]
@@ -197,16 +106,112 @@ def _resolve_with_deadline(
 def _connect_first(
     addresses: Sequence[str], target: Target, network: NetworkStack, deadline: Deadline
 ) -> socket.socket:
-    """A connection to the first address that answers in its share of the time."""
-    problem: OSError = OSError("no address")
+    """A connection to the first address that answers within its share of the remaining time."""
+    last_error = OSError("no address")
     for number, address in enumerate(addresses):
         try:
             return network.connect(
                 address, target.port, deadline.remaining() / (len(addresses) - number)
             )
         except OSError as error:
-            problem = error
+            last_error = error
     deadline.remaining()
     raise link_refusal(
-        target.url, f"does not answer ({problem.strerror or type(problem).__name__})", RETRY_HINT
+        target.url,
+        f"does not answer ({last_error.strerror or type(last_error).__name__})",
+        RETRY_HINT,
     )
+
+
+class Deadline:
+    """The moment by which all work for a URL must end."""
+
+    def __init__(self, ends: float, refusal: LinkRefusedError) -> None:
+        self._ends, self._refusal = ends, refusal
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return time.monotonic() >= self._ends
+
+    def remaining(self) -> float:
+        """The seconds that are left, always more than 0. Raises LinkRefusedError when it is over."""
+        seconds = self._ends - time.monotonic()
+        if seconds <= 0:
+            raise self._refusal
+        return seconds
+
+    def at_most(self, seconds: float) -> Deadline:
+        """This deadline, or one so many seconds from now if that is sooner."""
+        return Deadline(min(self._ends, time.monotonic() + seconds), self._refusal)
+
+
+def start_deadline(seconds: float, url: str) -> Deadline:
+    """The deadline of all work for a URL, from now on."""
+    return Deadline(
+        time.monotonic() + seconds,
+        link_refusal(url, f"took longer than {seconds:g} seconds", RETRY_HINT),
+    )
+
+
+class Wire(io.RawIOBase):
+    """The bytes of one connection as a raw stream, from which `http.client` reads a response."""
+
+    def __init__(
+        self, connection: socket.socket, deadline: Deadline, url: str, max_bytes: int
+    ) -> None:
+        super().__init__()
+        self._connection, self._deadline = connection, deadline
+        self._bytes_left = max_bytes + _OVERHEAD_BYTES
+        self._refusal = size_refusal(url, max_bytes)
+        self.reader = _WireReader(self)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """The one reader of this connection: all that `HTTPResponse` needs of a socket."""
+        return self.reader
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """See `io.RawIOBase`. Raises LinkRefusedError past the deadline or the limit."""
+        # Anew for every read: a socket's own limit starts again with each byte.
+        self._connection.settimeout(self._deadline.remaining())
+        count = self._connection.recv_into(buffer)
+        self._bytes_left -= count
+        if self._bytes_left < 0:
+            raise self._refusal
+        return count
+
+    def has_more(self, patience_s: float = 0.5) -> bool:
+        """Whether more bytes follow within `patience_s` seconds. A server that neither sends nor
+        closes has no more.
+        """
+        self._deadline = self._deadline.at_most(patience_s)
+        try:
+            return bool(self.reader.read(1))
+        except (OSError, LinkRefusedError):
+            return False
+
+
+class _WireReader(io.BufferedReader):
+    def close(self) -> None:
+        """Does nothing: a response closes its reader with its last byte, and `has_more` reads
+        after that.
+        """
+
+
+RETRY_HINT = "try again, or open it yourself"
+# Allowed beside the document itself: status, headers, the sizes of chunks.
+_OVERHEAD_BYTES = 256 * 1024
+
+
+class TooLargeError(LinkRefusedError):
+    """The document has, or would have, more bytes than are allowed."""
+
+
+def size_refusal(url: str, max_bytes: int) -> TooLargeError:
+    """The refusal of a document that is larger than `max_bytes`, as sent or decompressed."""
+    refusal = link_refusal(url, f"is larger than {max_bytes // 1024:,} KiB")
+    return TooLargeError(refusal.message, refusal.hint)

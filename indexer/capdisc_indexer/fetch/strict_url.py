@@ -1,4 +1,10 @@
-"""A URL taken apart so strictly that no other reader can see another host in it."""
+"""Parses URLs so strictly that no other program can read another host in them, and tells public
+addresses from others.
+
+The networks that are not public are those of IANA's two registries of special-purpose addresses,
+written out here, since the answers of `ipaddress` (`is_global`, `is_private`) differ between
+versions of Python.
+"""
 
 from __future__ import annotations
 
@@ -8,62 +14,6 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, one_line
-
-# Which addresses are those of a public host, whatever form they are written in.
-#
-# The networks are those of IANA's two registries of special-purpose addresses, written out here
-# since the answers of `ipaddress` (`is_global`, `is_private`) differ between versions of Python.
-
-_SPECIAL_IPV4 = [
-    IPv4Network(network)
-    for network in """
-    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
-    192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
-    168.63.129.16/32
-    """.split()  # the last one: public by number, but answered by the host that an Azure machine runs on
-]
-# All that is public lies in here: what is outside is private, link-local, multicast or not given out.
-_GLOBAL_IPV6 = IPv6Network("2000::/3")
-_SPECIAL_IPV6 = [IPv6Network(network) for network in "2001::/23 2001:db8::/32 3fff::/20".split()]
-_NAT64 = IPv6Network("64:ff9b::/96")
-
-
-def is_public(text: str) -> bool:
-    """Whether this is an address that belongs to a host of the public internet. An IPv6 address
-    that only carries IPv4 ones (mapped, NAT64, 6to4, Teredo) is as public as all of these.
-
-    >>> is_public("93.184.216.34"), is_public("64:ff9b::a9fe:a9fe"), is_public("fe80::1%eth0")
-    (True, False, False)
-    """
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    if isinstance(address, IPv4Address):
-        return _is_public_v4(address)
-    carried = _embedded_ipv4(address)
-    return all(map(_is_public_v4, carried)) if carried else _is_public_v6(address)
-
-
-def _is_public_v4(address: IPv4Address) -> bool:
-    return not any(address in network for network in _SPECIAL_IPV4)
-
-
-def _is_public_v6(address: IPv6Address) -> bool:
-    is_global = address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
-    return is_global and address.scope_id is None
-
-
-def _embedded_ipv4(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses inside; packets to the IPv6 address may end at any of them."""
-    if address.ipv4_mapped:
-        return (address.ipv4_mapped,)
-    if address in _NAT64:
-        return (IPv4Address(int(address) & 0xFFFFFFFF),)
-    if address.sixtofour:
-        return (address.sixtofour,)
-    return address.teredo or ()
-
 
 MAX_URL_CHARACTERS = 2_048
 OPEN_YOURSELF_HINT = "open it yourself if you trust it"
@@ -94,23 +44,24 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """Host and port as the request's Host line has them."""
+        """Host and port as in the Host line of a request."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """The whole URL in its plain form."""
+        """The whole URL in its normal form."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
 def parse_url(url: str, base: Target | None = None, allow_private: bool = False) -> Target:
-    """The target of an https or http URL, or of a reference as a server at `base` gives it. Raises
-    LinkRefusedError for any other scheme, a host that is or may be read as this machine or its
-    network, another port than 80 and 443, and whatever readers disagree about. With
-    `allow_private`, any host and port will do.
+    """The target of an https or http URL, or of a reference from a server at `base`.
+
+    Raises LinkRefusedError for any other scheme, a host that is or may be read as this machine or
+    its network, another port than 80 and 443, and anything that parsers disagree about. With
+    `allow_private`, any host and port is accepted.
     """
-    # Before anything is joined: that drops some control characters without a word.
+    # Before the reference is joined, since urljoin silently drops some control characters.
     if len(url) > MAX_URL_CHARACTERS:
         raise link_refusal(url, f"is longer than {MAX_URL_CHARACTERS:,} characters")
     if "\\" in url or UNSAFE_CHARACTERS.search(url) or any(char.isspace() for char in url):
@@ -177,12 +128,12 @@ def _check_host(url: str, host: str, allow_private: bool) -> str:
 
 
 def _parse_address(url: str, host: str) -> str:
-    """The address that the host is, in its plain form; "" for a name."""
+    """The address in its normal form if the host is one; "" for a name."""
     is_v6 = host.startswith("[")
     if not is_v6 and not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return ""
     try:
-        if "%" in host:  # a zone, which only means something on this machine
+        if "%" in host:  # a zone, which has a meaning on this machine only
             raise ValueError(host)
         return str(IPv6Address(host[1:-1]) if is_v6 else IPv4Address(host))
     except ValueError:
@@ -193,3 +144,54 @@ def _quote_path(path: str, query: str | None) -> str:
     from urllib.parse import quote
 
     return quote(f"{path or '/'}{query or ''}", safe=_SAFE_CHARACTERS)
+
+
+_SPECIAL_IPV4 = [
+    IPv4Network(network)
+    for network in """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+    192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+    168.63.129.16/32
+    """.split()  # the last one: public by number, but answered by the host that an Azure machine runs on
+]
+# All public addresses lie in here; the others are private, link-local, multicast or unassigned.
+_GLOBAL_IPV6 = IPv6Network("2000::/3")
+_SPECIAL_IPV6 = [IPv6Network(network) for network in "2001::/23 2001:db8::/32 3fff::/20".split()]
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+def is_public(text: str) -> bool:
+    """Whether the text is an address of a host on the public internet. An IPv6 address that
+    carries IPv4 ones (mapped, NAT64, 6to4, Teredo) is public when all of these are.
+
+    >>> is_public("93.184.216.34"), is_public("64:ff9b::a9fe:a9fe"), is_public("fe80::1%eth0")
+    (True, False, False)
+    """
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, IPv4Address):
+        return _is_public_v4(address)
+    carried = _embedded_ipv4(address)
+    return all(map(_is_public_v4, carried)) if carried else _is_public_v6(address)
+
+
+def _is_public_v4(address: IPv4Address) -> bool:
+    return not any(address in network for network in _SPECIAL_IPV4)
+
+
+def _is_public_v6(address: IPv6Address) -> bool:
+    is_global = address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
+    return is_global and address.scope_id is None
+
+
+def _embedded_ipv4(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    """The IPv4 addresses in an IPv6 address; its packets may end at any of them."""
+    if address.ipv4_mapped:
+        return (address.ipv4_mapped,)
+    if address in _NAT64:
+        return (IPv4Address(int(address) & 0xFFFFFFFF),)
+    if address.sixtofour:
+        return (address.sixtofour,)
+    return address.teredo or ()

@@ -1,4 +1,8 @@
-"""The texts of a capability, each with where it stands: what the content rules look at."""
+"""The texts of a capability with their places, which the content rules check, and the lines of
+files that findings are about.
+
+Paths are plain text here: they may hold bytes that are no text.
+"""
 
 from __future__ import annotations
 
@@ -15,35 +19,153 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, 
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.validation.secret_keys import mask_keys
 
-# The lines of the files that findings are about.
-
-# Paths are plain text here: they may hold bytes that are no text.
 # ruff: noqa: PTH112, PTH120
 
 
-_REMEMBERED = 4
+@frozen(kw_only=True)
+class CapabilityText:
+    """One text and its place: the value of a field, or a body. `field` is its top-level key, ""
+    for a body.
+
+    `one_line` says that the text comes from a single line, or was folded, so that places inside it
+    are unknown.
+    """
+
+    value: str
+    path: str
+    line: int
+    column: int = 1
+    field: str = ""
+    one_line: bool = False
+
+    @property
+    def is_body(self) -> bool:
+        """Whether this is a long text rather than a field."""
+        return not self.field
+
+    def finding(
+        self, code: str, severity: Severity, message: str, hint: str, offset: int = 0
+    ) -> Finding:
+        """A finding at an offset in the text."""
+        line, column = self.line, self.column
+        if not self.one_line:
+            line += self.value.count("\n", 0, offset)
+            column = offset - self.value.rfind("\n", 0, offset)
+        return Finding(
+            code=code,
+            severity=severity,
+            message=message,
+            hint=hint,
+            path=self.path,
+            line=line,
+            column=column,
+        )
+
+
+def is_plain_word(value: str) -> bool:
+    """Whether no content rule can find anything in the text, as in most keys and names: it is too
+    short for a secret key, and every other rule needs a blank or another sign.
+    """
+    return len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+
+
+def capability_texts(part: ParsedCapability, path: str) -> Iterator[CapabilityText]:
+    """Every key and value of the fields, in the order of the file, then the schema and the long
+    texts.
+    """
+    for key, entry in part.node.entries.items():
+        yield CapabilityText(
+            value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True
+        )
+        if key not in part.long_keys:
+            yield from _node_texts(entry.value, key, path)
+    if part.schema:
+        yield from (
+            CapabilityText(
+                value=value, path=part.schema_path, line=1, field="schema", one_line=True
+            )
+            for value in _schema_strings(dict(part.schema))
+        )
+    for long_text in part.longs:
+        yield CapabilityText(
+            value=long_text.value,
+            path=long_text.path,
+            line=long_text.line,
+            one_line=long_text.in_place,
+        )
+
+
+def _schema_strings(value: Json) -> Iterator[str]:
+    """Every text of a JSON value, keys too. Recursive, since the reader allows 32 levels."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _schema_strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _schema_strings(inner)
+
+
+def _node_texts(node: Node, field: str, path: str) -> Iterator[CapabilityText]:
+    """The scalars below a node. Recursive, since the reader allows 32 levels."""
+    if isinstance(node, TextNode):
+        yield CapabilityText(
+            value=node.value,
+            path=path,
+            line=node.line,
+            column=node.column,
+            field=field,
+            one_line=True,
+        )
+    elif isinstance(node, ListNode):
+        for item in node.items:
+            yield from _node_texts(item, field, path)
+    elif isinstance(node, MapNode):
+        for key, entry in node.entries.items():
+            yield CapabilityText(
+                value=key,
+                path=path,
+                line=entry.line,
+                column=entry.column,
+                field=field,
+                one_line=True,
+            )
+            yield from _node_texts(entry.value, field, path)
+
+
+def readable_text(data: bytes) -> str:
+    """The text whose lines findings count: without a byte order mark, every line end a `\\n`."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
+_MAX_REMEMBERED = 4
 _Value = TypeVar("_Value")
 
 
 class SourceLines:
-    """Texts by path, each read when it is asked for; the last few are remembered. Nothing outside
-    the roots is read, whatever a path says: a finding about a link that leads out must not show
+    """Reads the texts and lines of files on demand, and remembers the last few. Reads nothing
+    outside the roots, whatever a path says: a finding about a link that leads out must not show
     what lies behind it.
+
+    `known_texts` are texts by path that need no reading.
     """
 
-    def __init__(self, roots: Sequence[str], given_texts: Mapping[str, str] | None = None) -> None:
+    def __init__(self, roots: Sequence[str], known_texts: Mapping[str, str] | None = None) -> None:
         folders = (root if os.path.isdir(root) else os.path.dirname(root) for root in roots)
         self._roots = [os.path.realpath(folder) for folder in folders]
-        self._given = given_texts or {}
+        self._known_texts = known_texts or {}
         self._texts: dict[str, str] = {}
         self._lines: dict[str, list[str]] = {}
 
     def text(self, path: str) -> str:
-        """The text with `\\n` as its only line end; what is no UTF-8 is replaced. "" for what
-        cannot be read.
+        """The text of a file with `\\n` as its only line end and a replacement for what is no
+        UTF-8; "" for a file that cannot be read.
         """
-        if path in self._given:
-            return self._given[path]
+        if path in self._known_texts:
+            return self._known_texts[path]
         if path not in self._texts:
             _remember(self._texts, path, readable_text(self._read(path)))
         return self._texts[path]
@@ -63,129 +185,10 @@ class SourceLines:
         return data if isinstance(data, bytes) else b""
 
 
-def _remember(known: dict[str, _Value], path: str, value: _Value) -> None:
-    """Findings are told file by file, so that a few files are enough; all of a large collection
-    are gigabytes.
+def _remember(values_by_path: dict[str, _Value], path: str, value: _Value) -> None:
+    """Add a value and drop the oldest. Findings come file by file, so that a few files are enough;
+    all of a large collection are gigabytes.
     """
-    if len(known) >= _REMEMBERED:
-        del known[next(iter(known))]
-    known[path] = value
-
-
-def readable_text(data: bytes) -> str:
-    """The text as its findings count lines: without a byte order mark, every line end a `\\n`."""
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    return text if "\n" in text else text.replace("\r", "\n")
-
-
-@frozen(kw_only=True)
-class CapabilityText:
-    """One text: a field's value, or a body. `field` is the top-level key it belongs to, "" for a
-    body.
-
-    `one_line` says that the text came from a single line, or was folded, so that no place inside
-    it can be told.
-    """
-
-    value: str
-    path: str
-    line: int
-    column: int = 1
-    field: str = ""
-    one_line: bool = False
-
-    @property
-    def is_body(self) -> bool:
-        """Whether this is the long text rather than a field."""
-        return not self.field
-
-    def finding(
-        self, code: str, severity: Severity, message: str, hint: str, offset: int = 0
-    ) -> Finding:
-        """A finding at a place inside the text."""
-        line, column = self.line, self.column
-        if not self.one_line:
-            line += self.value.count("\n", 0, offset)
-            column = offset - self.value.rfind("\n", 0, offset)
-        return Finding(
-            code=code,
-            severity=severity,
-            message=message,
-            hint=hint,
-            path=self.path,
-            line=line,
-            column=column,
-        )
-
-
-def is_plain_word(value: str) -> bool:
-    """Whether there is nothing to look for in a text, as in most keys and names: it is too short
-    for a key of a service, and each other rule wants a blank or another sign.
-    """
-    return len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
-
-
-def capability_texts(part: ParsedCapability, path: str) -> Iterator[CapabilityText]:
-    """Every key and value of the fields, in the order of the file, then the schema and the long
-    texts.
-    """
-    for key, entry in part.node.entries.items():
-        yield CapabilityText(
-            value=key, path=path, line=entry.line, column=entry.column, field=key, one_line=True
-        )
-        if key not in part.long_keys:
-            yield from _inside(entry.value, key, path)
-    if part.schema:
-        yield from (
-            CapabilityText(
-                value=value, path=part.schema_path, line=1, field="schema", one_line=True
-            )
-            for value in _strings(dict(part.schema))
-        )
-    for long_text in part.longs:
-        yield CapabilityText(
-            value=long_text.value,
-            path=long_text.path,
-            line=long_text.line,
-            one_line=long_text.in_place,
-        )
-
-
-def _strings(value: Json) -> Iterator[str]:
-    """Every text of a JSON value, keys too; what was read is at most 32 levels deep."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield key
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
-
-
-def _inside(node: Node, field: str, path: str) -> Iterator[CapabilityText]:
-    """The scalars below a node; documents are at most 32 levels deep."""
-    if isinstance(node, TextNode):
-        yield CapabilityText(
-            value=node.value,
-            path=path,
-            line=node.line,
-            column=node.column,
-            field=field,
-            one_line=True,
-        )
-    elif isinstance(node, ListNode):
-        for item in node.items:
-            yield from _inside(item, field, path)
-    elif isinstance(node, MapNode):
-        for key, entry in node.entries.items():
-            yield CapabilityText(
-                value=key,
-                path=path,
-                line=entry.line,
-                column=entry.column,
-                field=field,
-                one_line=True,
-            )
-            yield from _inside(entry.value, field, path)
+    if len(values_by_path) >= _MAX_REMEMBERED:
+        del values_by_path[next(iter(values_by_path))]
+    values_by_path[path] = value

@@ -1,5 +1,5 @@
-"""Checks the form of one file and of the folder around it: rules that `capdisc validate` reports and
-a build ignores.
+"""Checks the form of one file and of the folder around it: rules that `capdisc validate` reports
+and a build ignores.
 
 `check_form` calls the rules for skills, which have modules of their own; the rules for
 CAPABILITY.yaml are here.

@@ -1,5 +1,5 @@
-"""Finds characters that hide text, turn it round, or steer a terminal. All of this is decidable, so
-most of it is an error.
+"""Finds characters that hide text, turn it round, or steer a terminal. All of this is decidable,
+so most of it is an error.
 
 Tag characters and variation selectors have carried whole instructions past readers; direction
 marks have shown source code other than what runs ("Trojan Source"). Joiners, direction marks and

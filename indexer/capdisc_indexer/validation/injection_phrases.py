@@ -1,5 +1,5 @@
-"""Finds phrases that give a model orders past its user. They are warnings and never the only defence,
-since nobody can decide what a phrase is meant to do.
+"""Finds phrases that give a model orders past its user. They are warnings and never the only
+defence, since nobody can decide what a phrase is meant to do.
 
 Scanners of this kind agree on a tenth of their findings, so only the plainest phrases are here.
 """

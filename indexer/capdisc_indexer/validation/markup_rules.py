@@ -1,5 +1,5 @@
-"""Finds text that poses as the frame around it, or is there for a machine and not for a person; and
-loads guidance without such text.
+"""Finds text that poses as the frame around it, or is there for a machine and not for a person;
+and loads guidance without such text.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Finds what could run, leak or be decoded: downloads into a shell, encoded commands, odd addresses,
-keys of known shapes.
+"""Finds what could run, leak or be decoded: downloads into a shell, encoded commands, odd
+addresses, keys of known shapes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.validation.capability_strings import CapabilityText
 from capdisc_indexer.validation.secret_keys import key_spans
 
-# Before each pattern, plain words of which the text must hold one: expressions that ignore case are
-# slow on long texts.
+# Before each pattern, plain words of which the text must hold one: expressions that ignore case
+# are slow on long texts.
 
 # These run what they are sent only without a program of their own: `| python3 -m json.tool`
 # formats it.
@@ -208,7 +208,9 @@ def _is_encoded_text(code: str) -> bool:
 
 
 def _is_long_code(code: str) -> bool:
-    """Whether it has the letters of an encoded text: a ruled line has one, a protein only capitals."""
+    """Whether it has the letters of an encoded text: a ruled line has one, a protein only
+    capitals.
+    """
     if not set(code) - _HEX:
         return len(set(code)) > 12
     return (

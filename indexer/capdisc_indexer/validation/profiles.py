@@ -85,7 +85,9 @@ ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def apply_profile(finding: Finding, profile: str) -> Finding | None:
-    """The finding with the severity of the profile; None for a rule that the profile does not have."""
+    """The finding with the severity of the profile; None for a rule that the profile does not
+    have.
+    """
     if profile not in ONLY.get(finding.code, (profile,)):
         return None
     severity = PROFILES[profile].get(finding.code, finding.severity)

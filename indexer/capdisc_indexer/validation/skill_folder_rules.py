@@ -1,5 +1,5 @@
-"""Checks the folder of a capability: where the links of a skill lead, how many files lie beside it,
-and which of them nobody can read.
+"""Checks the folder of a capability: where the links of a skill lead, how many files lie beside
+it, and which of them nobody can read.
 
 Paths are plain text here: they may hold bytes that are no text.
 """
@@ -30,7 +30,9 @@ _PATTERN = re.compile(r"[*{}<>$|]")
 
 
 def check_links(part: ParsedCapability, file: FoundFile) -> Iterator[Finding]:
-    """Findings for links that leave the folder, or lead to a file that is not there. Reads no file."""
+    """Findings for links that leave the folder, or lead to a file that is not there. Reads no
+    file.
+    """
     for body in part.longs:
         if "](" in body.value or "]:" in body.value:
             yield from _check_body_links(body, os.path.dirname(file.resolved))
@@ -120,8 +122,8 @@ def _link_finding(
 MANY_FILES = 1_000
 MAX_LEVELS = 8
 
-# Files that a reader of text cannot see into; bytecode, archives and documents that are archives have
-# carried payloads past scanners.
+# Files that a reader of text cannot see into; bytecode, archives and documents that are archives
+# have carried payloads past scanners.
 OPAQUE_SUFFIXES = frozenset(
     ".7z .a .apk .bin .bz2 .class .com .dll .dmg .docm .docx .dotx .dylib .epub .exe .gz .iso .jar .lib .msi .o .obj "
     ".odp .ods .odt .pkg .potx .pptm .pptx .pyc .pyd .pyo .rar .scr .so .tar .tgz .wasm .whl .xlsb .xlsm .xlsx .xltx "

@@ -1,8 +1,8 @@
 """Checks SKILL.md by the Agent Skills specification: rules of form that a lenient reader can do
 without.
 
-The letters with digits number the rules: N name, D description, L licence, C compatibility, X other
-fields, B body.
+The letters with digits number the rules: N name, D description, L licence, C compatibility, X
+other fields, B body.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, MAX_EVENTS
 from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
 
-# The rules of form, which a comment inside a file can silence. Every other rule guards the reader of
-# the file.
+# The rules of form, which a comment inside a file can silence. Every other rule guards the reader
+# of the file.
 
 OF_FORM = frozenset(
     """
@@ -149,8 +149,8 @@ LineColumn = tuple[int, int]
 
 
 def outside_values(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
-    """Those of the places that stand in no key and no value of a YAML text: a `#` inside a block or
-    between quotes begins no comment.
+    """Those of the places that stand in no key and no value of a YAML text: a `#` inside a block
+    or between quotes begins no comment.
 
     In doubt a place is inside: in a line that is only readable after repair, and in a text that is
     no YAML at all.

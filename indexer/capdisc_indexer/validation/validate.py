@@ -1,4 +1,5 @@
-"""Validates folders, files and single texts: reads them, checks each file, then all of them together.
+"""Validates folders, files and single texts: reads them, checks each file, then all of them
+together.
 
 Paths are plain text here: they may hold bytes that are no text.
 """
@@ -20,7 +21,8 @@ from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
-from capdisc_indexer.validation.catalogue_rules import CatalogueMember, check_catalogue, members_of
+from capdisc_indexer.validation.catalogue_members import CatalogueMember, members_of
+from capdisc_indexer.validation.catalogue_rules import check_catalogue
 from capdisc_indexer.validation.content_rules import check_content
 from capdisc_indexer.validation.file_rules import check_form
 from capdisc_indexer.validation.finding_selection import (
@@ -32,6 +34,8 @@ from capdisc_indexer.validation.finding_selection import (
 from capdisc_indexer.validation.markup_rules import load_guidance
 from capdisc_indexer.validation.profiles import apply_profile
 from capdisc_indexer.validation.suppression_comments import MARK, refused_suppressions
+
+# ruff: noqa: PTH112, PTH120
 
 
 @frozen(kw_only=True)
@@ -177,9 +181,6 @@ def _scan_problem(root: Path) -> InputError | None:
     return None
 
 
-# ruff: noqa: PTH112, PTH120
-
-
 def order_findings(
     findings: Iterable[Finding], profile: str, roots: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
@@ -221,8 +222,8 @@ def _root_ranks(roots: Sequence[str]) -> Callable[[str], int]:
     return rank
 
 
-# The folder of a text without one, such as an editor pipes through: a place where no file can be, so
-# that no rule reads anything, whatever the text names.
+# The folder of a text without one, such as an editor pipes through: a place where no file can be,
+# so that no rule reads anything, whatever the text names.
 EMPTY_FOLDER = "/dev/null/nowhere"
 # Rules about files beside the text, which are not known.
 _NEIGHBOUR_CODES = frozenset({"link-missing", "path-missing", "vanished"})
@@ -238,7 +239,9 @@ def check_text(
     """
     source_format = source_for(os.path.basename(name))
     if source_format is None or not source_format.reads:
-        names = ", ".join(filename for known in SOURCES.values() for filename in known.filenames)
+        names = ", ".join(
+            filename for declared in SOURCES.values() for filename in declared.filenames
+        )
         raise UsageError(f"{name} is no name of a capability file", f"one of: {names}")
     file = _text_file(data, name, source_format)
     skipped = (

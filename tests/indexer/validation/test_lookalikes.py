@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from capdisc_indexer.validation import catalogue_rules
-from capdisc_indexer.validation.catalogue_rules import CatalogueMember
+from capdisc_indexer.validation.catalogue_members import CatalogueMember
 
 
 def test_no_pair_of_alike_names_is_missed_among_many() -> None:
@@ -35,7 +35,7 @@ def _by_comparing_all(members: list[CatalogueMember]):
     for member in members:
         skeleton = catalogue_rules._skeleton(member.name)
         cuts = catalogue_rules._cuts_of(member.name, skeleton)
-        other = catalogue_rules._other(member, drawn.setdefault(skeleton, member), cuts, near)
+        other = catalogue_rules._lookalike(member, drawn.setdefault(skeleton, member), cuts, near)
         if other and catalogue_rules._is_slip(other.name, member.name):
             yield member.path, f"the name is easily taken for {other.name} of {other.path}"
         for cut in cuts:

@@ -165,7 +165,7 @@ def _properties(check: KeywordCheck) -> list[str]:
     return problems
 
 
-def _required(check: KeywordCheck) -> list[str]:
+def _required_names(check: KeywordCheck) -> list[str]:
     if not isinstance(check.value, Mapping):
         return []
     return [
@@ -343,7 +343,7 @@ KEYWORDS: Mapping[str, Keyword] = {
     "minLength": _size(_is_text, "at least {} characters", lt),
     "maxLength": _size(_is_text, "at most {} characters", gt),
     "pattern": _pattern,
-    "required": _required,
+    "required": _required_names,
     "properties": _properties,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,

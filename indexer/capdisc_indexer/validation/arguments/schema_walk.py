@@ -1,7 +1,7 @@
 """Walks a value along a JSON schema, within limits of steps and depth.
 
-`SchemaWalk` applies the keywords that it is given to each place of the value; the tools also use it
-without keywords, to resolve references. Below it: the places of a value in words, patterns that
+`SchemaWalk` applies the keywords that it is given to each place of the value; the tools also use
+it without keywords, to resolve references. Below it: the places of a value in words, patterns that
 nobody vouches for, and unknown names with the nearest known ones.
 """
 

@@ -1,5 +1,5 @@
-"""Why a changed definition has to be looked at before it is used, and how the two versions
-differ.
+"""Compares two versions of a definition: the reasons to look at the change before the tool is
+used, and the lines that differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from capdisc_indexer.validation.changes.definition import (
     definition_of,
     new_orders,
 )
-from capdisc_indexer.validation.changes.exfiltration import newly_carries, opened
+from capdisc_indexer.validation.changes.exfiltration import newly_carries, newly_open_objects
+from capdisc_indexer.validation.changes.orders import Order
 from capdisc_indexer.validation.secret_keys import mask_keys
 
 MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
@@ -25,20 +26,20 @@ _RISKS = ("", "low", "medium", "high", "critical")
 
 
 def suspicious_changes(before: Definition, values: Values, is_prose: bool) -> tuple[str, ...]:
-    """What of the change to the record `values` somebody has to look at, a clause each; none for a
-    harmless one.
+    """The reasons why somebody has to look at the change to the record `values`, a clause each, at
+    most MAX_REASONS; none for a harmless change.
     """
     now = definition_of(values, is_prose)
-    found = (
+    reasons = (
         *_text_changes(before, now, values, is_prose),
         *_parameter_changes(before, now),
         *_nature_changes(before, now),
     )
-    return found[:MAX_REASONS]
+    return reasons[:MAX_REASONS]
 
 
 def held_back_finding(identifier: str, path: str, reasons: Sequence[str], command: str) -> Finding:
-    """The finding for a capability that is left out until somebody has looked at it."""
+    """The finding for a capability that is left out until somebody accepts the change."""
     why = "; ".join(reasons)
     return Finding(
         code=CODE,
@@ -50,32 +51,31 @@ def held_back_finding(identifier: str, path: str, reasons: Sequence[str], comman
 
 
 def definition_lines(values: Values) -> tuple[str, ...]:
-    """The definition as a person compares it: a line for each sentence, parameter and fact; at
-    most 400. Characters that nobody sees are still in them, for whoever prints them to show.
+    """The definition for a person to compare: a line for each sentence, parameter and fact, at
+    most MAX_LINES. Invisible characters are still in them; whoever prints them makes them visible.
     """
-    lines = (" ".join(mask_keys(line).split())[:MAX_LINE] for line in _lines(values))
+    lines = (" ".join(mask_keys(line).split())[:MAX_LINE] for line in _iter_lines(values))
     return tuple(line for line in lines if line)[:MAX_LINES]
 
 
 def difference(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-    """The lines that went (`-`) and came (`+`), with one line around them."""
-    found = list(difflib.unified_diff(list(before), list(now), n=1, lineterm=""))
-    return tuple(line for line in found[2:] if not line.startswith("@@"))
+    """The removed (`-`) and added (`+`) lines, with one line of context."""
+    lines = list(difflib.unified_diff(list(before), list(now), n=1, lineterm=""))
+    return tuple(line for line in lines[2:] if not line.startswith("@@"))
 
 
 def _text_changes(
     before: Definition, now: Definition, values: Values, is_prose: bool
 ) -> Iterator[str]:
-    found = {order.says: order for order in reversed(list(new_orders(before, values, is_prose)))}
-    yield from (
-        f"a new sentence {says}: {_quoted(order.shown)}" for says, order in reversed(found.items())
-    )
-    if not found:
-        yield from (
-            f"its text newly breaks the rule {rule}"
-            for rule in now.rules
-            if rule not in before.rules
-        )
+    first_of_effect: dict[str, Order] = {}
+    for order in new_orders(before, values, is_prose):
+        first_of_effect.setdefault(order.effect, order)
+    for effect, order in first_of_effect.items():
+        yield f"a new sentence {effect}: {_quote(order.passage)}"
+    if not first_of_effect:
+        for rule in now.rules:
+            if rule not in before.rules:
+                yield f"its text newly breaks the rule {rule}"
 
 
 def _parameter_changes(before: Definition, now: Definition) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _parameter_changes(before: Definition, now: Definition) -> Iterator[str]:
             is_new = path not in before.parameters
             what = "the new parameter" if is_new else "the changed parameter"
             yield f"{what} {one_line(path, 80)} could carry data out"
-    for path in opened(before.parameters, now.parameters):
+    for path in newly_open_objects(before.parameters, now.parameters):
         where = f" in {one_line(path, 80)}" if path else ""
         yield f"it takes arguments{where} that its schema does not name, and took none before"
 
@@ -101,7 +101,10 @@ def _nature_changes(before: Definition, now: Definition) -> Iterator[str]:
         yield "it may destroy things, and did not before"
     if before.confirms and not now.confirms:
         yield "it asks for no confirmation any more"
-    if _rank(now.risk) < _rank(before.risk) and before.has_side_effects == now.has_side_effects:
+    if (
+        _risk_rank(now.risk) < _risk_rank(before.risk)
+        and before.has_side_effects == now.has_side_effects
+    ):
         yield f"it calls its risk {now.risk or 'unknown'}, and called it {before.risk} before"
     if now.is_open and not before.is_open:
         yield "it reaches out to other systems, and did not before"
@@ -111,18 +114,18 @@ def _nature_changes(before: Definition, now: Definition) -> Iterator[str]:
         yield f"it newly wants {', '.join(new[:3])}"
 
 
-def _rank(risk: str) -> int:
+def _risk_rank(risk: str) -> int:
     return _RISKS.index(risk) if risk in _RISKS else len(_RISKS)
 
 
-def _quoted(passage: str) -> str:
+def _quote(passage: str) -> str:
     return f"“{one_line(passage, MAX_QUOTED)}”"
 
 
-def _lines(values: Values) -> Iterator[str]:
+def _iter_lines(values: Values) -> Iterator[str]:
     yield f"title: {values.get('title', '')}" if values.get("title") else ""
     for key in ("description", "usage_hint", "content", "guidance", "instructions"):
-        # Keys of several lines are found before the lines are told apart.
+        # Before the text is split, as a key may have several lines.
         for line in mask_keys(str(values.get(key, ""))).split("\n"):
             yield from line.replace(". ", ".\n").split("\n")
     yield from (f"phrase: {phrase}" for phrase in values.get("phrases", ()))
@@ -133,15 +136,15 @@ def _lines(values: Values) -> Iterator[str]:
     yield f"risk: {values.get('risk') or 'not said'}"
     yield f"secrets: {', '.join(values.get('secrets', ())) or 'none'}"
     for key, fact in (values.get("run") or {}).items():
-        yield f"run by {key}: {_shown(fact)}"
+        yield f"run by {key}: {_fact_text(fact)}"
     for key, fact in ((values.get("extra") or {}).get("annotations") or {}).items():
-        yield f"says of itself: {key} {_shown(fact)}"
+        yield f"says of itself: {key} {_fact_text(fact)}"
     if values.get("output_schema"):
-        yield f"returns: {_shown(values['output_schema'])}"
+        yield f"returns: {_fact_text(values['output_schema'])}"
 
 
 def _parameter_lines(schema: Any, prefix: str, required: Any, depth: int) -> Iterator[str]:
-    """A line for each property, with whatever its schema says beside those inside."""
+    """A line for each property, at any depth, with all that its schema says of it."""
     members = schema.get("properties") if isinstance(schema, dict) and depth < 8 else None
     for name, inner in members.items() if isinstance(members, dict) else ():
         table = inner if isinstance(inner, dict) else {}
@@ -151,14 +154,14 @@ def _parameter_lines(schema: Any, prefix: str, required: Any, depth: int) -> Ite
             if key not in ("type", "description", "properties")
         }
         must = " (required)" if isinstance(required, list | tuple) and name in required else ""
-        more = f" {_shown(facts)}" if facts else ""
-        yield f"parameter {prefix}{name}: {_shown(table.get('type', 'any'))}{must} {table.get('description', '')}{more}"
+        other_facts = f" {_fact_text(facts)}" if facts else ""
+        yield f"parameter {prefix}{name}: {_fact_text(table.get('type', 'any'))}{must} {table.get('description', '')}{other_facts}"
         yield from _parameter_lines(table, f"{prefix}{name}.", table.get("required"), depth + 1)
     if isinstance(schema, dict) and "additionalProperties" in schema:
-        yield f"further arguments{f' in {prefix}' if prefix else ''}: {_shown(schema['additionalProperties'])}"
+        yield f"further arguments{f' in {prefix}' if prefix else ''}: {_fact_text(schema['additionalProperties'])}"
 
 
-def _shown(fact: Any) -> str:
+def _fact_text(fact: Any) -> str:
     if isinstance(fact, str):
         return fact
     import json

@@ -1,5 +1,5 @@
-"""A tool's definition as it is compared, and as it is remembered: whole where it is short, else by
-its traits.
+"""The definition of a tool as it is compared, and as it is remembered: whole when it is short,
+else by its traits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from capdisc_indexer.validation.changes.orders import Order, orders, piece_diges
 from capdisc_indexer.validation.injection_phrases import injection_findings
 from capdisc_indexer.validation.secret_keys import mask_keys
 
-# More are not remembered, and count as new when they are met again.
+# Further pieces are not remembered, and count as new in the next version.
 MAX_PIECES = 500
 _FLAGS = ("has_side_effects", "is_destructive", "is_open", "confirms", "is_coarse")
 # Of 10,000 tools of real servers, 99 in a hundred are shorter; the bodies of skills are mostly
@@ -29,8 +29,8 @@ _INJECTION = "injection-phrase"
 _as_json = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
 ).encode
-# What an agent is told of a tool, or that decides how it is run. Not the category, which depends
-# on the other tools of a list, and not what capdisc itself found out.
+# The fields of a record that an agent reads, or that decide how it is run. Not the category, which
+# depends on the other tools of a list, and not what capdisc itself found out.
 TOLD = (
     *(
         "kind",
@@ -61,17 +61,17 @@ _TEXTS = ("title", "description", "usage_hint", "phrases", "tags")
 _BODIES = ("content", "guidance", "instructions")
 _SCHEMAS = ("schema", "output_schema")
 _HOST = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
-# Content rules whose finding says that somebody wants more than to be found. A comment is no news
-# in a body of Markdown, and in the description of a tool it is.
+# Content rules that suggest bad intent, and not only the wish to be found. A comment is usual in a
+# body of Markdown, and not in the description of a tool.
 _RULES = frozenset(
     """
     bidi-control control-character encoded-payload html-comment impersonation injection-phrase
     markup-breakout padding remote-execution suspicious-url
     """.split()
 )
-_SEEN_IN_PROSE = frozenset({"html-comment"})
+_HARMLESS_IN_PROSE = frozenset({"html-comment"})
 
-# A capability's record: its head and its body in one.
+# A capability's record, header and body in one, as an index stores it.
 Values = Mapping[str, Any]
 
 
@@ -96,55 +96,55 @@ class Definition:
 
 
 def definition_of(values: Values, is_prose: bool, is_coarse: bool = False) -> Definition:
-    """What is compared of a capability's record; `is_prose`: its body is a text for the model, as
-    a skill's.
+    """The traits of a capability's record. `is_prose` says that its body is a text for the model,
+    as that of a skill.
     """
-    hints, schema = _hints(values), values.get("schema")
+    annotations, schema = _annotations(values), values.get("schema")
     texts = texts_of(values, is_prose)
-    every = (piece for text, _ in texts for piece in pieces(text, is_coarse))
+    all_pieces = (piece for text, _ in texts for piece in pieces(text, is_coarse))
     return Definition(
         has_side_effects=bool(values.get("has_side_effects")),
-        is_destructive=hints.get("destructiveHint") is True
+        is_destructive=annotations.get("destructiveHint") is True
         or values.get("risk") in ("high", "critical"),
-        is_open=hints.get("openWorldHint") is True,
+        is_open=annotations.get("openWorldHint") is True,
         confirms=bool(values.get("confirm")),
         is_coarse=is_coarse,
         risk=str(values.get("risk", "")),
-        start=_start(values.get("run")),
-        secrets=tuple(sorted({*values.get("secrets", ()), *_variables(values.get("run"))})),
-        rules=_fired(values, is_prose),
-        pieces=tuple(dict.fromkeys(map(piece_digest, islice(every, MAX_PIECES)))),
-        parameters=parameters_of(schema, words_of("\n".join(_strings(schema, []))))
+        start=_start_digest(values.get("run")),
+        secrets=tuple(sorted({*values.get("secrets", ()), *_variable_names(values.get("run"))})),
+        rules=_broken_rules(values, is_prose),
+        pieces=tuple(dict.fromkeys(map(piece_digest, islice(all_pieces, MAX_PIECES)))),
+        parameters=parameters_of(schema, words_of("\n".join(_collect_strings(schema, []))))
         if schema
         else {},
     )
 
 
 def told_of(values: Values) -> str:
-    """All that is told of a capability, as one line of JSON that depends on nothing else."""
+    """The fields TOLD of a record as one line of JSON: equal for equal definitions."""
     return _as_json({key: values[key] for key in TOLD if key in values})
 
 
-def digest_of(told: str) -> str:
-    """Thirty-two digits over it."""
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+def digest_of(definition_json: str) -> str:
+    """A digest of 32 hexadecimal digits over the text of `told_of`."""
+    return hashlib.sha256(definition_json.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def new_orders(before: Definition, values: Values, is_prose: bool) -> Iterator[Order]:
-    """What reads like an order in those pieces of the texts that `before` did not have; and where
-    a content rule says that there are orders, those pieces in which that rule finds some.
+    """The orders in pieces of the texts that `before` did not have. When the content rule for
+    orders has a warning, pieces in which that rule finds some count too.
     """
-    known = frozenset(before.pieces)
+    known_digests = frozenset(before.pieces)
     for text, is_body in texts_of(values, is_prose):
-        found = list(orders(text, known, is_body, before.is_coarse))
-        if not found and _INJECTION in values.get("warnings", ()):
-            found = list(_injections(text, known, is_body, before.is_coarse))
-        yield from found
+        text_orders = list(orders(text, known_digests, is_body, before.is_coarse))
+        if not text_orders and _INJECTION in values.get("warnings", ()):
+            text_orders = list(_injection_orders(text, known_digests, is_body, before.is_coarse))
+        yield from text_orders
 
 
 def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
-    """Every text that an agent may be shown, each with whether it is the body of a skill. What
-    schemas and hints say is one text, a paragraph each.
+    """Every text that an agent may read, with whether it is the body of a skill. The texts in
+    schemas and annotations are one text together, a paragraph each.
     """
     texts: list[tuple[str, bool]] = []
     for key in (*_TEXTS, *_BODIES):
@@ -154,31 +154,28 @@ def texts_of(values: Values, is_prose: bool) -> list[tuple[str, bool]]:
             texts += [(text, is_body) for text in ([value] if isinstance(value, str) else value)]
     words: list[str] = []
     for key in _SCHEMAS:
-        _strings(values.get(key), words)
-    _strings(_hints(values), words)
+        _collect_strings(values.get(key), words)
+    _collect_strings(_annotations(values), words)
     if words:
         texts.append(("\n\n".join(words), False))
     return texts
 
 
-def to_text(values: Values, told: str, is_prose: bool) -> str:
-    """What is remembered of a capability's record: an object with all that is told of it and what
-    its readers were warned of, or where that has more than 4,096 characters a list of what is
-    compared of it.
+def to_text(values: Values, definition_json: str, is_prose: bool) -> str:
+    """The text to remember a capability's record by: an object with the fields TOLD and the
+    warnings, or, where that would have more than MAX_WHOLE characters, a list of its traits.
     """
-    if len(told) > MAX_WHOLE:
+    if len(definition_json) > MAX_WHOLE:
         definition = definition_of(values, is_prose, is_coarse=True)
         return _as_json([getattr(definition, name) for name in fields(Definition)])
-    return (
-        _as_json({**json.loads(told), "warnings": values["warnings"]})
-        if values.get("warnings")
-        else told
-    )
+    if values.get("warnings"):
+        return _as_json({**json.loads(definition_json), "warnings": values["warnings"]})
+    return definition_json
 
 
 def from_text(text: str, is_prose: bool) -> tuple[Definition, Values] | None:
-    """The definition that such a text holds, with the record where that was short enough; None for
-    any other text.
+    """The definition in a text by `to_text`, with the record if that was short enough, else {};
+    None for any other text.
     """
     try:
         remembered = json.loads(text)
@@ -209,32 +206,32 @@ def _is_whole(definition: Definition) -> bool:
     } <= {bool}
 
 
-def _injections(text: str, known: Set[str], is_body: bool, is_coarse: bool) -> Iterator[Order]:
+def _injection_orders(
+    text: str, known_digests: Set[str], is_body: bool, is_coarse: bool
+) -> Iterator[Order]:
     for piece in pieces(text, is_coarse):
         place = CapabilityText(value=piece, path="", line=1, field="" if is_body else "description")
-        is_new = piece_digest(piece) not in known
+        is_new = piece_digest(piece) not in known_digests
         if is_new and any(finding.code == _INJECTION for finding in injection_findings([place])):
             yield Order("gives the model orders", " ".join(mask_keys(piece).split()))
 
 
-def _fired(values: Values, is_prose: bool) -> tuple[str, ...]:
-    """The content rules that a reader of the capability is warned of, as far as they tell of more
-    than vanity.
-    """
+def _broken_rules(values: Values, is_prose: bool) -> tuple[str, ...]:
+    """The content rules among the warnings that suggest bad intent."""
     rules = _RULES.intersection(values.get("warnings", ())) - (
-        _SEEN_IN_PROSE if is_prose else frozenset()
+        _HARMLESS_IN_PROSE if is_prose else frozenset()
     )
     return tuple(sorted(rules))
 
 
-def _hints(values: Values) -> Mapping[str, Any]:
-    hints = (values.get("extra") or {}).get("annotations")
-    return hints if isinstance(hints, Mapping) else {}
+def _annotations(values: Values) -> Mapping[str, object]:
+    annotations = (values.get("extra") or {}).get("annotations")
+    return annotations if isinstance(annotations, Mapping) else {}
 
 
-def _start(run: Any) -> str:
-    """A digest of what is started: of a server its program and arguments, of an HTTP operation the
-    host, of a command all of it. The path of an operation may change with each version of an API.
+def _start_digest(run: Any) -> str:
+    """A digest of what `run` starts: program and arguments of a server, the host of an HTTP
+    operation, all of a command. The path of an operation may change with each version of an API.
     """
     if not isinstance(run, Mapping):
         return ""
@@ -249,32 +246,32 @@ def _start(run: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _variables(run: Any) -> Iterator[str]:
-    """The variables that a server gets, and the secrets of an operation."""
+def _variable_names(run: Any) -> Iterator[str]:
+    """The environment variables of a server, and the secrets of an HTTP operation."""
     server, request = (
         (run.get("mcp"), run.get("http")) if isinstance(run, Mapping) else (None, None)
     )
-    named = server.get("env") if isinstance(server, Mapping) else None
-    yield from (
-        name for name in (named if isinstance(named, list) else ()) if isinstance(name, str)
-    )
+    variables = server.get("env") if isinstance(server, Mapping) else None
+    for name in variables if isinstance(variables, list) else ():
+        if isinstance(name, str):
+            yield name
     schemes = request.get("security") if isinstance(request, Mapping) else None
     for scheme in schemes if isinstance(schemes, list) else ():
         if isinstance(scheme, Mapping) and isinstance(name := scheme.get("secret"), str):
             yield name
 
 
-def _strings(value: Any, found: list[str]) -> list[str]:
-    """Every text of a JSON value, keys too, added to what was found; what was read is at most 32
-    levels deep.
+def _collect_strings(value: Any, strings: list[str]) -> list[str]:
+    """Add every text of a JSON value, keys too, to `strings`. Recursive, since the reader allows
+    32 levels.
     """
     if isinstance(value, str):
-        found.append(value)
+        strings.append(value)
     elif isinstance(value, dict):
         for key, inner in value.items():
-            found.append(str(key))
-            _strings(inner, found)
+            strings.append(str(key))
+            _collect_strings(inner, strings)
     elif isinstance(value, list | tuple):
         for inner in value:
-            _strings(inner, found)
-    return found
+            _collect_strings(inner, strings)
+    return strings

@@ -1,9 +1,9 @@
-"""Which parameters of a tool could carry away more than the tool is for.
+"""Finds parameters of a tool that could carry away more than the tool needs.
 
 A parameter counts when it takes free text (or any object or list) and its name or its description
 speaks of what an agent knows: the conversation, notes, files, secrets, or an address to send
 things to. `limit: integer`, a choice of words or a page token carry nothing. The first reader of a
-tool has seen its parameters; only new ones are looked at.
+tool has seen its parameters; only new ones are checked.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ _SELDOM = frozenset(
     {"patternProperties", "$defs", "definitions", "additionalProperties", "items", *_COMBINING}
 )
 _NESTING = _SELDOM | {"properties"}
-# Without one of these words in all that a schema says, none of its descriptions tells of anything,
-# and none of its defaults is an address: most schemas are done with then.
+# A schema without one of these words has no telling description and no address as a default. That
+# is most schemas, whose descriptions need no closer look.
 _TELLING = frozenset(
     b"""
     analytics api audit auditing bcc call callback chat compliance content contents context conversation conversations
@@ -100,46 +100,43 @@ _ADDRESSES = frozenset({b"http", b"https", b"@", b"/.", b"id_rsa"})
 
 
 def parameters_of(schema: JsonSchema, words: Set[bytes]) -> dict[str, str]:
-    """What could leave by each parameter, as letters, by its path in the schema (`filter.tags[]`),
-    at most 500. `words` are those of the whole schema: where none of them matters, no description
-    is looked at.
+    """The letters of each parameter (FREE, NAMED, …), by its path in the schema (`filter.tags[]`),
+    at most MAX_PARAMETERS. `words` are those of the whole schema: when none of them matters, the
+    descriptions are skipped.
     """
     is_telling, has_address = not words.isdisjoint(_TELLING), not words.isdisjoint(_ADDRESSES)
-    traits: dict[str, str] = {}
-    _add_parameters(schema, "", 0, _Look(traits, is_telling, has_address))
-    return traits
+    letters_by_path: dict[str, str] = {}
+    collector = _Collector(letters_by_path, is_telling, has_address)
+    _add_parameters(schema, "", 0, collector)
+    return letters_by_path
 
 
 def newly_carries(before: str | None, now: str) -> bool:
-    """Whether a parameter can carry something away now that it could not before; None: there was
-    no such parameter.
+    """Whether a parameter with the letters `now` can carry something away that it could not
+    `before`; None for a new parameter.
 
     >>> newly_carries(None, "fn"), newly_carries("n", "fn"), newly_carries("fn", "fn"), newly_carries(None, "f")
     (True, True, False, False)
     """
-    known = before or ""
-    if _carries(now) and not _carries(known):
+    old = before or ""
+    if _carries(now) and not _carries(old):
         return True
-    return (DESCRIBED in now and FREE in now and DESCRIBED not in known) or (
-        ADDRESSED in now and ADDRESSED not in known
-    )
+    is_newly_described = DESCRIBED in now and FREE in now and DESCRIBED not in old
+    is_newly_addressed = ADDRESSED in now and ADDRESSED not in old
+    return is_newly_described or is_newly_addressed
 
 
-def opened(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """The paths of the objects that took only what they named and take anything now ("": the
-    arguments themselves).
+def newly_open_objects(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths of the objects that took only what they named and take anything now; "" for the
+    arguments themselves.
     """
-    closed = [path for path, letters in before.items() if CLOSED in letters]
-    return tuple(
-        path.removesuffix(OTHERS).rstrip(".")
-        for path in closed
-        if CLOSED not in now.get(path, "")
-        and _still_there(path.removesuffix(OTHERS).rstrip("."), now)
-    )
-
-
-def _still_there(path: str, now: Mapping[str, str]) -> bool:
-    return not path or path in now
+    paths = []
+    for path, letters in before.items():
+        if CLOSED in letters and CLOSED not in now.get(path, ""):
+            object_path = path.removesuffix(OTHERS).rstrip(".")
+            if not object_path or object_path in now:
+                paths.append(object_path)
+    return tuple(paths)
 
 
 def _carries(letters: str) -> bool:
@@ -147,66 +144,64 @@ def _carries(letters: str) -> bool:
 
 
 @frozen
-class _Look:
-    """Where to put what is found, and what is worth looking for."""
+class _Collector:
+    """The letters so far, and what is worth looking for in the schema."""
 
-    traits: dict[str, str]
+    letters_by_path: dict[str, str]
     is_telling: bool
     has_address: bool
 
 
-def _add_parameters(schema: Any, prefix: str, depth: int, look: _Look) -> None:
-    """Adds every parameter at any depth, those of definitions that references lead to among
-    them.
-    """
+def _add_parameters(schema: Any, prefix: str, depth: int, collector: _Collector) -> None:
+    """Add every parameter at any depth, also those of definitions, which references lead to."""
     if depth > MAX_DEPTH or not isinstance(schema, dict) or _NESTING.isdisjoint(schema):
         return
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
-        _add(look, f"{prefix}{name}", _traits(str(name), inner, look))
-        _add_parameters(inner, f"{prefix}{name}.", depth + 1, look)
+        _add_letters(collector, f"{prefix}{name}", _parameter_letters(str(name), inner, collector))
+        _add_parameters(inner, f"{prefix}{name}.", depth + 1, collector)
     if not _SELDOM.isdisjoint(schema):
-        _add_others(schema, prefix, depth, look)
+        _add_rare_keywords(schema, prefix, depth, collector)
 
 
-def _add_others(schema: JsonSchema, prefix: str, depth: int, look: _Look) -> None:
+def _add_rare_keywords(schema: JsonSchema, prefix: str, depth: int, collector: _Collector) -> None:
     patterns = schema.get("patternProperties")
     for name, inner in patterns.items() if isinstance(patterns, dict) else ():
-        # Which lets the caller choose the names.
-        _add(look, f"{prefix}{name}", NAMED + _traits("", inner, look))
-        _add_parameters(inner, f"{prefix}{name}.", depth + 1, look)
+        # The caller chooses these names, so that any of them may tell something.
+        _add_letters(collector, f"{prefix}{name}", NAMED + _parameter_letters("", inner, collector))
+        _add_parameters(inner, f"{prefix}{name}.", depth + 1, collector)
     for table in ("$defs", "definitions"):
         members = schema.get(table)
         for name, inner in members.items() if isinstance(members, dict) else ():
-            _add_parameters(inner, f"#{name}.", depth + 1, look)
-    others = schema.get("additionalProperties")
-    if others is False:
-        _add(look, f"{prefix}{OTHERS}", CLOSED)
-    _add_parameters(others, f"{prefix}{OTHERS}.", depth + 1, look)
-    _add_parameters(schema.get("items"), f"{prefix.removesuffix('.')}[].", depth + 1, look)
+            _add_parameters(inner, f"#{name}.", depth + 1, collector)
+    additional = schema.get("additionalProperties")
+    if additional is False:
+        _add_letters(collector, f"{prefix}{OTHERS}", CLOSED)
+    _add_parameters(additional, f"{prefix}{OTHERS}.", depth + 1, collector)
+    _add_parameters(schema.get("items"), f"{prefix.removesuffix('.')}[].", depth + 1, collector)
     for key in _COMBINING:
         branches = schema.get(key)
         for branch in branches if isinstance(branches, list) else [branches]:
-            _add_parameters(branch, prefix, depth + 1, look)
+            _add_parameters(branch, prefix, depth + 1, collector)
 
 
-def _add(look: _Look, path: str, letters: str) -> None:
-    known = look.traits.get(path)
-    if known is None and len(look.traits) < MAX_PARAMETERS:
-        look.traits[path] = letters
-    elif known is not None and known != letters:
-        look.traits[path] = "".join(sorted({*known, *letters}))
+def _add_letters(collector: _Collector, path: str, letters: str) -> None:
+    old = collector.letters_by_path.get(path)
+    if old is None and len(collector.letters_by_path) < MAX_PARAMETERS:
+        collector.letters_by_path[path] = letters
+    elif old is not None and old != letters:
+        collector.letters_by_path[path] = "".join(sorted({*old, *letters}))
 
 
-def _traits(name: str, schema: Any, look: _Look) -> str:
+def _parameter_letters(name: str, schema: Any, collector: _Collector) -> str:
     letters = FREE if _is_free(schema, 0) else ""
     if not isinstance(schema, dict):
         return letters + (NAMED if _is_carrier_name(name) else "")
-    if _is_carrier_name(name) or _word(schema.get("format")) in _ADDRESS_FORMATS:
+    if _is_carrier_name(name) or _text_or_empty(schema.get("format")) in _ADDRESS_FORMATS:
         letters += NAMED
-    elif letters and look.is_telling and _is_telling(schema.get("description")):
+    elif letters and collector.is_telling and _is_telling(schema.get("description")):
         letters += DESCRIBED
-    if look.has_address and any(
+    if collector.has_address and any(
         _ADDRESS.search(str(schema[key])) for key in ("default", "const") if key in schema
     ):
         letters += ADDRESSED
@@ -214,10 +209,10 @@ def _traits(name: str, schema: Any, look: _Look) -> str:
 
 
 def _is_free(schema: Any, depth: int) -> bool:
-    """Whether it takes text, or anything, that its schema does not list."""
+    """Whether it takes text, or anything else, beyond a list of values."""
     if not isinstance(schema, dict):
         return schema is not False
-    if not _LISTING.isdisjoint(schema) or _word(schema.get("format")) in _PLAIN_FORMATS:
+    if not _LISTING.isdisjoint(schema) or _text_or_empty(schema.get("format")) in _PLAIN_FORMATS:
         return False
     branches = schema.get("anyOf", schema.get("oneOf"))
     if isinstance(branches, list) and depth < MAX_DEPTH:
@@ -225,28 +220,28 @@ def _is_free(schema: Any, depth: int) -> bool:
     declared = schema.get("type")
     if isinstance(declared, str):
         return declared == "string" or _is_free_kind(schema, {declared}, depth)
-    types = {_word(kind) for kind in declared} if isinstance(declared, list) else set()
+    types = {_text_or_empty(kind) for kind in declared} if isinstance(declared, list) else set()
     return not types or _is_free_kind(schema, types, depth)
 
 
 def _is_free_kind(schema: JsonSchema, types: Set[str], depth: int) -> bool:
-    others = types - _PLAIN_TYPES
-    if others == {"array"} and depth < MAX_DEPTH:
+    rich_types = types - _PLAIN_TYPES
+    if rich_types == {"array"} and depth < MAX_DEPTH:
         return _is_free(schema.get("items", True), depth + 1)
-    if others == {"object"}:
+    if rich_types == {"object"}:
         return not schema.get("properties") or bool(schema.get("additionalProperties"))
-    return bool(others)
+    return bool(rich_types)
 
 
-def _word(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _is_telling(description: Any) -> bool:
     if not isinstance(description, str):
         return False
-    small = normalise(description)
-    return any(map(small.__contains__, _STEMS)) and bool(_DESCRIPTION.search(small))
+    plain = normalise(description)
+    return any(map(plain.__contains__, _STEMS)) and bool(_DESCRIPTION.search(plain))
 
 
 @lru_cache(maxsize=4_096)

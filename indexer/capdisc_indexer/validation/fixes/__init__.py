@@ -1,9 +1,9 @@
-"""What can be put right without asking: one function for each code, in the order in which they are
+"""The fixes that need no question: one function for each rule, in the order in which they are
 tried.
 
 Each takes a text and the places (line and column, counted from 1) of its findings, and returns the
-text with just those put right. None reads or writes a file; `mending` decides whether what comes
-out may stay.
+text with only those fixed. None reads or writes a file; `validation.autofix` decides whether the
+result may stay.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from capdisc_indexer.validation.fixes.field_region import (
-    at_the_top,
-    line_ends,
-    without_invisible,
-    without_mark,
+    move_front_matter_up,
+    remove_byte_order_mark,
+    remove_invisible,
+    unify_line_ends,
 )
 from capdisc_indexer.validation.fixes.keys import (
-    one_text,
+    join_tools,
+    quote_metadata,
     quote_values,
-    quoted_metadata,
     rename_keys,
     write_repaired,
 )
@@ -31,9 +31,9 @@ from capdisc_indexer.validation.fixes.shell_words import pass_values_apart
 FixPlaces: TypeAlias = frozenset[tuple[int, int]]
 Fix: TypeAlias = Callable[[str, FixPlaces], str]
 
-# A file is put in order from the outside in: its bytes, where the fields begin, the fields as
-# YAML, their values.
-_SLIPS = (
+# From the outside in: the bytes of the file, the place of the fields, the fields as YAML, their
+# values.
+_YAML_MISTAKES = (
     "yaml-tab",
     "yaml-missing-blank",
     "yaml-block-mark",
@@ -43,15 +43,15 @@ _SLIPS = (
 )
 FIXES: Mapping[str, Fix] = MappingProxyType(
     {
-        "byte-order-mark": without_mark,
-        "line-ends-mixed": line_ends,
-        "invisible-character": without_invisible,
-        "frontmatter-in-code-fence": at_the_top,
-        "frontmatter-not-first": at_the_top,
-        **{code: partial(write_repaired, slip=code) for code in _SLIPS},
+        "byte-order-mark": remove_byte_order_mark,
+        "line-ends-mixed": unify_line_ends,
+        "invisible-character": remove_invisible,
+        "frontmatter-in-code-fence": move_front_matter_up,
+        "frontmatter-not-first": move_front_matter_up,
+        **{code: partial(write_repaired, slip=code) for code in _YAML_MISTAKES},
         "misspelt-field": rename_keys,
-        "allowed-tools-type": one_text,
-        "metadata-type": quoted_metadata,
+        "allowed-tools-type": join_tools,
+        "metadata-type": quote_metadata,
         "ambiguous-scalar": quote_values,
         "program-text": pass_values_apart,
     }

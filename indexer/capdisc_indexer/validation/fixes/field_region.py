@@ -1,4 +1,7 @@
-"""The lines of a text that hold its fields: the front matter of a skill, or all of a manifest."""
+"""The lines of a text that hold its fields (the front matter of a skill, or all of a manifest),
+and the fixes that move or remove characters: byte order mark, line ends, fences, invisible
+characters.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,8 @@ from capdisc_indexer.validation import hidden_text
 
 @frozen
 class FieldRegion:
-    """Every line of the file, each with the carriage return that it may end with, and which of
-    them hold fields: `start` counts from 0 and is the first of them, `end` is the first that is
-    none.
+    """The lines of a file, each with the carriage return that may end it. Those from `start` up to
+    but without `end`, counted from 0, hold its fields.
     """
 
     lines: tuple[str, ...]
@@ -34,8 +36,8 @@ class FieldRegion:
         return self.lines[number].removesuffix("\r")
 
     def replace_lines(self, first: int, last_line: int, new: Iterable[str]) -> FieldRegion:
-        """The same with lines `first` to `last`, counted from 0, replaced, and the line ends that
-        stood there.
+        """The region with lines `first` to `last_line`, counted from 0, replaced; the new lines
+        get the line end of the first one.
         """
         tail = self.lines[first][len(self.line(first)) :]
         lines = (*self.lines[:first], *(line + tail for line in new), *self.lines[last_line + 1 :])
@@ -48,9 +50,7 @@ class FieldRegion:
 
 
 def field_region(text: str) -> FieldRegion:
-    """The text by lines. A manifest that begins with `---` and ends with it is read as a skill's
-    fields are.
-    """
+    """The region of the fields in a text. A manifest between two `---` counts as a front matter."""
     lines = tuple(text.split("\n"))
     halves = split_front_matter(text)
     if halves.block is None:
@@ -60,44 +60,54 @@ def field_region(text: str) -> FieldRegion:
 
 
 def parse_documents(fields: FieldRegion) -> tuple[Node, ...]:
-    """What the fields say, read leniently, with places that count as in the file."""
+    """The YAML documents of the fields, read leniently, with places as in the file."""
     return read_leniently(fields.block, "", fields.start + 1, ALL_SLIPS)[0]
 
 
 def capability_mappings(fields: FieldRegion) -> Iterator[MapNode]:
-    """Each capability of the text: the document itself, and the items of a list of
-    capabilities.
-    """
+    """Each capability of the text: the document itself, or the items of its list `capabilities`."""
     for document in parse_documents(fields):
         if isinstance(document, MapNode):
             yield document
-            listed = document.entries.get("capabilities")
-            if listed and isinstance(listed.value, ListNode):
-                yield from (item for item in listed.value.items if isinstance(item, MapNode))
+            inner = document.entries.get("capabilities")
+            if inner and isinstance(inner.value, ListNode):
+                yield from (item for item in inner.value.items if isinstance(item, MapNode))
 
 
 def entries_at(fields: FieldRegion, places: frozenset[tuple[int, int]]) -> list[Entry]:
-    """The fields whose keys stand at these places, the last of the file first, so that a change
-    moves no other.
+    """The fields whose keys stand at these places, from the last of the file to the first, so that
+    a change moves no other.
     """
-    entries = [
-        mapping_entry
-        for node in capability_mappings(fields)
-        for mapping_entry in node.entries.values()
-        if (mapping_entry.line, mapping_entry.column) in places
-    ]
+    entries = [entry for entry in _field_entries(fields) if (entry.line, entry.column) in places]
     return sorted(entries, key=lambda entry: (entry.line, entry.column), reverse=True)
 
 
-# Fixes of single characters: the byte order mark, line ends.
+def _field_entries(fields: FieldRegion) -> Iterator[Entry]:
+    return (entry for node in capability_mappings(fields) for entry in node.entries.values())
 
-# The block of fields brought to the top of the file.
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def at_the_top(text: str, places: frozenset[tuple[int, int]]) -> str:
+def remove_byte_order_mark(text: str, places: frozenset[tuple[int, int]]) -> str:
+    """The text without its byte order mark."""
+    return text.removeprefix("\ufeff")
+
+
+def unify_line_ends(text: str, places: frozenset[tuple[int, int]]) -> str:
+    r"""The text with the line end that most of its lines have.
+
+    >>> unify_line_ends("a\r\nb\nc\n", frozenset())
+    'a\nb\nc\n'
+    """
+    windows = text.count("\r\n")
+    return _LINE_END.sub("\r\n" if windows > text.count("\n") - windows else "\n", text)
+
+
+def move_front_matter_up(text: str, places: frozenset[tuple[int, int]]) -> str:
     r"""The text without the blank lines, or the code fence, around its front matter.
 
-    >>> at_the_top("\n```yaml\n---\nname: a\n---\n```\nBody\n", frozenset())
+    >>> move_front_matter_up("\n```yaml\n---\nname: a\n---\n```\nBody\n", frozenset())
     '---\nname: a\n---\nBody\n'
     """
     halves = split_front_matter(text)
@@ -109,78 +119,57 @@ def at_the_top(text: str, places: frozenset[tuple[int, int]]) -> str:
     return "\n".join([*lines[opening : closing + 1], *lines[halves.body_line - 1 :]])
 
 
-# Characters that show nothing, taken out where that changes nothing else.
-
-# Code may need what it holds: fences, and all from the first tick of a paragraph to its last. Only
-# a fence of the same marks closes one, and no line of a fence is a part of a paragraph.
-_FENCED = (
+# Code may need its invisible characters: fenced blocks, and all from the first tick of a paragraph
+# to its last. Only a fence of the same marks closes one, and no line of a fence is part of a
+# paragraph.
+_FENCED_CODE = (
     r"^[ \t]*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)[^\n]*+(?:\n(?![ \t]*+(?P=fence)[`~]*+[ \t\r]*+$)[^\n]*+)*+"
     r"(?:\n[^\n]*+)?"
 )
-_TICKED = r"`[^\n]*(?:\n(?![ \t\r]*(?:\n|\Z|```|~~~))[^\n]*)*`"
-_INDENTED = r"^(?: {4}| {0,3}\t)[^\n]*+"
-# What stands before a letter of a script that has such characters may have come with it.
-_NOTHING = f"(?P<nothing>(?:{hidden_text.STRAY})(?![{hidden_text.JOINING}])|{hidden_text.BLANK}|{hidden_text.LONE_SELECTORS})"
-_OF_FIELD = re.compile(f"{_FENCED}|{_TICKED}|{_NOTHING}", re.MULTILINE)
-_OF_BODY = re.compile(f"{_FENCED}|{_INDENTED}|{_TICKED}|{_NOTHING}", re.MULTILINE)
-_ANYWHERE = re.compile(
+_CODE_SPAN = r"`[^\n]*(?:\n(?![ \t\r]*(?:\n|\Z|```|~~~))[^\n]*)*`"
+_INDENTED_CODE = r"^(?: {4}| {0,3}\t)[^\n]*+"
+# A character before a letter of a script that uses such characters may belong to that letter.
+_INVISIBLE = f"(?P<invisible>(?:{hidden_text.STRAY})(?![{hidden_text.JOINING}])|{hidden_text.BLANK}|{hidden_text.LONE_SELECTORS})"
+_IN_FIELD = re.compile(f"{_FENCED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
+_IN_BODY = re.compile(f"{_FENCED_CODE}|{_INDENTED_CODE}|{_CODE_SPAN}|{_INVISIBLE}", re.MULTILINE)
+_REMOVABLE = re.compile(
     "[\u00ad\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef]"
 )
 
 
-def without_invisible(text: str, places: frozenset[tuple[int, int]]) -> str:
-    """The text without the characters that the rule means, in the fields and the body that these
-    findings are about.
-
-    What a script, emoji or Braille needs stays, and so does everything in code.
+def remove_invisible(text: str, places: frozenset[tuple[int, int]]) -> str:
+    """The text without invisible characters in the fields and the body that these findings are
+    about. Characters that a script, an emoji or Braille needs stay, and so does all code.
     """
     fields = field_region(text)
     lines = list(fields.lines)
-    for first, last_line, pattern in set(_parts(fields, {line - 1 for line, _ in places})):
+    for first, last_line, pattern in set(
+        _parts_with_lines(fields, {line - 1 for line, _ in places})
+    ):
         part = "\n".join(lines[first : last_line + 1])
         lines[first : last_line + 1] = pattern.sub(
-            lambda match: "" if match["nothing"] else match[0], part
+            lambda match: "" if match["invisible"] else match[0], part
         ).split("\n")
     return "\n".join(lines)
 
 
 def visible_part(text: str) -> str:
-    """What two texts have in common that differ only by what the fix may take away."""
-    return _ANYWHERE.sub("", text)
+    """The text without any character that `remove_invisible` may take away."""
+    return _REMOVABLE.sub("", text)
 
 
-def _parts(fields: FieldRegion, lines: set[int]) -> Iterator[tuple[int, int, re.Pattern[str]]]:
-    """First and last line of each part, counted from 0, that holds one of the lines."""
-    starts = sorted({entry.line - 1 for entry in _entries(fields)})
+def _parts_with_lines(
+    fields: FieldRegion, lines: set[int]
+) -> Iterator[tuple[int, int, re.Pattern[str]]]:
+    """First and last line, counted from 0, and pattern of each part that holds one of the lines."""
+    starts = sorted({entry.line - 1 for entry in _field_entries(fields)})
     for line in lines:
         place = bisect_right(starts, line)
         if line >= fields.end:
-            yield fields.end, len(fields.lines) - 1, _OF_BODY
+            yield fields.end, len(fields.lines) - 1, _IN_BODY
         elif place:
             yield (
                 starts[place - 1],
                 (starts[place] if place < len(starts) else fields.end) - 1,
-                _OF_FIELD,
+                _IN_FIELD,
             )
-
-
-def _entries(fields: FieldRegion) -> Iterator[Entry]:
-    return (entry for node in capability_mappings(fields) for entry in node.entries.values())
-
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-def without_mark(text: str, places: frozenset[tuple[int, int]]) -> str:
-    """The text without its byte order mark."""
-    return text.removeprefix("\ufeff")
-
-
-def line_ends(text: str, places: frozenset[tuple[int, int]]) -> str:
-    r"""The text with the line end that most of its lines have.
-
-    >>> line_ends("a\r\nb\nc\n", frozenset())
-    'a\nb\nc\n'
-    """
-    windows = text.count("\r\n")
-    return _LINE_END.sub("\r\n" if windows > text.count("\n") - windows else "\n", text)

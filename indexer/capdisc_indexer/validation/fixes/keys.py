@@ -1,4 +1,6 @@
-"""Fields written as the Agent Skills format has them."""
+"""Fixes for fields that are not written as the Agent Skills format has them: values without
+quotes, mistakes of YAML, misspelt keys, lists of tools.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +25,19 @@ from capdisc_indexer.validation.fixes.field_region import (
 )
 from capdisc_indexer.validation.skill_rules import OF_THE_FORMAT
 
-# Values put in quotes, so that every reader takes them for text.
-
 
 def quote_values(text: str, places: frozenset[tuple[int, int]]) -> str:
-    """The text with the ambiguous values of these fields in quotes.
+    """The text with the ambiguous values of these fields in quotes, so that every reader takes
+    them for text.
 
-    >>> quoted("name: no\\nhidden: no\\n", frozenset({(1, 1)}))
+    >>> quote_values("name: no\\nhidden: no\\n", frozenset({(1, 1)}))
     'name: "no"\\nhidden: no\\n'
     """
     fields = field_region(text)
-    return _in_quotes(fields, (entry.value for entry in entries_at(fields, places)))
+    return _quote_ambiguous(fields, (entry.value for entry in entries_at(fields, places)))
 
 
-def quoted_metadata(text: str, places: frozenset[tuple[int, int]]) -> str:
+def quote_metadata(text: str, places: frozenset[tuple[int, int]]) -> str:
     """The text with every ambiguous value of its metadata in quotes; lists and mappings inside
     stay as they are.
     """
@@ -44,30 +45,30 @@ def quoted_metadata(text: str, places: frozenset[tuple[int, int]]) -> str:
     inner = [
         entry
         for node in capability_mappings(fields)
-        for mapping_entry in node.entries.values()
-        for entry in _metadata(mapping_entry)
+        for field_entry in node.entries.values()
+        for entry in _metadata_entries(field_entry)
     ]
-    marked = any((entry.line, entry.column) in places for entry in inner)
-    return _in_quotes(fields, (entry.value for entry in inner)) if marked else text
+    has_finding = any((entry.line, entry.column) in places for entry in inner)
+    return _quote_ambiguous(fields, (entry.value for entry in inner)) if has_finding else text
 
 
-def _metadata(entry: Entry) -> Iterable[Entry]:
-    is_metadata = squeeze_key(entry.key) == "metadata" and isinstance(entry.value, MapNode)
-    return entry.value.entries.values() if is_metadata and isinstance(entry.value, MapNode) else ()
+def _metadata_entries(entry: Entry) -> Iterable[Entry]:
+    if squeeze_key(entry.key) == "metadata" and isinstance(entry.value, MapNode):
+        return entry.value.entries.values()
+    return ()
 
 
-def _in_quotes(fields: FieldRegion, nodes: Iterable[Node]) -> str:
+def _quote_ambiguous(fields: FieldRegion, nodes: Iterable[Node]) -> str:
     ambiguous = [
         node
         for node in nodes
         if isinstance(node, TextNode) and node.is_plain and _is_ambiguous(node)
     ]
-    for node in sorted(
-        ambiguous, key=lambda node_entry: (node_entry.line, node_entry.column), reverse=True
-    ):
+    # From the last to the first, so that a change moves no other.
+    for node in sorted(ambiguous, key=lambda node: (node.line, node.column), reverse=True):
         number, column = node.line - 1, node.column - 1
         line = fields.line(number)
-        if line.startswith(node.value, column):  # not so where it goes on in the next line
+        if line.startswith(node.value, column):  # false for a value of several lines
             after = line[column + len(node.value) :]
             fields = fields.replace_lines(
                 number, number, [line[:column] + json.dumps(node.value, ensure_ascii=False) + after]
@@ -79,15 +80,14 @@ def _is_ambiguous(node: TextNode) -> bool:
     return AMBIGUOUS_SCALAR.fullmatch(node.value) is not None
 
 
-# The slips that a lenient reader puts right while it reads, put right in the file.
-
 _HASH = re.compile(r"(?:^|[ \t])#")
 
 
 def write_repaired(text: str, places: frozenset[tuple[int, int]], slip: str) -> str:
-    """The text with each field that has this slip written as it was read.
+    """The text with each field that has the YAML mistake `slip` written as the lenient reader
+    understood it.
 
-    >>> mended("---\\ndescription: Use when: asked\\n---\\n", frozenset({(2, 1)}), "yaml-unquoted-colon")
+    >>> write_repaired("---\\ndescription: Use when: asked\\n---\\n", frozenset({(2, 1)}), "yaml-unquoted-colon")
     '---\\ndescription: "Use when: asked"\\n---\\n'
     """
     fields = field_region(text)
@@ -109,12 +109,12 @@ def _write_field(fields: FieldRegion, repaired: list[str], finding: Finding) -> 
         return fields.replace_lines(first, first, [line])
     last_line = _last_field_line(fields, repaired, first)
     if any(_HASH.search(line) for line in fields.lines[first : last_line + 1]):
-        return fields  # a comment, or a part of the value: only its author can say
-    return fields.replace_lines(first, last_line, _pretty(line))
+        return fields  # a comment or a part of the value: only the author knows
+    return fields.replace_lines(first, last_line, _block_lines(line))
 
 
 def _last_field_line(fields: FieldRegion, repaired: list[str], first: int) -> int:
-    """The last line of the value, whose lines were emptied but for the first."""
+    """The last line of the value. The repair emptied all its lines but the first."""
     last_line = first
     for number in range(first + 1, fields.end):
         if repaired[number - fields.start]:
@@ -124,10 +124,8 @@ def _last_field_line(fields: FieldRegion, repaired: list[str], first: int) -> in
     return last_line
 
 
-def _pretty(line: str) -> list[str]:
-    """A value of several lines as a block, if that says the same; else in quotes on one line, as
-    it was repaired.
-    """
+def _block_lines(line: str) -> list[str]:
+    """A repaired line as a block of several lines if that means the same, else as it is."""
     head, quote, remainder = line.partition(' "')
     value = str(json.loads(quote.strip() + remainder))
     lines = value.split("\n")
@@ -143,9 +141,9 @@ _SEPARATORS = ", \n\t"
 
 
 def rename_keys(text: str, places: frozenset[tuple[int, int]]) -> str:
-    """The text with these keys as the format spells them.
+    """The text with these keys spelt as in the format.
 
-    >>> spelt("---\\nName: a\\n---\\n", frozenset({(2, 1)}))
+    >>> rename_keys("---\\nName: a\\n---\\n", frozenset({(2, 1)}))
     '---\\nname: a\\n---\\n'
     """
     fields = field_region(text)
@@ -159,16 +157,16 @@ def rename_keys(text: str, places: frozenset[tuple[int, int]]) -> str:
     return fields.text
 
 
-def one_text(text: str, places: frozenset[tuple[int, int]]) -> str:
-    """The text with a list of allowed tools as one text. A list that holds comments stays, since
-    they would be lost.
+def join_tools(text: str, places: frozenset[tuple[int, int]]) -> str:
+    """The text with a list of allowed tools as one text. A list with comments stays, since they
+    would be lost.
 
-    >>> one_text("---\\nallowed-tools: [Read, Bash(ls -l)]\\n---\\n", frozenset({(2, 1)}))
+    >>> join_tools("---\\nallowed-tools: [Read, Bash(ls -l)]\\n---\\n", frozenset({(2, 1)}))
     '---\\nallowed-tools: Read Bash(ls -l)\\n---\\n'
     """
     fields = field_region(text)
     for entry in entries_at(fields, places):
-        tools = _tools(entry)
+        tools = _joined_tools(entry)
         first, last_line = entry.line - 1, _last_entry_line(fields, entry)
         old = fields.lines[first : last_line + 1]
         is_whole = (
@@ -178,15 +176,15 @@ def one_text(text: str, places: frozenset[tuple[int, int]]) -> str:
         )
         if tools and is_whole:
             fields = fields.replace_lines(
-                first, last_line, [old[0][: entry.column - 1] + f"{entry.key}: {_value(tools)}"]
+                first,
+                last_line,
+                [old[0][: entry.column - 1] + f"{entry.key}: {_tools_value(tools)}"],
             )
     return fields.text
 
 
-def _tools(entry: Entry) -> str:
-    """The tools with blanks between them; "" where they would not be read back as the same
-    tools.
-    """
+def _joined_tools(entry: Entry) -> str:
+    """The tools with blanks between them; "" where a reader would split that into other tools."""
     node = entry.value
     if isinstance(node, TextNode):
         items = split_outside(node.value, _SEPARATORS)
@@ -198,8 +196,8 @@ def _tools(entry: Entry) -> str:
     return joined if split_outside(joined, _SEPARATORS) == items else ""
 
 
-def _value(tools: str) -> str:
-    """The text plain where that is what it says, else in quotes."""
+def _tools_value(tools: str) -> str:
+    """The tools as a plain YAML value where a reader gets the same text back, else in quotes."""
     documents = read_yaml(f"x: {tools}").documents
     node = (
         documents[0].entries["x"].value if documents and isinstance(documents[0], MapNode) else None
@@ -211,8 +209,8 @@ def _value(tools: str) -> str:
 
 
 def _last_entry_line(fields: FieldRegion, entry: Entry) -> int:
-    """The last line of the entry: what follows is blank, indented no deeper than its key, or not
-    of the block.
+    """The last line of the entry: the lines after it are blank, indented no deeper than its key,
+    or outside the fields.
     """
     last_line = entry.line - 1
     for number in range(entry.line, fields.end):

@@ -1,4 +1,4 @@
-"""Where arguments go in a command, read as the programs in it will read their words."""
+"""Reads a command as the programs in it will read their words, and finds where arguments go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from capdisc_indexer.validation.program_text.interpreter_words import (
     Interpreter,
     Operands,
     Role,
+    State,
     option_role,
+    starts_programs,
 )
 from capdisc_indexer.validation.program_text.interpreters import (
     MODULES,
@@ -21,10 +23,8 @@ from capdisc_indexer.validation.program_text.interpreters import (
 )
 from capdisc_indexer.validation.program_text.placeholders import (
     Misuse,
-    State,
     Word,
     literal_words,
-    starts_programs,
 )
 from capdisc_indexer.validation.program_text.shell_text import simple_commands
 from capdisc_indexer.validation.program_text.steering import is_steering
@@ -32,15 +32,16 @@ from capdisc_indexer.validation.program_text.steering import is_steering
 # Programs that only print or look at their words, whatever these look like.
 _ONLY_PRINT = frozenset("echo printf grep egrep fgrep ag cat ls man which type".split())
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-# Shell text in shell text in shell text; nobody writes more.
+# Shell text in shell text in shell text: nobody writes more levels.
 _MAX_DEPTH = 4
-# Words and states of one command; a longer command is refused as if it could not be read.
+# Pairs of word and state in one command; a longer command counts as unreadable.
 MAX_STEPS = 20_000
 
 
 class Reading:
-    """One pass over a command. With `may_vanish`, also every way in which words of parameters
-    without a value are left out; what is found then only is marked `when_left_out`."""
+    """One pass over a command. With `may_vanish` it also follows every way in which words of
+    parameters without a value are left out. `is_fed` says that an argument comes on stdin.
+    """
 
     def __init__(
         self, words: tuple[Word, ...], is_fed: bool, may_vanish: bool = False, depth: int = 0
@@ -48,11 +49,11 @@ class Reading:
         self._words, self._is_fed = words, is_fed
         self._may_vanish, self._depth = may_vanish, depth
         self._seen: set[tuple[object, ...]] = set()
-        self._waiting: list[int] = []  # places where a program is named
+        self._waiting: list[int] = []  # indexes of words that name a program
         self.misuses: dict[tuple[str, tuple[int, ...]], Misuse] = {}
 
     def read(self) -> Iterable[Misuse]:
-        """What is wrong, in the order in which it was met."""
+        """The misuses in the order of reading."""
         self._program(0)
         self._read_waiting()
         first = program_name(self._words[0].text) if self._words else ""
@@ -61,8 +62,8 @@ class Reading:
             for index, word in enumerate(self._words[1:], 1):
                 spec = interpreter_of(word.text) if word.head is None else None
                 if spec is not None and spec.is_strong:
-                    # Behind programs that are not known, or whose options are not: its own options
-                    # alone say that it is meant.
+                    # Behind a program that is not known, or with unknown options, only options of
+                    # the interpreter tell that the word means it.
                     state = State(spec, program_name(word.text), is_embedded=True)
                     self._step(index + 1, state, is_fed=self._is_fed and is_wrapped)
                     self._read_waiting()
@@ -70,21 +71,21 @@ class Reading:
         return self.misuses.values()
 
     def _program(self, index: int) -> None:
-        """The word at `index` names a program, which is read later: chains may be long."""
+        """Note that the word at `index` names a program, to be read later: chains may be long."""
         self._waiting.append(index)
 
     def _read_waiting(self) -> None:
-        known: set[int] = set()
+        done: set[int] = set()
         while self._waiting:
             index = self._waiting.pop()
-            if index in known or index >= len(self._words):
+            if index in done or index >= len(self._words):
                 continue
-            known.add(index)
+            done.add(index)
             word = self._words[index]
             if self._may_vanish and word.span:
                 self._program(index + word.span)
             if word.head is not None:
-                # A manifest whose command is one placeholder says nothing: told by its shape.
+                # A command of one placeholder has a finding for its shape.
                 if index or self._depth or len(self._words) > 1:
                     name = self._words[index - 1].text if index else "the command"
                     self._report("program", word, name)
@@ -113,7 +114,7 @@ class Reading:
                     pending.append((index, following))
 
     def _consume(self, index: int, word: Word, state: State, is_fed: bool) -> Iterator[State]:
-        """The states after the word; none where all later words are safe."""
+        """The states after the word; none when all later words are safe."""
         if state.is_rest:
             if is_fed and word.text in _STDIN:
                 self._add(
@@ -136,7 +137,7 @@ class Reading:
             yield from self._operand(index, word, state, is_fed)
 
     def _is_option(self, word: Word, state: State) -> bool:
-        if state.is_over or (state.operands and not state.spec.looks_on):
+        if state.is_over or (state.operands and not state.spec.finds_late_options):
             return False
         start = (word.text if word.head is None else word.head)[:1]
         signs = "-" + "+" * state.spec.has_plus_options + "/" * state.spec.has_slash_options
@@ -166,10 +167,10 @@ class Reading:
 
     def _option(self, index: int, word: Word, state: State) -> Iterator[State]:
         literal, spec = word.text if word.head is None else word.head, state.spec
-        name, equals, rest = literal.partition("=")
+        name, equals, value = literal.partition("=")
         role = option_role(spec, name)
         if role is not None and (equals or word.head is None):
-            yield from self._role(role, word, state, has_value=bool(equals), rest=rest)
+            yield from self._role(role, word, state, has_value=bool(equals), value=value)
         elif role is Role.REST:
             self._text(word, state)
             yield replace(state, is_rest=True, is_given=True)
@@ -189,7 +190,7 @@ class Reading:
             yield state
 
     def _letters(self, word: Word, literal: str, state: State) -> Iterator[State]:
-        """Short options in one word, of which one may have the rest of it for a value."""
+        """Short options in one word; one of them may take the rest of the word as its value."""
         if literal[:1] == "+" and option_role(state.spec, "+c") is None and not state.spec.is_shell:
             self._text(word, state)  # +command of an editor
             yield state
@@ -209,9 +210,7 @@ class Reading:
         yield state
 
     def _slashes(self, word: Word, literal: str, state: State) -> Iterator[State]:
-        """Options as Windows has them: `/d/c`, of which what follows `/c` may stand in the same
-        word.
-        """
+        """Options of Windows, `/d/c`; what follows `/c` may stand in the same word."""
         lowered = literal.casefold()
         if any(name in lowered for name, role in state.spec.roles.items() if role is Role.REST):
             self._text(word, state)
@@ -222,9 +221,9 @@ class Reading:
         yield state
 
     def _role(
-        self, role: Role, word: Word, state: State, has_value: bool, rest: str
+        self, role: Role, word: Word, state: State, has_value: bool, value: str
     ) -> Iterator[State]:
-        """What the option does; `rest` is its value in the same word, as far as it is literal."""
+        """The states after an option; `value` is the literal part of its value in the same word."""
         if role is Role.TURN:
             yield replace(state, is_turned=True)
         elif role is Role.REST:
@@ -234,11 +233,11 @@ class Reading:
         elif not has_value:
             yield replace(state, pending=role)
         elif role is Role.TEXT:
-            self._text(replace(word, text=rest) if word.head is None else word, state)
+            self._text(replace(word, text=value) if word.head is None else word, state)
             yield replace(state, is_given=True)
         elif role is Role.FILE:
-            yield replace(state, is_given=rest not in _STDIN)
-        elif role is Role.SETTING and word.head is not None and starts_programs(rest):
+            yield replace(state, is_given=value not in _STDIN)
+        elif role is Role.SETTING and word.head is not None and starts_programs(value):
             self._report("text", word, state.name, state)
             yield state
         elif role in (Role.MODULE, Role.RUN) and word.head is not None:
@@ -260,18 +259,17 @@ class Reading:
             yield State(inner, word.text, state.is_embedded)
 
     def _leading(self, index: int, word: Word, state: State) -> None:
-        """A value where options may stand: it becomes one if its schema lets it begin with a dash.
-        Of an interpreter, it could be what makes the next word program text.
+        """An argument where options may stand: it becomes one if its schema lets it begin with a
+        dash. For an interpreter, it could make the next word program text.
         """
         spec = state.spec
-        if state.operands and not spec.looks_on:
+        if state.operands and not spec.finds_late_options:
             return
         is_followed = word.is_many or index + 1 < len(self._words)
         reads_program = (
             spec.operands is Operands.SCRIPT and not state.is_turned and not state.is_given
         )
-        # Choices and numbers are fine where they are fine as program text, and as words of a
-        # wrapper.
+        # Closed values are harmless where they are harmless as program text, and behind a wrapper.
         is_harmless = word.is_closed and (spec.takes_closed or spec.operands is Operands.COMMAND)
         if (reads_program and is_followed) or (word.may_lead_with_dash and not is_harmless):
             self._report("option", word, state.name, state)
@@ -297,7 +295,7 @@ class Reading:
             yield from self._all(index, word, after)
         elif spec.operands is Operands.AFTER_FIRST and state.operands:
             if not state.is_given and spec.is_shell:
-                self._shell(_joined(self._words[index:]), word, (), state)
+                self._shell(_join_literal_words(self._words[index:]), word, (), state)
             self._text(word, replace(state, is_embedded=state.is_embedded))
             yield replace(after, is_given=True, is_over=spec.is_shell or state.is_over)
         else:
@@ -307,7 +305,7 @@ class Reading:
         if after.name == "parallel" and word.text in (":::", "::::", ":::+"):
             return
         if after.spec.is_shell and after.operands == 1:
-            self._shell(_joined(self._words[index:]), word, (), after)
+            self._shell(_join_literal_words(self._words[index:]), word, (), after)
         if after.name in ("make", "gmake", "remake", "mingw-make") and word.is_closed:
             yield after
             return
@@ -315,9 +313,7 @@ class Reading:
         yield replace(after, is_given=True)
 
     def _command(self, index: int, word: Word, state: State) -> Iterator[State]:
-        """An operand of a wrapper: one of its own, an assignment, or the program that it
-        starts.
-        """
+        """An operand of a wrapper: its own, an assignment, or the program that it starts."""
         literal = word.text if word.head is None else word.head
         if state.operands < state.spec.skip:
             yield replace(state, operands=state.operands + 1)
@@ -329,15 +325,13 @@ class Reading:
             self._program(index)
 
     def _has_program(self, index: int, spec: Interpreter) -> bool:
-        """Whether a later word that always stands there gives the program: `sed FILE -e TEXT`."""
+        """Whether a later literal word gives the program: `sed FILE -e TEXT`."""
         names = [name for name, role in spec.roles.items() if role in (Role.TEXT, Role.FILE)]
         later = [word.text for word in self._words[index + 1 :] if word.head is None]
         return spec.permutes and any(text in names for text in later)
 
     def _text(self, word: Word, state: State, following: tuple[Word, ...] = ()) -> None:
-        """The word is program text: no argument may stand in it, nor reach what it runs in
-        turn.
-        """
+        """Check a word of program text: no argument may stand in it, nor reach what it runs."""
         if word.head is not None:
             if not (state.spec.takes_closed and word.is_closed):
                 self._report("text", word, state.name, state)
@@ -347,17 +341,15 @@ class Reading:
             self._shell(word.text, word, following, state)
 
     def _shell(self, text: str, word: Word, following: tuple[Word, ...], state: State) -> None:
-        """Shell text of the author's own, in which `$1` and the like are arguments of the call."""
+        """Check shell text by the author, in which `$1` and the like are arguments of the call."""
         if self._depth >= _MAX_DEPTH:
             return
-        names = tuple(
-            dict.fromkeys(name for each in following for name in each.names if each.names)
-        )
+        names = tuple(dict.fromkeys(name for later in following for name in later.names))
         for command in simple_commands(text):
             words = (
                 command.words
                 if names
-                else tuple(replace(one, head=None, names=()) for one in command.words)
+                else tuple(replace(plain, head=None, names=()) for plain in command.words)
             )
             if names and any(is_steering(name) for name in command.assignments):
                 self._add(
@@ -368,7 +360,7 @@ class Reading:
                 self._add(replace(inner, at=word.at, names=names))
 
     def _split_words(self, word: Word) -> None:
-        """`env -S "sh -c" …`: the text is split into words, which the later ones follow."""
+        """Check `env -S "sh -c" …`, which splits the text into words before the later ones."""
         with suppress(ValueError):
             later = self._words[self._words.index(word) + 1 :]
             words = (*literal_words(shlex.split(word.text)), *later)
@@ -377,16 +369,14 @@ class Reading:
                     self._add(inner if inner.at else replace(inner, at=word.at))
 
     def _read_stdin_words(self) -> None:
-        """`xargs -I % sh -c "echo %"` puts what it reads into program text."""
-        literal = [word.text for word in self._words if word.head is None]
-        places = [
-            place
-            for place, text in enumerate(literal)
-            if program_name(text) in ("xargs", "parallel")
+        """Check `xargs -I % sh -c "echo %"`, which puts what it reads into program text."""
+        texts = [word.text for word in self._words if word.head is None]
+        readers = [
+            index for index, text in enumerate(texts) if program_name(text) in ("xargs", "parallel")
         ]
-        if not (self._is_fed and places):
+        if not (self._is_fed and readers):
             return
-        later = literal[places[0] + 1 :]
+        later = texts[readers[0] + 1 :]
         replaces = any(text.startswith(("-I", "-i", "-J", "--replace")) for text in later)
         strong = [text for text in later if (spec := interpreter_of(text)) and spec.is_strong]
         if strong and replaces:
@@ -405,6 +395,8 @@ class Reading:
         self.misuses.setdefault((misuse.kind, misuse.at), misuse)
 
 
-def _joined(words: tuple[Word, ...]) -> str:
-    """The words as ssh and eval put them together; what holds an argument is told of by itself."""
+def _join_literal_words(words: tuple[Word, ...]) -> str:
+    """The words joined as ssh and eval do it, without those that hold an argument: these have
+    findings of their own.
+    """
     return " ".join(word.text for word in words if word.head is None)

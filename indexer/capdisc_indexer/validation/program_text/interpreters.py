@@ -1,8 +1,8 @@
 """Programs that run text as a program, and programs that start another one, as data.
 
-Each entry says which options take program text, which take another value, and what the words that
-are no options are. It is read from the manuals of these programs. What is not listed is not known
-to run its words, and is left alone.
+Each entry says which options take program text, which take another value, and what the other words
+are; the source are the manuals of these programs. A program without an entry is taken not to run
+its words.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ _TABLE: tuple[tuple[str, Interpreter], ...] = (
 INTERPRETERS: Mapping[str, Interpreter] = {
     name: interpreter for names, interpreter in _TABLE for name in names.split()
 }
-# Modules that `python -m` starts, and that run their words as a program.
+# Modules for `python -m` that run their words as a program.
 MODULES: Mapping[str, Interpreter] = {"timeit": _TIMEIT, "pdb": _EVAL, "IPython": _PYTHON}
 
 # `python3.11`, `bash-5.2`, `sqlite3`, `python3.13t`: the version is no part of the name.
@@ -371,5 +371,5 @@ def program_name(word: str) -> str:
 
 
 def interpreter_of(word: str) -> Interpreter | None:
-    """What is known of the program; None where nothing is."""
+    """The entry of a program; None for a program without one."""
     return INTERPRETERS.get(program_name(word))

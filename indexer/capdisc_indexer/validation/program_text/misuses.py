@@ -1,9 +1,8 @@
-"""Arguments in program text, found in what a manifest says of how it is run, and told."""
+"""Finds arguments in program text, by what a manifest says of how it is run, and describes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from capdisc_indexer.model.errors import ApprovalRequiredError
 from capdisc_indexer.model.frozen import replace
@@ -15,8 +14,8 @@ from capdisc_indexer.validation.program_text.placeholders import Misuse, command
 _MAX_NAMES = 3
 
 
-def find_misuses(run: Mapping[str, Any] | None, schema: JsonSchema | None) -> tuple[Misuse, ...]:
-    """Every argument of `run.command` that would be run or obeyed, in the order of the words.
+def find_misuses(run: Mapping[str, object] | None, schema: JsonSchema | None) -> tuple[Misuse, ...]:
+    """Every argument of `run.command` that a program would run or obey, in the order of the words.
 
     Tools of MCP servers and HTTP requests have no command that arguments are filled into.
     """
@@ -35,30 +34,28 @@ def find_misuses(run: Mapping[str, Any] | None, schema: JsonSchema | None) -> tu
 
 
 def _weight(misuse: Misuse) -> int:
-    """Of one word, program text is what is told."""
+    """Program text comes first, so that it is what a word is reported for."""
     return int(misuse.kind != "text")
 
 
 def refuse_misuses(
-    identifier: str, run: Mapping[str, Any] | None, schema: JsonSchema | None
+    identifier: str, run: Mapping[str, object] | None, schema: JsonSchema | None
 ) -> None:
-    """Raises RefusedError where an argument would be run or obeyed by a program of the command."""
+    """Raises ApprovalRequiredError when a program of the command would run or obey an argument."""
     for misuse in find_misuses(run, schema):
         message, hint = describe_misuse(misuse)
         raise ApprovalRequiredError(f"{one_line(identifier)} is not run: {message}", hint)
 
 
 def describe_misuse(misuse: Misuse) -> tuple[str, str]:
-    """What is wrong, and what to write instead, a sentence each."""
-    names = (
-        ", ".join(f"{{{name}}}" for name in misuse.names[:_MAX_NAMES]) or "what the call is given"
-    )
+    """The message and the hint of a misuse, a sentence each."""
+    names = ", ".join(f"{{{name}}}" for name in misuse.names[:_MAX_NAMES]) or "an argument"
     program = one_line(misuse.program, 40)
     hint = misuse.hint or "let a script of the capability take it as an argument"
     if misuse.kind == "text":
         message = f"{program} would run {names} as a part of its program"
     elif misuse.kind == "stdin":
-        message = f"{program} would run what it reads on stdin, and that is what the call is given"
+        message = f"{program} would run what it reads on stdin, which holds arguments of the call"
         hint = "give the program as a file, and the arguments as words"
     elif misuse.kind == "program":
         message, hint = (
@@ -74,6 +71,6 @@ def describe_misuse(misuse: Misuse) -> tuple[str, str]:
     else:
         message, hint = "its command is too long to be checked", "put it into a script"
     if misuse.when_left_out:
-        message += ", once a parameter before it is left out"
+        message += ", when a call leaves out a parameter before it"
         hint = "require that parameter, with a type; or put what belongs together in an inner list"
     return message, hint

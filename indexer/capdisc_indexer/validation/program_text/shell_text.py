@@ -1,6 +1,5 @@
-"""The text of a `sh -c` split into its simple commands, as far as it takes to see where its own
-arguments (`$1`, `$@`) go. It is no parser of a shell: what it cannot read, it takes for plain
-text.
+"""Splits the text of a `sh -c` into simple commands, far enough to see where its own arguments
+(`$1`, `$@`) go. It is no parser of a shell: what it cannot read counts as plain text.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ _KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "!"
 # Substitutions inside one another; nobody writes more.
 _MAX_DEPTH = 8
 # Stands for an argument of the text inside a word.
-_MARK = "\0"
+_ARGUMENT = "\0"
 
 
 @frozen(kw_only=True)
 class SimpleCommand:
-    """One program with its words, keywords and leading assignments taken off; `assignments` are
-    those that hold an argument. `is_fed` says that an earlier command hands an argument on to it.
+    """One program with its words, without keywords and leading assignments. `assignments` are the
+    variables that get an argument. `is_fed` says that an earlier command pipes an argument to it.
     """
 
     words: tuple[Word, ...]
@@ -38,12 +37,10 @@ class SimpleCommand:
 
 
 def simple_commands(text: str) -> Iterator[SimpleCommand]:
-    """The commands of the text in order. Variables that an argument was assigned to count as
-    it.
-    """
-    holding: set[str] = set()
+    """The commands of the text in order. A variable that got an argument counts as one."""
+    argument_variables: set[str] = set()
     is_fed = False
-    for words, ends_with_pipe in _Splitter(text, holding, 0).split():
+    for words, ends_with_pipe in _Splitter(text, argument_variables, 0).split():
         plain = [_word(text) for text in words]
         while plain and plain[0].text in _KEYWORDS:
             plain.pop(0)
@@ -52,11 +49,11 @@ def simple_commands(text: str) -> Iterator[SimpleCommand]:
             and plain[0].text in ("for", "select")
             and any(word.names for word in plain[2:])
         ):
-            holding.add(plain[1].text)
+            argument_variables.add(plain[1].text)
         assignments = []
         while plain and (match := _ASSIGNMENT.match(plain[0].text)):
             if plain.pop(0).names:
-                holding.add(match["name"])
+                argument_variables.add(match["name"])
                 assignments.append(match["name"])
         if plain or assignments:
             yield SimpleCommand(words=tuple(plain), assignments=tuple(assignments), is_fed=is_fed)
@@ -64,15 +61,17 @@ def simple_commands(text: str) -> Iterator[SimpleCommand]:
 
 
 def _word(text: str) -> Word:
-    head, mark, _ = text.partition(_MARK)
+    head, mark, _ = text.partition(_ARGUMENT)
     return Word(text=text, head=head if mark else None, names=("",) if mark else ())
 
 
 class _Splitter:
-    """The words of one text, put together piece by piece. `holding` is read as it grows."""
+    """Reads the words of one text, piece by piece. The caller adds to `argument_variables`
+    meanwhile.
+    """
 
-    def __init__(self, text: str, holding: set[str], depth: int) -> None:
-        self._text, self._holding, self._depth = text, holding, depth
+    def __init__(self, text: str, argument_variables: set[str], depth: int) -> None:
+        self._text, self._argument_variables, self._depth = text, argument_variables, depth
         self._words: list[str] = []
         self._parts: list[str] | None = None  # of the word that is being read
         self._is_quoted = self._skips = False
@@ -82,18 +81,18 @@ class _Splitter:
         at = 0
         while at < len(self._text):
             match = _TOKEN.match(self._text, at)
-            if match is None:  # not so: the last alternative takes any character
+            if match is None:  # never, as the last alternative takes any character
                 break
             kind, token, at = match.lastgroup, match[0], match.end()
             if kind == "substitution":
-                inner, at = _substitution(self._text, at)
-                yield from self._substituted(inner)
+                inner, at = _read_substitution(self._text, at)
+                yield from self._read_inner(inner)
             elif kind == "expansion":
-                self._add(_MARK if self._is_argument(token) else token)
+                self._add(_ARGUMENT if self._is_argument(token) else token)
             elif kind == "escape":
                 self._add(token[1:])
             elif self._is_plain(kind):
-                # A single quote or a hash that begins nothing here: what follows is looked at by
+                # A single quote or a hash that begins nothing here: what follows is read by
                 # itself.
                 self._add(token[0] if kind in ("single", "comment") else token)
                 at = match.start() + 1 if kind in ("single", "comment") else at
@@ -130,21 +129,23 @@ class _Splitter:
     def _is_argument(self, token: str) -> bool:
         name = token.strip("${}#!")
         name = match[0] if (match := re.match(r"\w+|[@*]", name)) else ""
-        return _POSITIONAL.fullmatch(name) is not None or name in self._holding
+        return _POSITIONAL.fullmatch(name) is not None or name in self._argument_variables
 
-    def _substituted(self, inner: str) -> Iterator[tuple[list[str], bool]]:
+    def _read_inner(self, inner: str) -> Iterator[tuple[list[str], bool]]:
         commands = (
-            list(_Splitter(inner, self._holding, self._depth + 1).split())
+            list(_Splitter(inner, self._argument_variables, self._depth + 1).split())
             if self._depth < _MAX_DEPTH
             else []
         )
         yield from commands
-        self._add(_MARK if any(_MARK in word for words, _ in commands for word in words) else "")
+        self._add(
+            _ARGUMENT if any(_ARGUMENT in word for words, _ in commands for word in words) else ""
+        )
 
 
-def _substitution(text: str, at: int) -> tuple[str, int]:
-    """What stands between the backticks or the parentheses that open before `at`, and the place
-    after them.
+def _read_substitution(text: str, at: int) -> tuple[str, int]:
+    """The text between the backticks or the parentheses that open before `at`, and the place after
+    them.
     """
     if text[at - 1] == "`":
         end = text.find("`", at)

@@ -1,9 +1,11 @@
-"""Variables of the environment that decide which programs, libraries or settings are loaded.
+"""What could steer a program from outside: variables of its environment, and values of parameters
+that are not closed or begin with a dash.
 
-A tool that is handed one of them is steered by whoever set it, and a relative part of it
-(`PATH=.:…`, an empty entry of PYTHONPATH) leads into the folder where the tool happens to run. So
-none of them is a secret, and none is handed on. The names are those of ld.so(8), bash(1), and the
-manuals of the interpreters and of git.
+Some variables decide which programs, libraries or settings are loaded. A tool that gets one of
+them is steered by the one who set it, and a relative part of it (`PATH=.:…`, an empty entry of
+PYTHONPATH) leads into the folder where the tool happens to run. So none of them is a secret, and
+none is handed on. The names are those of ld.so(8), bash(1), and the manuals of the interpreters
+and of git.
 """
 
 from __future__ import annotations
@@ -14,104 +16,9 @@ from typing import Any
 
 from capdisc_indexer.model.json_types import JsonSchema
 
-# What the schema of a parameter says about the text of its values.
-
-_CLOSED_TYPES = frozenset({"integer", "number", "boolean"})
-# A pattern that names a leading dash itself: `^-?[0-9]+$`, `^(?:-v|…)$`, `^[-+]`. A dash that a
-# class lets through by the way, as in `^[a-z-]+$` for a slug, is no leave for options.
-_NAMES_DASH = re.compile(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
-# JSON numbers as Python writes them; not -Infinity, which JSON does not have.
-_NEGATIVE = re.compile(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
-
-
-def parameter_schema(schema: JsonSchema | None, name: str) -> Mapping[str, Any]:
-    """The schema of one parameter, or of the items where it is a list; {} where nothing is said.
-
-    References are not followed: what they lead to counts as unknown.
-    """
-    properties = (schema or {}).get("properties")
-    declared = properties.get(name) if isinstance(properties, Mapping) else None
-    return declared if isinstance(declared, Mapping) else {}
-
-
-def is_closed(schema: JsonSchema | None, name: str) -> bool:
-    """Whether the parameter's values are the author's own words, numbers or truth values."""
-    declared = parameter_schema(schema, name)
-    choices = declared.get("enum", [declared["const"]] if "const" in declared else None)
-    if isinstance(choices, list):
-        return all(value is None or isinstance(value, str | int | float) for value in choices)
-    return bool(types := _types(declared)) and types <= _CLOSED_TYPES
-
-
-def is_always_given(schema: JsonSchema | None, name: str) -> bool:
-    """Whether no call can leave the parameter out, or give null for it."""
-    declared, required = parameter_schema(schema, name), (schema or {}).get("required")
-    is_filled = isinstance(required, list) and name in required
-    is_filled = is_filled or declared.get("default") is not None
-    if isinstance(choices := declared.get("enum"), list):
-        return is_filled and None not in choices
-    return is_filled and bool(types := _types(declared)) and "null" not in types
-
-
-def may_lead_with_dash(schema: JsonSchema | None, name: str) -> bool:
-    """Whether the schema lets some value begin with a dash."""
-    declared = _of_items(parameter_schema(schema, name))
-    choices = [*_listed(declared.get("enum")), declared.get("const")]
-    if any(isinstance(value, str) and value.startswith("-") for value in choices):
-        return True
-    return _names_dash(declared) or (
-        bool(_types(declared) & {"integer", "number"}) and not _is_positive(declared)
-    )
-
-
-def allows_dash(schema: JsonSchema | None, name: str, value: Any) -> bool:
-    """Whether the schema says that this value, whose text begins with a dash, is meant: it is a
-    number where numbers are, one of the choices, or the pattern names the dash.
-
-    >>> slug = {"properties": {"a": {"type": "string", "pattern": "^[a-z-]+$"}}}
-    >>> count = {"properties": {"a": {"type": "integer"}}}
-    >>> allows_dash(slug, "a", "-rf"), allows_dash(count, "a", -9), allows_dash(None, "a", "-9")
-    (False, True, False)
-    """
-    declared = _of_items(parameter_schema(schema, name))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        is_plain = _NEGATIVE.fullmatch(str(value)) is not None
-        return is_plain and bool(_types(declared) & {"integer", "number"})
-    choices = [*_listed(declared.get("enum")), declared.get("const")]
-    return value in choices or (_names_dash(declared) and isinstance(value, str))
-
-
-def _of_items(declared: Mapping[str, Any]) -> Mapping[str, Any]:
-    items = declared.get("items")
-    return items if isinstance(items, Mapping) and "array" in _types(declared) else declared
-
-
-def _names_dash(declared: Mapping[str, Any]) -> bool:
-    pattern = declared.get("pattern")
-    return isinstance(pattern, str) and _NAMES_DASH.match(pattern) is not None
-
-
-def _is_positive(declared: Mapping[str, Any]) -> bool:
-    least = declared.get("minimum", declared.get("exclusiveMinimum"))
-    return isinstance(least, int | float) and not isinstance(least, bool) and least >= 0
-
-
-def _types(declared: Mapping[str, Any]) -> frozenset[str]:
-    types = declared.get("type")
-    return frozenset(
-        {types}
-        if isinstance(types, str)
-        else {name for name in _listed(types) if isinstance(name, str)}
-    )
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 # Every program gets these, PATH without its relative parts.
 ALWAYS_GIVEN = frozenset({"PATH", "HOME", "LANG"})
-_NAMES = frozenset(
+_VARIABLES = frozenset(
     """
     PATH HOME LANG SHELL IFS ENV BASH_ENV BASHOPTS SHELLOPTS CDPATH FPATH GLOBIGNORE ZDOTDIR PS4
     PROMPT_COMMAND INPUTRC PWD OLDPWD TMPDIR EDITOR VISUAL PAGER BROWSER MANPAGER LESSOPEN LESSCLOSE
@@ -123,11 +30,11 @@ _NAMES = frozenset(
     MAKEFILES GNUMAKEFLAGS RUSTC_WRAPPER SUDO_ASKPASS SSH_ASKPASS COMSPEC PATHEXT PSMODULEPATH
     """.split()
 )
-_FAMILIES = re.compile(
+_VARIABLE_FAMILIES = re.compile(
     r"(?:LD|DYLD|PYTHON|PERL5|BASH_FUNC|GIT|MALLOC|LUA_INIT|LUA_PATH|LUA_CPATH)_?[A-Z0-9_%]*"
 )
-# Of these families, names that hold secrets or settings that load nothing.
-_HARMLESS = re.compile(
+# Names of these families that hold secrets, or settings that load nothing.
+_HARMLESS_VARIABLES = re.compile(
     r"(?:GIT|LD|MALLOC)_?\w*(?:TOKEN|KEY|PASSWORD|PASS|SECRET|NAME|EMAIL|DATE|USER|USERNAME)"
     r"|GITHUB\w*|GITLAB\w*|GITEA\w*|GITEE\w*|GITBOOK\w*|GITTER\w*|GITGUARDIAN\w*|LDAP\w*|PYTHONANYWHERE\w*"
 )
@@ -140,9 +47,12 @@ def is_steering(name: str) -> bool:
     (True, True, False)
     """
     upper = name.upper()  # Windows knows no case, and a manifest may be written for both
-    if upper in _NAMES:
+    if upper in _VARIABLES:
         return True
-    return _FAMILIES.fullmatch(upper) is not None and _HARMLESS.fullmatch(upper) is None
+    return (
+        _VARIABLE_FAMILIES.fullmatch(upper) is not None
+        and _HARMLESS_VARIABLES.fullmatch(upper) is None
+    )
 
 
 def steering_hint(name: str) -> str:
@@ -150,3 +60,96 @@ def steering_hint(name: str) -> str:
     if name in ALWAYS_GIVEN:
         return f"leave {name} out of requiredSecrets: every program gets it"
     return f"leave {name} out of requiredSecrets, and set it inside the tool if it needs it"
+
+
+_CLOSED_TYPES = frozenset({"integer", "number", "boolean"})
+# A pattern that names a leading dash itself: `^-?[0-9]+$`, `^(?:-v|…)$`, `^[-+]`. A dash somewhere
+# in a class, as in `^[a-z-]+$` for a slug, does not permit options.
+_NAMES_DASH = re.compile(r"\^\(*(?:\?:\(*)?(?:\\?-|\[(?:-|\+-|-\+)\])")
+# JSON numbers as Python writes them; not -Infinity, which JSON does not have.
+_NEGATIVE = re.compile(r"-[0-9.]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def parameter_schema(schema: JsonSchema | None, name: str) -> JsonSchema:
+    """The schema of one parameter; {} where there is none. References are not followed: what they
+    lead to counts as unknown.
+    """
+    properties = (schema or {}).get("properties")
+    declared = properties.get(name) if isinstance(properties, Mapping) else None
+    return declared if isinstance(declared, Mapping) else {}
+
+
+def is_closed(schema: JsonSchema | None, name: str) -> bool:
+    """Whether all values of the parameter are words that the author chose, numbers or truth
+    values.
+    """
+    declared = parameter_schema(schema, name)
+    choices = declared.get("enum", [declared["const"]] if "const" in declared else None)
+    if isinstance(choices, list):
+        return all(value is None or isinstance(value, str | int | float) for value in choices)
+    return bool(types := _types(declared)) and types <= _CLOSED_TYPES
+
+
+def is_always_given(schema: JsonSchema | None, name: str) -> bool:
+    """Whether no call can leave the parameter out, or give null for it."""
+    declared, required = parameter_schema(schema, name), (schema or {}).get("required")
+    is_required = isinstance(required, list) and name in required
+    is_filled = is_required or declared.get("default") is not None
+    if isinstance(choices := declared.get("enum"), list):
+        return is_filled and None not in choices
+    return is_filled and bool(types := _types(declared)) and "null" not in types
+
+
+def may_lead_with_dash(schema: JsonSchema | None, name: str) -> bool:
+    """Whether the schema lets some value begin with a dash."""
+    declared = _item_schema(parameter_schema(schema, name))
+    choices = [*_list_or_empty(declared.get("enum")), declared.get("const")]
+    if any(isinstance(value, str) and value.startswith("-") for value in choices):
+        return True
+    return _names_dash(declared) or (
+        bool(_types(declared) & {"integer", "number"}) and not _is_positive(declared)
+    )
+
+
+def allows_dash(schema: JsonSchema | None, name: str, value: Any) -> bool:
+    """Whether the schema permits this value, whose text begins with a dash: a number where numbers
+    are, one of the choices, or text of a pattern that names the dash.
+
+    >>> slug = {"properties": {"a": {"type": "string", "pattern": "^[a-z-]+$"}}}
+    >>> count = {"properties": {"a": {"type": "integer"}}}
+    >>> allows_dash(slug, "a", "-rf"), allows_dash(count, "a", -9), allows_dash(None, "a", "-9")
+    (False, True, False)
+    """
+    declared = _item_schema(parameter_schema(schema, name))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        is_plain = _NEGATIVE.fullmatch(str(value)) is not None
+        return is_plain and bool(_types(declared) & {"integer", "number"})
+    choices = [*_list_or_empty(declared.get("enum")), declared.get("const")]
+    return value in choices or (_names_dash(declared) and isinstance(value, str))
+
+
+def _item_schema(declared: JsonSchema) -> JsonSchema:
+    """The schema of the items if the parameter is a list, else its own."""
+    items = declared.get("items")
+    return items if isinstance(items, Mapping) and "array" in _types(declared) else declared
+
+
+def _names_dash(declared: JsonSchema) -> bool:
+    pattern = declared.get("pattern")
+    return isinstance(pattern, str) and _NAMES_DASH.match(pattern) is not None
+
+
+def _is_positive(declared: JsonSchema) -> bool:
+    minimum = declared.get("minimum", declared.get("exclusiveMinimum"))
+    return isinstance(minimum, int | float) and not isinstance(minimum, bool) and minimum >= 0
+
+
+def _types(declared: JsonSchema) -> frozenset[str]:
+    types = declared.get("type")
+    if isinstance(types, str):
+        return frozenset({types})
+    return frozenset(name for name in _list_or_empty(types) if isinstance(name, str))
+
+
+def _list_or_empty(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
