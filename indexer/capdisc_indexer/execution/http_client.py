@@ -1,4 +1,6 @@
-"""One HTTP request, sent to the host that the manifest names and nowhere else."""
+"""What a server answers to one HTTP request, sent to the host that the manifest names and nowhere
+else.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     import socket
     from http.client import HTTPResponse
 
-_NO_BODY = (204, 304)
+_STATUSES_WITHOUT_BODY = (204, 304)
 
 
 def send_request(
@@ -35,10 +37,10 @@ def send_request(
     """The answer of the server: ok for a status of 2xx, failed for any other. A redirect is not
     followed.
 
-    Raises LinkRefusedError for a host that is not allowed or cannot be reached, before anything is
-    sent.
+    Raises LinkRefusedError for a host that is not allowed or cannot be reached; nothing was sent
+    then.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     deadline = start_deadline(limits.seconds, call.url)
     try:
         target = _request_target(call)
@@ -49,11 +51,11 @@ def send_request(
         outcome = _exchange(
             call, _request_head(call, target, secrets), connection, deadline, limits
         )
-    return replace(outcome, seconds=time.monotonic() - began)
+    return replace(outcome, seconds=time.monotonic() - started)
 
 
 def check_request(call: HttpCall) -> None:
-    """Raises LinkRefusedError where the request's host or scheme is not allowed; nothing is looked
+    """Raises LinkRefusedError where the request's host or scheme is not allowed. Looks no name
     up.
     """
     try:
@@ -80,7 +82,7 @@ def _send_refusal(call: HttpCall, error: LinkRefusedError | OSError) -> LinkRefu
 
 
 def _refusal_hint(call: HttpCall, error: LinkRefusedError) -> str:
-    """Leave for a private host, where that would have been enough."""
+    """The option that allows a private host, where nothing else was wrong."""
     try:
         parse_url(call.url, allow_private=True)
     except LinkRefusedError:
@@ -130,7 +132,7 @@ def _request_head(call: HttpCall, target: Target, secrets: Mapping[str, str]) ->
 
 
 def _encode_secret(credential: Credential, secret: str) -> str:
-    """The secret as the request has it; a name and a password are packed by RFC 7617."""
+    """The secret as the request has it; a name and a password are encoded by RFC 7617."""
     is_pair = credential.prefix == "Basic " and ":" in secret
     return b64encode(secret.encode()).decode() if is_pair else secret
 
@@ -154,8 +156,8 @@ def _exchange(
 def _read_response(
     call: HttpCall, response: HTTPResponse, wire: Wire, limits: CallLimits
 ) -> Outcome:
-    empty = call.method == "HEAD" or response.status in _NO_BODY
-    data = b"" if empty else read_data(response, wire, call.url, limits.max_bytes)
+    is_empty = call.method == "HEAD" or response.status in _STATUSES_WITHOUT_BODY
+    data = b"" if is_empty else read_data(response, wire, call.url, limits.max_bytes)
     is_ok = 200 <= response.status < 300
     message = "" if is_ok else f"the server answered {response.status} {response.reason}\n"
     if location := response.getheader("location") if 300 <= response.status < 400 else None:
@@ -171,17 +173,12 @@ def _read_response(
 
 
 def _incomplete_outcome(error: Exception, deadline: Deadline) -> Outcome:
-    """An answer that did not come whole: none of it is passed on."""
-    status = (
-        "too-large"
-        if isinstance(error, TooLargeError)
-        else "timeout"
-        if deadline.is_over
-        else "failed"
-    )
-    message = (
-        f"the answer could not be read: {_error_text(error)}\n" if status == "failed" else ""
-    )  # else the status says it
+    """The outcome of an answer that came in part: none of it is passed on."""
+    status, message = "failed", f"the answer could not be read: {_error_text(error)}\n"
+    if isinstance(error, TooLargeError):
+        status, message = "too-large", ""
+    elif deadline.is_over:
+        status, message = "timeout", ""
     return Outcome(
         status=status,
         exit_code=1,

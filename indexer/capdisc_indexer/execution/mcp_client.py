@@ -1,4 +1,6 @@
-"""One call of a tool of an MCP server, which is started for it and ended after it."""
+"""What an MCP server lists as its tools, and what one of them answers. The server is started for it
+and ended after it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.execution.call_types import CallLimits, Outcome, ToolCall
@@ -14,21 +16,24 @@ from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.output_masking import mask_json, mask_stream
 from capdisc_indexer.execution.process import build_environment, find_program
 from capdisc_indexer.model.errors import CapdiscError, InputError
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig, fill_variables, variables_in
 from capdisc_indexer.text.normalization import one_line
-
-# The list of tools of an MCP server, which is started for it and ended after it.
 
 LIST_TIMEOUT_S = 20.0
 MAX_PAGES = 50
 MAX_BYTES = 4 * 1024 * 1024
+_POLL_SECONDS = 0.05
+
+# A page of a server's list: {"tools": [...]}, as MCP's `tools/list` has it.
+ToolsPage: TypeAlias = JsonObject
 
 
 def list_tools(
     server: ServerConfig, environ: Mapping[str, str], cwd: Path, seconds: float = LIST_TIMEOUT_S
-) -> list[dict[str, Any]]:
-    """The pages of its answer to `tools/list`. The server gets PATH, HOME, LANG and what its entry
-    names, no more.
+) -> list[ToolsPage]:
+    """The pages of the server's answer to `tools/list`. The server gets PATH, HOME, LANG and the
+    variables that its entry names, no others.
 
     Raises InputError without the SDK, and where the server cannot be started, fails, or takes
     longer than `seconds`.
@@ -40,9 +45,9 @@ def list_tools(
         *(fill_variables(word, environ) or word for word in server.args),
     )
     call = ToolCall(server=server.name, argv=argv, cwd=cwd, tool="", arguments={})
-    named = {name: environ[name] for word in server.args for name in variables_in(word, environ)}
-    secrets = named | {name: values[name] for name in server.env}
-    pages: list[dict[str, Any]] = sdk.anyio.run(_list_pages, sdk, call, values, secrets, seconds)
+    secrets = {name: environ[name] for word in server.args for name in variables_in(word, environ)}
+    secrets |= {name: values[name] for name in server.env}
+    pages: list[ToolsPage] = sdk.anyio.run(_list_pages, sdk, call, values, secrets, seconds)
     return pages
 
 
@@ -58,9 +63,9 @@ def _server_environment(server: ServerConfig, environ: Mapping[str, str]) -> dic
 
 async def _list_pages(
     sdk: Any, call: ToolCall, values: Mapping[str, str], secrets: Mapping[str, str], seconds: float
-) -> list[dict[str, Any]]:
+) -> list[ToolsPage]:
     server = ServerProcess(sdk, call, values, MAX_BYTES)
-    pages: list[dict[str, Any]] | None = None
+    pages: list[ToolsPage] | None = None
     problem = ""
     with sdk.anyio.move_on_after(seconds) as scope:
         try:
@@ -71,34 +76,28 @@ async def _list_pages(
         except Exception as error:
             problem = _listing_error(error, secrets)
     if pages is None or scope.cancelled_caught:
-        why = (
-            f"no answer within {seconds:g} seconds"
-            if scope.cancelled_caught
-            else problem or "no answer"
-        )
+        reason = problem or "no answer"
+        if scope.cancelled_caught:
+            reason = f"no answer within {seconds:g} seconds"
         stderr_line = one_line(
             mask_stream(server.stderr, secrets, is_cut=True).decode("utf-8", "replace"), 200
         )
         raise InputError(
-            f"{why}{f' ({stderr_line})' if stderr_line else ''}",
+            f"{reason}{f' ({stderr_line})' if stderr_line else ''}",
             "start it by hand to see what is wrong",
         )
     return pages
 
 
-async def _request_pages(client: Any) -> list[dict[str, Any]]:
-    pages: list[dict[str, Any]] = []
+async def _request_pages(client: Any) -> list[ToolsPage]:
+    pages: list[ToolsPage] = []
     cursor = None
     while len(pages) < MAX_PAGES:
         page = await client.list_tools(cursor=cursor)
-        pages.append(
-            {
-                "tools": [
-                    tool.model_dump(by_alias=True, exclude_none=True, mode="json")
-                    for tool in page.tools
-                ]
-            }
-        )
+        tools = [
+            tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in page.tools
+        ]
+        pages.append({"tools": tools})
         cursor = page.next_cursor
         if not cursor:
             break
@@ -112,13 +111,9 @@ def _listing_error(error: BaseException, secrets: Mapping[str, str]) -> str:
     return one_line(str(mask_json(text, secrets)), 200)
 
 
-_POLL_SECONDS = 0.05
-
-
 def call_tool(call: ToolCall, environment: Mapping[str, str], limits: CallLimits) -> Outcome:
-    """What the tool answered: its texts on stdout. Raises InputError without the SDK, or where the
-    server cannot be started. Whatever protocol version the server speaks, from the first one on,
-    is spoken.
+    """What the tool answered, its texts as stdout. The server may speak any version of the protocol,
+    from the first one on. Raises InputError without the SDK, or where the server cannot be started.
     """
     sdk = lazy_imports.mcp_sdk()
     result: Outcome = sdk.anyio.run(_call_tool, sdk, call, environment, limits)
@@ -157,7 +152,9 @@ async def _end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
 
 
 def _error_line(error: Exception) -> str:
-    """What went wrong in one line; of several things at once, the first. Ours pass through."""
+    """What went wrong, on one line; of several errors at once, the first. Raises the error where it
+    is one of ours.
+    """
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, CapdiscError):
@@ -169,14 +166,18 @@ def _build_outcome(
     result: Any, status: str, problem: str, stderr: bytes, seconds: float
 ) -> Outcome:
     if result is None or status:
-        # First, since the log may end in the middle of a secret.
+        # The message comes first, as the log may end in the middle of a secret.
         message = (
             f"the server did not answer: {problem}\n".encode() if problem and not status else b""
         )
         return Outcome(
-            status=status or "failed", exit_code=1, stdout=b"", stderr=message + stderr, is_truncated=bool(status),
+            status=status or "failed",
+            exit_code=1,
+            stdout=b"",
+            stderr=message + stderr,
+            is_truncated=bool(status),
             seconds=seconds,
-        )  # fmt: skip
+        )
     structured = result.structured_content
     text = "\n".join(_content_text(part) for part in result.content)
     if not text and structured is not None:
@@ -192,12 +193,12 @@ def _build_outcome(
 
 
 def _content_text(content: Any) -> str:
-    """A text as it is; of a picture, a sound or a file, what it is."""
+    """A text as it is; for a picture, a sound or a file, its type, media type and URI."""
     if content.type == "text":
         return str(content.text)
-    inner = getattr(content, "resource", None)
-    if text := getattr(inner, "text", None):
+    resource = getattr(content, "resource", None)
+    if text := getattr(resource, "text", None):
         return str(text)
-    kind = getattr(content, "mime_type", None) or getattr(inner, "mime_type", None) or ""
-    where = getattr(content, "uri", None) or getattr(inner, "uri", None) or ""
-    return " ".join(f"[{content.type} {kind} {where}".split()) + "]"
+    media_type = getattr(content, "mime_type", None) or getattr(resource, "mime_type", None) or ""
+    uri = getattr(content, "uri", None) or getattr(resource, "uri", None) or ""
+    return " ".join(f"[{content.type} {media_type} {uri}".split()) + "]"

@@ -1,60 +1,65 @@
-"""Tools served over MCP on stdin and stdout, in every version of the protocol that the SDK
-speaks.
+"""An MCP server on stdin and stdout: answers calls of tools in every version of the protocol that
+the SDK speaks, and tells its clients when the index has changed.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 
-# What a server answers from, and the calls that it is answering.
-
-# Less than what is left after a signal before the process ends itself.
+OVERVIEW_URI = "capdisc://tier0"
+_POLL_SECONDS = 1.0
+# Less than the time between a signal and the end of the process.
 _SETTLE_SECONDS = 1.0
+_INSTRUCTIONS = "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before the first step."
 
 
 @frozen(kw_only=True)
 class ToolService:
-    """What is served. `tools` are definitions as `tools/list` has them; `answer` is given a name,
-    arguments and a question whether the caller is still there, and gives text; `version` is
-    another one once the index has changed. All may raise CapdiscError.
+    """What the server answers from. All may raise CapdiscError.
+
+    `tools` gives definitions as `tools/list` has them. `answer` gives the text for a tool's name,
+    its arguments, and a function that is true once the caller is gone. `version` gives another
+    text once the index has changed.
     """
 
-    tools: Callable[[], list[dict[str, Any]]]
-    answer: Callable[[str, Mapping[str, Any], Callable[[], bool]], str]
+    tools: Callable[[], list[JsonObject]]
+    answer: Callable[[str, Arguments, Callable[[], bool]], str]
     overview: Callable[[], str]
     version: Callable[[], str]
 
 
 class RequestTracker:
-    """The calls that are being answered, each in a thread: running a tool may take long. Who
-    cancels a call, and the end of the server, are told on to what it runs, which is then killed.
+    """The calls that are being answered, each in a thread of its own, as a tool may run for long. When
+    a caller cancels a call, or the server ends, what the call runs is killed.
     """
 
-    def __init__(self, sdk: Any, counter: ToolService) -> None:
-        self._sdk, self._counter = sdk, counter
+    def __init__(self, sdk: Any, service: ToolService) -> None:
+        self._sdk, self._service = sdk, service
         self._unfinished: set[threading.Event] = set()
 
     async def answer_call(self, name: str, arguments: Arguments) -> tuple[str, bool]:
-        """The answer, or what is wrong and that it is an error."""
-        left, finished = threading.Event(), threading.Event()
+        """The text of the answer and False, or that of an error and True."""
+        abandoned, finished = threading.Event(), threading.Event()
         self._unfinished.add(finished)
         try:
-            ask = partial(self._answer, name, arguments, left, finished)
-            text, is_error = await self._sdk.anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+            answer = partial(self._answer, name, arguments, abandoned, finished)
+            text, is_error = await self._sdk.anyio.to_thread.run_sync(
+                answer, abandon_on_cancel=True
+            )
             return text, is_error
         finally:
-            left.set()
+            abandoned.set()
 
     def settle(self) -> None:
-        """Wait a moment for calls that were left to end what they run."""
+        """Waits a moment for abandoned calls to end what they run."""
         for finished in list(self._unfinished):
             finished.wait(_SETTLE_SECONDS)
 
@@ -62,11 +67,11 @@ class RequestTracker:
         self,
         name: str,
         arguments: Arguments,
-        left: threading.Event,
+        abandoned: threading.Event,
         finished: threading.Event,
     ) -> tuple[str, bool]:
         try:
-            return self._counter.answer(name, arguments, left.is_set), False
+            return self._service.answer(name, arguments, abandoned.is_set), False
         except CapdiscError as error:
             return format_error(error), True
         except Exception as error:
@@ -81,44 +86,40 @@ def format_error(error: CapdiscError) -> str:
     return f"{error.message}\nhint: {error.hint}" if error.hint else error.message
 
 
-OVERVIEW_URI = "capdisc://tier0"
-_POLL_SECONDS = 1.0
-_INSTRUCTIONS = "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before the first step."
-
-
-def serve(counter: ToolService) -> None:
-    """Serve until stdin ends. Raises InputError without the SDK."""
+def serve(service: ToolService) -> None:
+    """Serves until stdin ends. Raises InputError without the SDK."""
     sdk = lazy_imports.mcp_sdk()
-    calls = RequestTracker(sdk, counter)
+    calls = RequestTracker(sdk, service)
     try:
-        sdk.anyio.run(_serve, sdk, counter, calls)
+        sdk.anyio.run(_serve, sdk, service, calls)
     finally:
         calls.settle()
 
 
-async def _serve(sdk: Any, counter: ToolService, calls: RequestTracker) -> None:
-    bus, sessions = sdk.Bus(), set[Any]()
-    server = _build_server(sdk, counter, calls, sdk.ListenHandler(bus), sessions)
+async def _serve(sdk: Any, service: ToolService, calls: RequestTracker) -> None:
+    bus = sdk.Bus()
+    sessions: set[Any] = set()
+    server = _build_server(sdk, service, calls, sdk.ListenHandler(bus), sessions)
     options = server.create_initialization_options(
         sdk.NotificationOptions(tools_changed=True, resources_changed=True)
     )
     async with sdk.stdio_server() as (incoming, outgoing), sdk.anyio.create_task_group() as tasks:
-        tasks.start_soon(_notify_changes, sdk, counter, bus, sessions)
+        tasks.start_soon(_notify_changes, sdk, service, bus, sessions)
         await server.run(incoming, outgoing, options)
         tasks.cancel_scope.cancel()
 
 
 def _build_server(
-    sdk: Any, counter: ToolService, calls: RequestTracker, listening: Any, sessions: set[Any]
+    sdk: Any, service: ToolService, calls: RequestTracker, subscriptions: Any, sessions: set[Any]
 ) -> Any:
-    """The server; each session of the protocol's older versions that begins is put into
-    `sessions`.
+    """The server. Sessions of the older versions of the protocol are added to `sessions` as they
+    begin.
     """
     types = sdk.types
 
     async def list_tools(context: Any, params: Any) -> Any:
         return types.ListToolsResult(
-            tools=[types.Tool.model_validate(definition) for definition in counter.tools()]
+            tools=[types.Tool.model_validate(definition) for definition in service.tools()]
         )
 
     async def call_tool(context: Any, params: Any) -> Any:
@@ -128,9 +129,11 @@ def _build_server(
         )
 
     async def list_resources(context: Any, params: Any) -> Any:
-        words = "The categories of capabilities that there are, in at most 200 tokens."
         overview = types.Resource(
-            uri=OVERVIEW_URI, name="overview", description=words, mime_type="text/plain"
+            uri=OVERVIEW_URI,
+            name="overview",
+            description="The categories of capabilities that there are, in at most 200 tokens.",
+            mime_type="text/plain",
         )
         return types.ListResourcesResult(resources=[overview])
 
@@ -138,13 +141,13 @@ def _build_server(
         try:
             if str(params.uri) != OVERVIEW_URI:
                 raise sdk.Error(types.INVALID_PARAMS, f"there is no resource but {OVERVIEW_URI}")
-            text = counter.overview()
+            text = service.overview()
         except CapdiscError as error:
             raise sdk.Error(types.INTERNAL_ERROR, format_error(error)) from None
         content = types.TextResourceContents(uri=OVERVIEW_URI, text=text, mime_type="text/plain")
         return types.ReadResourceResult(contents=[content])
 
-    async def begun(context: Any, params: Any) -> None:
+    async def remember_session(context: Any, params: Any) -> None:
         sessions.add(context.session)
 
     server = sdk.Server(
@@ -155,22 +158,24 @@ def _build_server(
         on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_read_resource=read_resource,
-        on_subscriptions_listen=listening,
+        on_subscriptions_listen=subscriptions,
     )
-    server.add_notification_handler("notifications/initialized", types.NotificationParams, begun)
+    server.add_notification_handler(
+        "notifications/initialized", types.NotificationParams, remember_session
+    )
     return server
 
 
-async def _notify_changes(sdk: Any, counter: ToolService, bus: Any, sessions: set[Any]) -> None:
-    """Once a second, whether the index is another one; whoever listens then asks for the lists
-    anew.
+async def _notify_changes(sdk: Any, service: ToolService, bus: Any, sessions: set[Any]) -> None:
+    """Looks every _POLL_SECONDS whether the index has changed, and tells all clients, which then
+    ask for the lists again.
     """
-    last_version = counter.version()
+    last_version = service.version()
     while True:
         await sdk.anyio.sleep(_POLL_SECONDS)
-        if (now := counter.version()) == last_version:
+        if (version := service.version()) == last_version:
             continue
-        last_version = now
+        last_version = version
         for session in list(sessions):
             await session.send_tool_list_changed()
             await session.send_resource_list_changed()

@@ -1,6 +1,6 @@
-"""An MCP server in a process of its own, as the transport that the SDK's client wants.
+"""An MCP server in a process of its own, as a transport for the SDK's client.
 
-The SDK's own gives the server more of the environment and reads lines of any length.
+The SDK's own transport gives the server more of the environment, and reads lines of any length.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from capdisc_indexer.execution.call_types import ToolCall
 from capdisc_indexer.execution.process import delay_signals, kill_group, start_error
 
-# What a server gets to leave by itself once its stdin is closed.
+# How long a server may take to end by itself once its stdin is closed.
 _GRACE_SECONDS = 1.0
 
 
 class ServerProcess:
-    """The server, from start to end; `stderr` is what it said there, or on stdout beside the
-    protocol.
+    """The server from its start to its end. `is_too_large` says that it wrote more than `max_bytes`,
+    after which nothing of it was read.
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class ServerProcess:
 
     @property
     def stderr(self) -> bytes:
-        """What it said beside the protocol: lines on stdout, then stderr, whose pieces are not
-        torn apart by them.
+        """What it wrote beside the protocol: first lines on stdout, then all of stderr in one
+        piece.
         """
         return b"".join([*self._stray, *self._stderr])
 
@@ -60,20 +60,21 @@ class ServerProcess:
     @asynccontextmanager
     async def _open_streams(self) -> AsyncIterator[tuple[Any, Any]]:
         anyio = self._sdk.anyio
-        incoming, received = anyio.create_memory_object_stream(0)
-        sent, outgoing = anyio.create_memory_object_stream(0)
+        # Messages from the server: this class writes them, the client reads them. And the reverse.
+        from_server, client_input = anyio.create_memory_object_stream(0)
+        client_output, to_server = anyio.create_memory_object_stream(0)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read_messages, incoming)
+            tasks.start_soon(self._read_messages, from_server)
             tasks.start_soon(self._read_stderr)
-            tasks.start_soon(self._write_messages, outgoing)
+            tasks.start_soon(self._write_messages, to_server)
             grace_s = 0.0
             try:
-                yield received, sent
+                yield client_input, client_output
                 grace_s = _GRACE_SECONDS
             finally:
                 with anyio.CancelScope(shield=True):
                     await self._shut_down(grace_s)
-                    for stream in (incoming, received, sent, outgoing):
+                    for stream in (from_server, client_input, client_output, to_server):
                         stream.close()
                 tasks.cancel_scope.cancel()
 
@@ -90,9 +91,14 @@ class ServerProcess:
         pipe = subprocess.PIPE
         try:
             return await self._sdk.anyio.open_process(
-                self._call.argv, env=dict(self._environment), cwd=self._call.cwd, stdin=pipe, stdout=pipe, stderr=pipe,
+                self._call.argv,
+                env=dict(self._environment),
+                cwd=self._call.cwd,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except (OSError, ValueError) as error:
             raise start_error(self._call.argv, error) from error
 
@@ -102,16 +108,16 @@ class ServerProcess:
         return anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError
 
     async def _read_messages(self, incoming: Any) -> None:
-        """Messages, a line each, until the server closes its end or has sent too much."""
+        """Passes on messages, a line each, until the server closes its end or has sent too much."""
         pending: list[bytes] = []
         with suppress(*self._stream_errors):
             async with incoming:
                 while data := await self._receive_chunk(self._process.stdout):
-                    *lines, tail = data.split(b"\n")
-                    for line in lines:
-                        await self._dispatch_line(b"".join([*pending, line]), incoming)
+                    *line_ends, unfinished_line = data.split(b"\n")
+                    for line_end in line_ends:
+                        await self._dispatch_line(b"".join([*pending, line_end]), incoming)
                         pending = []
-                    pending.append(tail)
+                    pending.append(unfinished_line)
 
     async def _receive_chunk(self, stream: Any) -> bytes:
         data: bytes = await stream.receive()

@@ -1,4 +1,4 @@
-"""Secrets taken out of what a program prints: first masked, then cut.
+"""The output of a program without the secrets that it was given: first masked, then cut.
 
 Where an output ends in the middle of a secret, because a limit of time or size ended the program
 between two writes, the part that got through is masked like the whole.
@@ -9,23 +9,28 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, quote_plus
 
 from capdisc_indexer.execution.call_types import Outcome
 from capdisc_indexer.model.frozen import replace
 
-# Characters. Shorter values are words of every text; to mask them would garble it and hide
+# In characters. A shorter value is a word of every text; to mask it would garble the text and hide
 # nothing.
 LEAST_MASKED = 6
-# Bytes at the end of an output that are masked when a secret begins with them. Fewer end every
-# tenth output by chance ("s", "er"), and tell next to nothing; of an output that was cut, they are
-# left out.
+# In bytes: an end of an output that is the beginning of a secret is masked where it is as long. A
+# shorter one ends every tenth output by chance ("s", "er"), and tells next to nothing; it is left
+# out of an output that was cut.
 LEAST_PARTIAL = 4
+
+# Start, end and name of a secret in an output; a name of "" stands for a part that is left out.
+_Span: TypeAlias = tuple[int, int, str]
+# A way to write a secret, and its name.
+_Spelling: TypeAlias = tuple[bytes, str]
 
 
 def unmasked_secrets(names: Iterable[str], environ: Mapping[str, str]) -> list[str]:
-    """The names of those secrets that are set, and too short to be masked."""
+    """The names of the secrets that are set and too short to be masked, without repetitions."""
     return [name for name in dict.fromkeys(names) if 0 < len(environ.get(name, "")) < LEAST_MASKED]
 
 
@@ -47,23 +52,23 @@ def mask_secrets(data: bytes, secrets: Mapping[str, str]) -> bytes:
     >>> mask_secrets(b"a hush-hush b", {"KEY": "hush-hush"})
     b'a <secret KEY> b'
     """
-    return _replaced(data, _occurrences(data, _forms(secrets)))
+    return _replace_spans(data, _find_spans(data, _spellings(secrets)))
 
 
 def mask_stream(data: bytes, secrets: Mapping[str, str], is_cut: bool) -> bytes:
-    """The same for all that came of a stream, which may end inside a secret. `is_cut`: it was
-    ended by us, so that a few bytes more or less at its end mean nothing.
+    """The same for everything that came of a stream, which may end inside a secret. `is_cut`: we
+    ended the stream, so that a few bytes more or less at its end mean nothing.
 
     >>> mask_stream(b"key: hush-", {"KEY": "hush-hush"}, is_cut=True)
     b'key: <secret KEY>'
     """
-    forms = _forms(secrets)
-    places = [*_occurrences(data, forms), *_partial(data, forms, is_cut)]
-    return _replaced(data, places)
+    spellings = _spellings(secrets)
+    spans = [*_find_spans(data, spellings), *_find_end_spans(data, spellings, is_cut)]
+    return _replace_spans(data, spans)
 
 
 def mask_json(value: Any, secrets: Mapping[str, str]) -> Any:
-    """A JSON value whose texts hold no secret, those of its keys among them."""
+    """The JSON value with secrets masked in its texts and in its keys."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
         return mask_secrets(data, secrets).decode("utf-8", "surrogatepass")
@@ -72,56 +77,52 @@ def mask_json(value: Any, secrets: Mapping[str, str]) -> Any:
     return [mask_json(inner, secrets) for inner in value] if isinstance(value, list) else value
 
 
-def _occurrences(data: bytes, forms: Sequence[tuple[bytes, str]]) -> Iterator[tuple[int, int, str]]:
-    """Start, end and name of each, overlapping ones too."""
-    for form, name in forms:
-        at = data.find(form)
-        while at >= 0:
-            yield at, at + len(form), name
-            at = data.find(form, at + 1)
+def _find_spans(data: bytes, spellings: Sequence[_Spelling]) -> Iterator[_Span]:
+    """Where secrets stand in the data; spans may overlap."""
+    for spelling, name in spellings:
+        start = data.find(spelling)
+        while start >= 0:
+            yield start, start + len(spelling), name
+            start = data.find(spelling, start + 1)
 
 
-def _partial(
-    data: bytes, forms: Sequence[tuple[bytes, str]], is_cut: bool
-) -> Iterator[tuple[int, int, str]]:
-    """The end of the data that is the beginning of a secret; without a name where it is too short
-    to be one.
-    """
-    for form, name in forms:
-        length = next(
-            (size for size in range(len(form) - 1, 0, -1) if data.endswith(form[:size])), 0
-        )
+def _find_end_spans(data: bytes, spellings: Sequence[_Spelling], is_cut: bool) -> Iterator[_Span]:
+    """The ends of the data that are the beginning of a secret."""
+    for spelling, name in spellings:
+        lengths = range(len(spelling) - 1, 0, -1)
+        length = next((size for size in lengths if data.endswith(spelling[:size])), 0)
         if length >= LEAST_PARTIAL:
             yield len(data) - length, len(data), name
         elif length and is_cut:
             yield len(data) - length, len(data), ""
 
 
-def _replaced(data: bytes, places: Iterable[tuple[int, int, str]]) -> bytes:
-    """The data with these places replaced; those that overlap as one, by the name of the longest
-    at its start.
+def _replace_spans(data: bytes, spans: Iterable[_Span]) -> bytes:
+    """The data with the spans replaced by names. Those that overlap are replaced as one, by the name
+    of the longest that begins first.
     """
     parts: list[bytes] = []
-    done = 0
-    for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
-        if start >= done:
-            parts += [data[done:start], f"<secret {name}>".encode() if name else b""]
-        done = max(done, end)
-    return b"".join([*parts, data[done:]])
+    position = 0
+    for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start >= position:
+            parts += [data[position:start], f"<secret {name}>".encode() if name else b""]
+        position = max(position, end)
+    return b"".join([*parts, data[position:]])
 
 
-def _forms(secrets: Mapping[str, str]) -> list[tuple[bytes, str]]:
-    """Every way in which a secret may be written, with its name; the longest first."""
-    forms = [
-        (form, name)
+def _spellings(secrets: Mapping[str, str]) -> list[_Spelling]:
+    """Every way in which a secret may be written, the longest first."""
+    spellings = [
+        (spelling, name)
         for name, value in secrets.items()
         if len(value) >= LEAST_MASKED
-        for form in _written(value)
+        for spelling in _spellings_of(value)
     ]
-    return sorted(forms, key=lambda pair: (-len(pair[0]), pair))
+    return sorted(spellings, key=lambda pair: (-len(pair[0]), pair))
 
 
-def _written(value: str) -> set[bytes]:
+def _spellings_of(value: str) -> set[bytes]:
+    """The value plain, as JSON and URLs write it, and in base64."""
     data = value.encode("utf-8", "surrogateescape")
     in_urls = (quote(data, safe=""), quote(data), quote_plus(data))
     texts = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], *in_urls)

@@ -1,5 +1,5 @@
-"""A program in a group of its own: read as it writes, ended with all it started when it is over or
-over its limits.
+"""Running a program in a process group of its own, in an environment of few variables. It is read as
+it writes; when it ends, or passes a limit, everything that it started is ended with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from threading import current_thread, main_thread
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
 from capdisc_indexer.links.resolution import resolve_file
@@ -25,23 +25,25 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 
-if TYPE_CHECKING:
-    import subprocess
-
-# What a program that is run gets to know of the environment.
-
+# The variables that every program gets.
 _PASSED_VARIABLES = ("PATH", "HOME", "LANG")
+# The signals that end a command.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_POLL_SECONDS = 0.05
+# How long the output of a program is still read after its end, for what is left in the pipes.
+_DRAIN_SECONDS = 0.5
+_CHUNK_BYTES = 64 * 1024
 
 
 def build_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """PATH, HOME, LANG and what is named, nothing else: no variable that decides what programs
-    find or load, and no relative part of PATH. Raises InputError naming all that are not set.
+    """PATH, HOME, LANG and the named variables, nothing else: no variable that decides what programs
+    find or load, and no relative part of PATH. Raises InputError with all that are not set.
     """
-    named_secrets = {
+    secrets = {
         name: value for name, value in read_secrets(environ, names).items() if not is_steering(name)
     }
-    base = {name: environ[name] for name in _PASSED_VARIABLES if environ.get(name)}
-    return {"LANG": "C.UTF-8"} | base | named_secrets | {"PATH": _absolute_search_path(environ)}
+    passed = {name: environ[name] for name in _PASSED_VARIABLES if environ.get(name)}
+    return {"LANG": "C.UTF-8"} | passed | secrets | {"PATH": _absolute_search_path(environ)}
 
 
 def check_secrets(names: Iterable[str]) -> None:
@@ -55,18 +57,18 @@ def check_secrets(names: Iterable[str]) -> None:
 
 
 def read_secrets(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """What is named, with values. Raises InputError naming all that are not set."""
-    unique = list(dict.fromkeys(names))
-    if missing := [name for name in unique if not environ.get(name)]:
+    """The values of the variables by name. Raises InputError with all that are not set."""
+    unique_names = list(dict.fromkeys(names))
+    if missing := [name for name in unique_names if not environ.get(name)]:
         raise InputError(
             f"it needs what is not set here: {', '.join(missing)}", "set it in the environment"
         )
-    return {name: environ[name] for name in unique}
+    return {name: environ[name] for name in unique_names}
 
 
 def check_usable(descriptor: Descriptor, environ: Mapping[str, str]) -> None:
-    """Raises InputError where the capability is switched off, or a program that it needs is not
-    here.
+    """Raises InputError where the capability is switched off, or needs a program or a system that is
+    not here.
     """
     if not descriptor.available:
         raise InputError(
@@ -81,8 +83,8 @@ def check_usable(descriptor: Descriptor, environ: Mapping[str, str]) -> None:
 
 
 def find_program(name: str, environ: Mapping[str, str], folder: str) -> str:
-    """The absolute path of a program: by PATH, or, with a slash, in the capability's own folder.
-    Raises InputError.
+    """The absolute path of a program: by PATH, or, of a name with a slash, in the capability's own
+    folder. Raises InputError where there is no such program.
     """
     if "/" not in name:
         executable = shutil.which(name, path=_absolute_search_path(environ))
@@ -111,44 +113,38 @@ def _absolute_search_path(environ: Mapping[str, str]) -> str:
     )
 
 
-# Programs started so that no signal comes between their start and the knowledge of it: they would
+# A program is started so that no signal comes between its start and our knowledge of it: it would
 # outlive us.
-
-# Those that end a command.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def delay_signals() -> Iterator[None]:
-    """What ends a command waits until the block is left, and is raised there: whoever uses this
-    must be ready to end what was started in it. In other threads than the main one, which no
-    signal interrupts, nothing is changed.
+    """Delays the signals that end a command until the block is left, and raises the first of them
+    there: the caller must be ready to end what was started in it. In a thread that is not the main
+    one, no signal interrupts, and nothing is changed.
     """
-    waiting: list[int] = []
-    handlers = (
-        {number: signal.getsignal(number) for number in SIGNALS}
-        if current_thread() is main_thread()
-        else {}
-    )
-    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in ours:
-        signal.signal(number, lambda number, _: waiting.append(number))
+    pending_signals: list[int] = []
+    handlers = {}
+    if current_thread() is main_thread():
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    replaced = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in replaced:
+        signal.signal(number, lambda number, _: pending_signals.append(number))
     try:
         yield
     finally:
-        for number, handler in ours.items():
+        for number, handler in replaced.items():
             signal.signal(number, handler)
-        if waiting:
-            signal.raise_signal(waiting[0])
+        if pending_signals:
+            signal.raise_signal(pending_signals[0])
 
 
 @contextmanager
 def managed_process(
     start: Callable[[], subprocess.Popen[bytes]],
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The program that `start` starts, which must be the first of a group of its own. Whatever
-    goes wrong from then on, the whole group is killed; where nothing does, the block is left once
-    the program has been waited for.
+    """The program that `start` starts, which must lead a process group of its own. If anything goes
+    wrong from then on, the whole group is killed; else the block ends once the program has ended.
     """
     child: subprocess.Popen[bytes] | None = None
     try:
@@ -156,26 +152,20 @@ def managed_process(
             child = start()
         yield child
     except BaseException:
-        # Once it was waited for, its number may be that of another group.
+        # Once the program was waited for, its number may be that of another group.
         if child is not None and child.returncode is None:
             kill_group(child.pid)
         raise
     finally:
         if child is not None:
-            with child:  # which closes its pipes and waits for it
+            with child:  # closes its pipes and waits for it
                 pass
 
 
 def kill_group(group: int) -> None:
-    """Kill everything in the process group, if anything is left of it."""
+    """Kills everything in the process group, if anything is left of it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-
-
-_POLL_SECONDS = 0.05
-# What its last writers may leave in the pipes after it has ended.
-_DRAIN_SECONDS = 0.5
-_CHUNK_BYTES = 64 * 1024
 
 
 def run_process(call: CommandCall, environment: Mapping[str, str], limits: CallLimits) -> Outcome:
@@ -183,15 +173,15 @@ def run_process(call: CommandCall, environment: Mapping[str, str], limits: CallL
 
     Past the limit of time, or of bytes on both streams together, the whole group is killed. Of
     each stream all comes back that was read, up to one chunk more than the limit: secrets are
-    masked before anything is cut (see `masking`).
+    masked before anything is cut (see `output_masking`).
     """
-    began = time.monotonic()
+    started = time.monotonic()
     with (
         _stdin_file(call.stdin) as stdin,
         managed_process(lambda: _start_process(call, environment, stdin)) as child,
     ):
         try:
-            streams, status = _read_until_exit(child, limits, began + limits.seconds)
+            streams, status = _read_until_exit(child, limits, started + limits.seconds)
         finally:
             kill_group(child.pid)
         code = child.wait()
@@ -201,7 +191,7 @@ def run_process(call: CommandCall, environment: Mapping[str, str], limits: CallL
         stdout=streams[0],
         stderr=streams[1],
         is_truncated=bool(status),
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - started,
     )
 
 
@@ -214,7 +204,7 @@ def start_error(argv: tuple[str, ...], error: OSError | ValueError) -> InputErro
 
 
 def _stdin_file(stdin: bytes | None) -> IO[bytes]:
-    """What it reads: a file, so that nobody waits for a program that does not read."""
+    """What the program reads: a file, so that nobody waits for a program that does not read."""
     if stdin is None:
         return open(os.devnull, "rb")  # noqa: PTH123
     file = TemporaryFile()  # noqa: SIM115
@@ -242,32 +232,36 @@ def _start_process(
 
 
 def _read_until_exit(
-    child: subprocess.Popen[bytes], limits: CallLimits, ends: float
+    child: subprocess.Popen[bytes], limits: CallLimits, deadline: float
 ) -> tuple[list[bytes], str]:
-    """What it wrote until it ended, and why it was not waited for ("" when it ended by itself)."""
+    """What the program wrote to stdout and stderr, and why it was ended ("" where it ended by
+    itself).
+    """
     with _Pipes(child) as pipes:
         while not _has_ended(child.pid):
             if limits.is_stopped():
                 return pipes.read, "stopped"
-            if time.monotonic() >= ends:
+            if time.monotonic() >= deadline:
                 return pipes.read, "timeout"
             pipes.take(_POLL_SECONDS)
             if pipes.size > limits.max_bytes:
                 return pipes.read, "too-large"
         kill_group(child.pid)
-        drained = time.monotonic() + _DRAIN_SECONDS
-        while pipes.are_open and pipes.size <= limits.max_bytes and time.monotonic() < drained:
+        drain_deadline = time.monotonic() + _DRAIN_SECONDS
+        while (
+            pipes.are_open and pipes.size <= limits.max_bytes and time.monotonic() < drain_deadline
+        ):
             pipes.take(_POLL_SECONDS)
         return pipes.read, "too-large" if pipes.size > limits.max_bytes else ""
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether the child is over; it is not yet reaped, so that its number stays its group's."""
+    """Whether the child has ended. It is not reaped yet, so that its number stays its group's."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 class _Pipes:
-    """The two pipes of a child, read as there is something in them."""
+    """The pipes of a child's stdout and stderr; `size` is how many bytes came of both."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         import selectors
@@ -275,9 +269,9 @@ class _Pipes:
         self._selector = selectors.DefaultSelector()
         self._parts: tuple[list[bytes], list[bytes]] = ([], [])
         self.size = 0
-        for pipe, into in zip((child.stdout, child.stderr), self._parts, strict=True):
+        for pipe, parts in zip((child.stdout, child.stderr), self._parts, strict=True):
             if pipe is not None:
-                self._selector.register(pipe.fileno(), selectors.EVENT_READ, into)
+                self._selector.register(pipe.fileno(), selectors.EVENT_READ, parts)
 
     def __enter__(self) -> _Pipes:
         return self
@@ -287,16 +281,16 @@ class _Pipes:
 
     @property
     def are_open(self) -> bool:
-        """Whether anyone can still write."""
+        """Whether a process can still write to one of them."""
         return bool(self._selector.get_map())
 
     @property
     def read(self) -> list[bytes]:
-        """All that came, of each pipe."""
+        """Everything that came of stdout, and of stderr."""
         return [b"".join(parts) for parts in self._parts]
 
     def take(self, timeout_s: float) -> None:
-        """Wait for something, and read it."""
+        """Reads what comes within the timeout."""
         for key, _ in self._selector.select(timeout_s):
             data = os.read(key.fd, _CHUNK_BYTES)
             self.size += len(data)

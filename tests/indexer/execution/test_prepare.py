@@ -129,6 +129,12 @@ def test_a_tool_of_an_mcp_server(described, place) -> None:
     assert call.environment == ("KEY", "TOKEN")
 
 
+@pytest.mark.parametrize("env", [5, True, "TOKEN", {"TOKEN": 1}, [["TOKEN"]], None])
+def test_an_odd_list_of_a_servers_variables_is_no_bug(described, place, env) -> None:
+    tool = described(run={"mcp": {"command": "cat", "tool": "read", "env": env}})
+    assert isinstance(prepare_call(tool, {}, place), ToolCall)
+
+
 def test_a_variable_that_steers_programs_is_no_setting_of_a_server_and_no_credential(
     described, place
 ) -> None:
@@ -174,6 +180,12 @@ def test_an_http_operation(described, place) -> None:
         {"mcp": {"url": "https://mcp.example.com"}},
         {"mcp": {"command": "cat", "args": "-u"}},
         {"http": {"url": "example.com"}},
+        {
+            "http": {
+                "url": "https://a.example.com",
+                "parameters": [{"name": "path", "in": ["path"]}],
+            }
+        },
         {"http": []},
     ],
 )
@@ -186,12 +198,13 @@ def test_a_run_that_makes_no_call_is_an_error_that_names_the_capability(
 
 
 @pytest.mark.parametrize(
-    ("told", "limit"), [(5, 5), (1e9, 600), (-1, 60), ("x", 60), (True, 60), (None, 60)]
+    ("timeout", "limit"),
+    [(5, 5), (1e9, 600), (10**400, 600), (-1, 60), ("x", 60), (True, 60), (None, 60)],
 )
 def test_a_manifest_may_ask_for_another_limit_of_time_within_bounds(
-    described, told, limit: float
+    described, timeout, limit: float
 ) -> None:
-    assert timeout_seconds(described(run={"command": ["ls"], "timeout": told}), None) == limit
+    assert timeout_seconds(described(run={"command": ["ls"], "timeout": timeout}), None) == limit
 
 
 def test_the_users_limit_of_time_is_the_one_that_holds(described) -> None:
