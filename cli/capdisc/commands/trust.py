@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import trust_grants
-from capdisc.commands.run import forget_typed
+from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -80,9 +79,7 @@ def _require_yes(runtime: surroundings.Runtime, change: Pending) -> None:
         raise ApprovalRequiredError(
             message, "look at the change, then run it at a terminal or add --yes"
         )
-    console.print_notice("Accept this definition? [y/N]")
-    forget_typed()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if read_answer("Accept this definition? [y/N]") not in YES:
         raise ApprovalRequiredError(f"{change.id} was not accepted", "it stays held back")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -225,11 +224,9 @@ def _is_agreed(runtime: Runtime, yes: bool) -> bool:
         return True
     if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
         return False
-    console.print_notice("Allow this? [y/N]")
-    from capdisc.commands.run import forget_typed
+    from capdisc.commands.approval_prompt import YES, read_answer
 
-    forget_typed()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return read_answer("Allow this? [y/N]") in YES
 
 
 def _refusal(message: str) -> ApprovalRequiredError:
