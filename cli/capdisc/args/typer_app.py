@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Annotated, Any, cast, get_type_hints
 
-import click
 import typer
 
 from capdisc.args.params import BadValueError, Param
 from capdisc.output import console
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
+
+# What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
+# Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other classes.
+_REFUSAL: Any = typer.BadParameter.__base__
 
 
 def run(
@@ -30,10 +33,10 @@ def run(
     try:
         app = _build_app(commands, command, name)
         return int(app(args=list(argv), prog_name="capdisc", standalone_mode=False) or 0)
-    except click.Abort:
+    except typer.Abort:
         raise KeyboardInterrupt from None
-    except click.ClickException as error:
-        # typer adds to the message what click has said already.
+    except _REFUSAL as error:
+        # typer adds to the message the suggestion that click has made already.
         message = re.sub(
             r"( Did you mean [^?]*\?)(?:\1| \(Did you mean [^?]*\?\))",
             r"\1",

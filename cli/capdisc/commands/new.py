@@ -52,8 +52,8 @@ TEMPLATES = {"skill": ("SKILL.md", _SKILL_TEMPLATE), "tool": ("CAPABILITY.yaml",
 
 
 def new(
-    kind: Annotated[str, argument(help="skill or tool.")],
-    name: Annotated[str, argument(help="Lower case letters, digits and hyphens.")],
+    kind: Annotated[str, argument(metavar="KIND", help="skill or tool.")],
+    name: Annotated[str, argument(metavar="NAME", help="Lower case letters, digits and hyphens.")],
     folder: Annotated[
         Path, option("--in", metavar="DIR", help="Where to put it.")
     ] = DEFAULT_FOLDER,

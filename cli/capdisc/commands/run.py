@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import tool_calls
+from capdisc.commands.approval_prompt import approval_scope, note_unmasked, require_approval
 from capdisc.context import open_index, surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.execution import approvals, call_preview, http_client
 from capdisc_indexer.execution.agent_execution import outcome_json
-from capdisc_indexer.execution.approvals import approval_of, pending_reasons
 from capdisc_indexer.execution.argv_template import with_written_words
 from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.execution.call_types import (
@@ -27,9 +24,10 @@ from capdisc_indexer.execution.call_types import (
     Outcome,
     ToolCall,
 )
-from capdisc_indexer.execution.output_masking import LEAST_MASKED, unmasked_secrets
+from capdisc_indexer.execution.output_masking import unmasked_secrets
 from capdisc_indexer.execution.prepare import (
     check_arguments,
+    example_json,
     execute_call,
     prepare_call,
     timeout_seconds,
@@ -40,120 +38,14 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.text.normalization import one_line
 
-# A yes before a capability is run: from whoever sits at the terminal, or by an option.
-
-# Of one word; --dry-run prints it whole.
-_MAX_WORD_CHARACTERS = 2_000
-_MAX_FILES_SHOWN = 10
-
-
-def require_approval(
-    runtime: surroundings.Runtime,
-    descriptor: Descriptor,
-    call: Call,
-    given: Mapping[str, Any],
-    yes: bool,
-) -> None:
-    """Returns when the call may be made. Raises RefusedError otherwise.
-
-    A yes at the terminal is remembered for what is run with these arguments, or with any; one by
-    option never.
-    """
-    if yes:
-        return
-    state_dir, approval = runtime.state_dir(), approvals.approval_of(descriptor, call, given)
-    why = approvals.pending_reasons(state_dir, descriptor, call, approval)
-    if not why:
-        return
-    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
-        what = f"{descriptor.id} was not run: {'; '.join(why)}"
-        raise ApprovalRequiredError(
-            what, "look at the call with --dry-run, then run it at a terminal or add --yes"
-        )
-    unmasked = unmasked_secrets(call.environment, runtime.environ)
-    answer = _ask(descriptor, call, why, unmasked, bool(approval.any_arguments))
-    if answer == "any" and approval.any_arguments:
-        approvals.approve(state_dir, approval.any_arguments, descriptor.id, approval.definition)
-    elif answer in ("y", "yes"):
-        approvals.approve(state_dir, approval.exact, descriptor.id, approval.definition)
-    else:
-        raise ApprovalRequiredError(
-            f"{descriptor.id} was not run", "--dry-run prints the call without making it"
-        )
-
-
-def approval_scope(descriptor: Descriptor, call: Call) -> str:
-    """The note on the files by whose bytes a yes holds."""
-    names = [quote_word(path) for path in approvals.list_covered_files(descriptor, call)]
-    suffix = f" and {len(names) - _MAX_FILES_SHOWN:,} more" if len(names) > _MAX_FILES_SHOWN else ""
-    if not names:
-        return "note: it names no file whose bytes a yes would hold for"
-    listed = ", ".join(names[:_MAX_FILES_SHOWN])
-    return f"note: a yes holds for the bytes of {listed}{suffix}; what is loaded in turn is not looked at"
-
-
-def note_unmasked(names: Sequence[str]) -> None:
-    """Say which secrets are not taken out of what is printed."""
-    if names:
-        listed = ", ".join(names)
-        console.print_notice(
-            f"note: too short to be taken out of what is printed (under {LEAST_MASKED} characters): {listed}"
-        )
-
-
-def _ask(
-    descriptor: Descriptor,
-    call: Call,
-    why: Sequence[str],
-    unmasked: Sequence[str],
-    offers_any: bool,
-) -> str:
-    """The answer of whoever sits at the terminal, in small letters."""
-    line, source = (
-        call_preview.shell_line(call, _MAX_WORD_CHARACTERS),
-        quote_word(descriptor.source.path),
-    )
-    console.print_notice(f"{one_line(descriptor.id)}, from {source}:\n\n  {line}\n")
-    if not isinstance(call, HttpCall):
-        console.print_notice(f"in {quote_word(str(call.cwd))}")
-        console.print_notice(approval_scope(descriptor, call))
-    if call.environment:
-        console.print_notice(f"with the secrets {', '.join(call.environment)}")
-        note_unmasked(unmasked)
-    for reason in why:
-        console.print_notice(f"note: {reason}")
-    if offers_any:
-        console.print_notice(
-            "note: y says yes to these arguments, whoever asks; numbers and choices may differ"
-        )
-        console.print_notice(
-            "note: any says yes to every argument from now on, also where an agent runs it"
-        )
-    console.print_notice(f"Run it? [y/N{'/any' if offers_any else ''}]")
-    forget_typed()
-    return sys.stdin.readline().strip().lower()
-
-
-def forget_typed() -> None:
-    """What was typed before the question was there is no answer to it."""
-    import termios
-
-    with suppress(termios.error, OSError, ValueError):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-# What `run` does with the capability that was found: says the call, leaves it to the caller, or
-# makes it.
-
-# Of what a tool said on stderr before it was ended.
+# The last bytes of stderr that are shown of a program that was ended at a limit.
 _MAX_STDERR_BYTES = 2_000
 
 
 @frozen(kw_only=True)
 class RunOptions:
-    """The options as they were typed; without `seconds`, the manifest's limit of time."""
+    """The options as they were typed; `seconds` None stands for the manifest's limit of time."""
 
     seconds: float | None
     max_bytes: int
@@ -175,7 +67,7 @@ def print_filled_arguments(descriptor: Descriptor, arguments: Arguments, as_json
 def print_manual_call(
     descriptor: Descriptor, arguments: Arguments, api_url: str, as_json: bool
 ) -> int:
-    """Print the call for the caller to make."""
+    """Print the call of a capability that does not say how it is run, for the caller to make."""
     call = call_preview.manual_call(descriptor, check_arguments(descriptor, arguments), api_url)
     if as_json:
         console.print_document({"id": descriptor.id, "status": "not-run", "call": call})
@@ -195,43 +87,36 @@ def run_capability(
     execution_ctx: ExecutionContext,
     options: RunOptions,
 ) -> int:
-    """Make the call, or with `dry_run` print it. Its output and its exit status are passed on."""
+    """Make the call and pass on its output and exit status; with `dry_run`, print it instead."""
     with call_preview.masked_errors():
-        return _run(
-            runtime,
-            with_written_words(descriptor, execution_ctx.roots),
-            arguments,
-            execution_ctx,
-            options,
-        )
+        descriptor = with_written_words(descriptor, execution_ctx.roots)
+        call = prepare_call(descriptor, arguments, execution_ctx)
+        if options.dry_run:
+            return _print_dry_run(runtime, descriptor, call, arguments, options.json)
+        check_usable(descriptor, runtime.environ)
+        require_approval(runtime, descriptor, call, arguments, options.yes)
+        return _make_call(runtime, descriptor, call, options)
 
 
-def _run(
-    here: surroundings.Runtime,
-    descriptor: Descriptor,
-    given: Mapping[str, Any],
-    place: ExecutionContext,
-    wish: RunOptions,
+def _make_call(
+    runtime: surroundings.Runtime, descriptor: Descriptor, call: Call, options: RunOptions
 ) -> int:
-    made = prepare_call(descriptor, given, place)
-    if wish.dry_run:
-        return _print_dry_run(here, descriptor, made, given, wish.json)
-    check_usable(descriptor, here.environ)
-    require_approval(here, descriptor, made, given, wish.yes)
-    limits = CallLimits(seconds=timeout_seconds(descriptor, wish.seconds), max_bytes=wish.max_bytes)
-    unmasked = unmasked_secrets(made.environment, here.environ)
-    if wish.yes:  # who was asked was told
+    seconds = timeout_seconds(descriptor, options.seconds)
+    limits = CallLimits(seconds=seconds, max_bytes=options.max_bytes)
+    unmasked = unmasked_secrets(call.environment, runtime.environ)
+    if options.yes:  # else the question has said so
         note_unmasked(unmasked)
-    outcome = execute_call(made, here.environ, limits)
-    if wish.json:
+    outcome = execute_call(call, runtime.environ, limits)
+    if options.json:
         console.print_document({"id": descriptor.id, **outcome_json(outcome, unmasked)})
     elif not outcome.is_truncated:
-        console.write_through(outcome.stdout, to_stderr=False, is_terminal=here.stdout_is_terminal)
-        if outcome.status != "ok" or not isinstance(
-            made, ToolCall
-        ):  # a server that did well only told its log
+        console.write_through(
+            outcome.stdout, to_stderr=False, is_terminal=runtime.stdout_is_terminal
+        )
+        # The stderr of an MCP server whose tool succeeded is only its log.
+        if outcome.status != "ok" or not isinstance(call, ToolCall):
             console.write_through(
-                outcome.stderr, to_stderr=True, is_terminal=here.stderr_is_terminal
+                outcome.stderr, to_stderr=True, is_terminal=runtime.stderr_is_terminal
             )
     return _exit_code(descriptor, outcome, limits)
 
@@ -240,23 +125,22 @@ def _print_dry_run(
     runtime: surroundings.Runtime,
     descriptor: Descriptor,
     call: Call,
-    given: Mapping[str, Any],
+    arguments: Arguments,
     as_json: bool,
 ) -> int:
-    """Print the call. One that would be refused is an error all the same: LinkRefusedError."""
-    asks = pending_reasons(
-        runtime.state_dir(), descriptor, call, approval_of(descriptor, call, given)
-    )
+    """Print the call. Raises LinkRefusedError for one that would be refused."""
+    approval = approvals.approval_of(descriptor, call, arguments)
+    reasons = approvals.pending_reasons(runtime.state_dir(), descriptor, call, approval)
     unmasked = unmasked_secrets(call.environment, runtime.environ)
     if as_json:
-        names = approvals.list_covered_files(descriptor, call)
-        told = {
+        document = {
+            "id": descriptor.id,
             "call": call_preview.call_document(call),
-            "asks": list(asks),
-            "covers": names,
+            "asks": list(reasons),
+            "covers": approvals.list_covered_files(descriptor, call),
             "unmasked": unmasked,
         }
-        console.print_document({"id": descriptor.id, **told})
+        console.print_document(document)
     else:
         console.print_lines([call_preview.shell_line(call)])
         note_unmasked(unmasked)
@@ -269,7 +153,7 @@ def _print_dry_run(
 
 
 def _exit_code(descriptor: Descriptor, outcome: Outcome, limits: CallLimits) -> int:
-    """The exit status; for what was ended at a limit, after saying so."""
+    """The exit status of the call. Where a limit ended it, prints which one."""
     if not outcome.is_truncated:
         return outcome.exit_code
     if stderr_tail := outcome.stderr[-_MAX_STDERR_BYTES:].decode("utf-8", "replace").strip():
@@ -338,13 +222,9 @@ def run(
     with open_index.open_index(index_dir) as ctx:
         if doubt := ctx.provenance_warning:
             raise ApprovalRequiredError(f"nothing is run from this index: {doubt}", NOT_RUN_HINT)
-        descriptor, roots = (
-            _find_capability(ctx.index, identifier),
-            tuple(ctx.index.scan["roots"]),
-        )
+        descriptor = _find_capability(ctx.index, identifier)
+        roots = tuple(ctx.index.scan["roots"])
         api_url = _api_url(ctx.index, descriptor)
-    from capdisc_indexer.execution.call_types import ExecutionContext
-    from capdisc_indexer.execution.prepare import example_json
     from capdisc_indexer.tools.definitions.builders import capability_schema
     from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 
@@ -389,7 +269,7 @@ def _find_capability(index: Index, identifier: str) -> Descriptor:
 
 
 def _api_url(index: Index, descriptor: Descriptor) -> str:
-    """Where the API of an operation is, for one that is left to the caller."""
+    """The address of an operation's API; "" for another kind, and where none is known."""
     api = descriptor.extra.get("api") if descriptor.kind == "operation" else None
     header = index.resolve(f"api:{api}") if api else None
     return str(index.full_descriptor(header).extra.get("url") or "") if header else ""

@@ -1,5 +1,5 @@
-"""Ask the MCP servers of the configuration for their tools, where the user said so, and keep what
-they answer.
+"""Asks the MCP servers of the configuration for their lists of tools, where the user allows it, and
+keeps the lists.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ _ASK_AGAIN_HINT = "capdisc index --ask-servers asks again"
 def ask_servers(
     runtime: surroundings.Runtime, config: Config, sources: Sequence[DeclaredSource], everyone: bool
 ) -> None:
-    """Ask the servers of the sources: of all with `everyone`, else of those whose own user says
-    `ask = true`. One that fails is told of, and its last list stays; of one that is not asked, the
-    age of its list is told. A program that a file of the workspace names is started only as its
-    user has seen it.
+    """Ask the servers of all sources, or without `everyone` those of sources with `ask = true` in
+    the user's own configuration.
+
+    Prints a notice for a server that fails, whose last list stays, and for one that is not asked,
+    with the age of its list. A program that a file of the workspace names is started only where
+    the user has trusted it as it is now.
     """
     waiting: list[str] = []
     for source in sources:
@@ -62,19 +64,21 @@ def ask_servers(
 
 
 def server_requests(
-    here: surroundings.Runtime, sources: Sequence[DeclaredSource]
+    runtime: surroundings.Runtime, sources: Sequence[DeclaredSource]
 ) -> Iterator[TrustRequest]:
     """A request for each program in a file of the workspace. Files outside are the user's own:
     allowing such a source allows what it names.
     """
     for source in sources:
         for file, server in _list_servers(source):
-            if isinstance(server, ServerConfig) and is_inside(file.resolved, [here.real_workspace]):
+            if isinstance(server, ServerConfig) and is_inside(
+                file.resolved, [runtime.real_workspace]
+            ):
                 yield _request(source, server)
 
 
 def _request(source: DeclaredSource, server: ServerConfig) -> TrustRequest:
-    """The request for a program; its digest covers the values of its environment, too, which are
+    """The request for a program. Its digest covers the values of its environment, too, which are
     not shown.
     """
     from shlex import join
@@ -91,19 +95,19 @@ def _request(source: DeclaredSource, server: ServerConfig) -> TrustRequest:
 
 
 def _is_allowed(
-    here: surroundings.Runtime,
+    runtime: surroundings.Runtime,
     config: Config,
     source: DeclaredSource,
     file: FoundFile,
     server: ServerConfig,
 ) -> bool:
-    if source.trusted or not is_inside(file.resolved, [here.real_workspace]):
+    if source.trusted or not is_inside(file.resolved, [runtime.real_workspace]):
         return True
-    return here.load_grant().covers(_request(source, server), config.digest)
+    return runtime.load_grant().covers(_request(source, server), config.digest)
 
 
 def _print_problem(problem: Finding, is_asking: bool) -> None:
-    """Loading tells of it too, but only once, and who asks waits for an answer."""
+    """Loading reports it, too, but only once, and whoever asks servers waits for an answer."""
     if is_asking:
         console.print_notice(f"notice: {problem.message} ({problem.hint})")
 

@@ -1,12 +1,11 @@
-"""capdisc trust: what a workspace's file, an index from elsewhere or a changed definition may do
-here.
+"""capdisc trust: show and allow what a workspace's file, an index from elsewhere or a changed
+definition may do.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import trust_grants
-from capdisc.commands.run import forget_typed
+from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -27,100 +26,95 @@ from capdisc_indexer.store import definition_memory
 from capdisc_indexer.store.definition_memory import Pending
 from capdisc_indexer.validation.changes.comparison import difference
 
-# Show how a definition that is held back changed, and accept it where a person says so.
+# The changes of definitions that are held back, and what a person accepts of them.
 
 _NEXT = "the next capdisc index takes it in"
 
 
-def approve_definitions(here: surroundings.Runtime, wanted: str, yes: bool, json: bool) -> int:
-    """Print the change of each held-back definition with this id, or whose id fits this pattern
-    (`tool:server.*`), and accept those that somebody says yes to.
+def approve_definitions(runtime: surroundings.Runtime, pattern: str, yes: bool, json: bool) -> int:
+    """Print the change of the held-back definition with this id, or of all whose ids fit the
+    pattern (`tool:server.*`), and accept those that somebody says yes to.
 
-    Raises UsageError where none waits, RefusedError where nobody is there to say yes.
+    Raises UsageError where none is held back, ApprovalRequiredError where nobody says yes.
     """
-    memory = Path(here.definition_guard().memory)
-    every = definition_memory.waiting(memory)
-    waiting = [each for each in every if each.id == wanted] or [
-        each for each in every if fnmatchcase(each.id, wanted)
+    memory = Path(runtime.definition_guard().memory)
+    changes = definition_memory.waiting(memory)
+    chosen = [change for change in changes if change.id == pattern] or [
+        change for change in changes if fnmatchcase(change.id, pattern)
     ]
-    if not waiting:
-        names = console.format_names([each.id for each in every])
-        hint = f"these wait: {names}" if every else "capdisc index says what is held back"
-        raise UsageError(f"no changed definition of {wanted} waits", hint)
+    if not chosen:
+        names = console.format_names([change.id for change in changes])
+        hint = f"these wait: {names}" if changes else "capdisc index says what is held back"
+        raise UsageError(f"no changed definition of {pattern} waits", hint)
     if json:
-        accepted = waiting if yes else []
-        _accept(memory, accepted)
-        console.print_document(
-            {"definitions": [_described(each, bool(accepted)) for each in waiting]}
-        )
+        if yes:
+            _accept_changes(memory, chosen)
+        documents = [_change_document(change, is_accepted=yes) for change in chosen]
+        console.print_document({"definitions": documents})
         return ExitCode.OK
-    for pending in waiting:
-        console.print_lines(_shown(pending))
+    for change in chosen:
+        console.print_lines(_format_change(change))
         if not yes:
-            _ask(here, pending)
-        _accept(memory, [pending])
-        console.print_notice(f"notice: accepted {pending.id}; {_NEXT}")
+            _require_yes(runtime, change)
+        _accept_changes(memory, [change])
+        console.print_notice(f"notice: accepted {change.id}; {_NEXT}")
     return ExitCode.OK
 
 
-def _accept(memory: Path, waiting: Sequence[Pending]) -> None:
-    """Raises RefusedError where a definition changed again since it was shown; none is accepted
-    then.
+def _accept_changes(memory: Path, changes: Sequence[Pending]) -> None:
+    """Accept all of them, or raise ApprovalRequiredError where one changed again since it was
+    printed.
     """
-    if not waiting:
-        return
     with definition_memory.changing(memory) as opened:
-        for pending in waiting:
-            if not opened.approve(pending):
-                message = f"{pending.id} changed again while it was looked at; nothing was accepted"
+        for change in changes:
+            if not opened.approve(change):
+                message = f"{change.id} changed again while it was looked at; nothing was accepted"
                 raise ApprovalRequiredError(message, "look at it once more")
 
 
-def _ask(here: surroundings.Runtime, pending: Pending) -> None:
-    if not (here.stdin_is_terminal and here.stderr_is_terminal):
-        message = f"{pending.id} was not accepted: nobody is there to say yes"
+def _require_yes(runtime: surroundings.Runtime, change: Pending) -> None:
+    """Ask at the terminal. Raises ApprovalRequiredError for another answer than yes."""
+    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
+        message = f"{change.id} was not accepted: nobody is there to say yes"
         raise ApprovalRequiredError(
             message, "look at the change, then run it at a terminal or add --yes"
         )
-    console.print_notice("Accept this definition? [y/N]")
-    forget_typed()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise ApprovalRequiredError(f"{pending.id} was not accepted", "it stays held back")
+    if read_answer("Accept this definition? [y/N]") not in YES:
+        raise ApprovalRequiredError(f"{change.id} was not accepted", "it stays held back")
 
 
-def _shown(pending: Pending) -> list[str]:
-    since = f", accepted on {pending.accepted}" if pending.accepted else ""
-    lines = [
-        f"{pending.id} of {printable_path(pending.path)}{since}",
-        f"held back since {pending.seen}:",
+def _format_change(change: Pending) -> list[str]:
+    since = f", accepted on {change.accepted}" if change.accepted else ""
+    return [
+        f"{change.id} of {printable_path(change.path)}{since}",
+        f"held back since {change.seen}:",
+        *(f"  {reason}" for reason in change.reasons),
+        "",
+        *_format_difference(change),
     ]
-    lines += [f"  {reason}" for reason in pending.reasons]
-    return [*lines, "", *_difference(pending)]
 
 
-def _difference(pending: Pending) -> Sequence[str]:
-    if not pending.before:
-        return [
-            "what it said before is not kept; now it says",
-            *(f"+{line}" for line in pending.now),
-        ]
-    return difference(pending.before, pending.now)
+def _format_difference(change: Pending) -> Sequence[str]:
+    if change.before:
+        return difference(change.before, change.now)
+    heading = "what it said before is not kept; now it says"
+    return [heading, *(f"+{line}" for line in change.now)]
 
 
-def _described(pending: Pending, is_accepted: bool) -> dict[str, object]:
+def _change_document(change: Pending, is_accepted: bool) -> dict[str, object]:
     return {
-        "id": pending.id,
-        "path": printable_path(pending.path),
-        "held_since": pending.seen,
-        "accepted_before": pending.accepted or None,
-        "reasons": pending.reasons,
-        "before": pending.before or None,
-        "now": pending.now,
+        "id": change.id,
+        "path": printable_path(change.path),
+        "held_since": change.seen,
+        "accepted_before": change.accepted or None,
+        "reasons": change.reasons,
+        "before": change.before or None,
+        "now": change.now,
         "accepted": is_accepted,
     }
 
 
-# `skill:merge-pdfs`, `table:chinook.tracks`; a path that exists is taken for a path.
+# An id such as `skill:merge-pdfs` or `table:chinook.tracks`; a path that exists is taken for a path.
 _CAPABILITY_ID = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _WHAT = "name a workspace, its configuration file, or an index folder"
 
@@ -147,42 +141,42 @@ def trust(
 
     Example: capdisc trust --list
     """
-    here = surroundings.current_runtime()
+    runtime = surroundings.current_runtime()
     if listing:
         if target is not None or revoke or yes:
             raise UsageError("--list goes with --json alone", "see: capdisc trust --help")
-        return trust_grants.list_trusted(here, json)
-    path = here.expand(Path(target)) if target else here.cwd
+        return trust_grants.list_trusted(runtime, json)
+    path = runtime.expand(Path(target)) if target else runtime.cwd
     if revoke:
         if yes:
             raise UsageError("--revoke needs no --yes", "leave it out")
-        return trust_grants.revoke(here, path, json)
+        return trust_grants.revoke(runtime, path, json)
     if target is not None and not os.path.lexists(path):
-        return _trust_definition(here, target, yes, json)
+        return _trust_definition(runtime, target, yes, json)
     if target is not None and _is_index(path):
-        return trust_grants.adopt_index(here, path, yes, json)
+        return trust_grants.adopt_index(runtime, path, yes, json)
     if not path.is_dir() and path.name not in {Path(name).name for name in WORKSPACE_FILES}:
         raise UsageError(f"{target} is nothing that is trusted", _WHAT)
-    return trust_grants.trust_workspace(_standing_in(here, path), yes, json)
+    return trust_grants.trust_workspace(_runtime_at(runtime, path), yes, json)
 
 
 def _is_index(path: Path) -> bool:
-    """Whether the folder is an index and no workspace: a clone can have a file of any name."""
+    """Whether the folder is an index and no workspace, since a clone can have files of any name."""
     is_workspace = any((path / mark).exists() for mark in MARKS)
     return (path / "CURRENT").is_file() and (path / "gens").is_dir() and not is_workspace
 
 
-def _standing_in(here: surroundings.Runtime, path: Path) -> surroundings.Runtime:
-    """The surroundings as they are for somebody who stands in the workspace of this path."""
-    workspace = trust_grants.workspace_at(here, path)
-    return here if workspace == here.workspace else replace(here, cwd=workspace)
+def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runtime:
+    """The runtime of a command that runs in the workspace of this path."""
+    workspace = trust_grants.workspace_at(runtime, path)
+    return runtime if workspace == runtime.workspace else replace(runtime, cwd=workspace)
 
 
-def _trust_definition(here: surroundings.Runtime, identifier: str, yes: bool, json: bool) -> int:
+def _trust_definition(runtime: surroundings.Runtime, identifier: str, yes: bool, json: bool) -> int:
     """Accept the changed definition of the capability with this id, or of those whose ids fit this
     pattern. Raises UsageError where none is held back.
     """
     if not _CAPABILITY_ID.fullmatch(identifier):
         raise UsageError(f"there is no {identifier}", _WHAT)
 
-    return approve_definitions(here, identifier, yes, json)
+    return approve_definitions(runtime, identifier, yes, json)

@@ -1,12 +1,11 @@
-"""Trust shown, given, taken back and listed: the parts of `capdisc trust`."""
+"""What `capdisc trust` shows, allows, revokes and lists for workspaces and indexes."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from capdisc.context import workspace_trust
 from capdisc.output import console
@@ -16,6 +15,7 @@ from capdisc_indexer.config.trust import Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import builders, durable_files, generation
 from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
 
@@ -25,80 +25,81 @@ if TYPE_CHECKING:
     from capdisc_indexer.model.types import Generation
 
 
-def trust_workspace(here: Runtime, yes: bool, json: bool) -> int:
+def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     """Show everything that the workspace asks for, and allow it once somebody says yes. Raises
-    RefusedError where nobody does.
+    ApprovalRequiredError where nobody does.
     """
-    config = here.config()
-    requests = workspace_trust.requests_of(here, config)
-    refused = set(workspace_trust.refused_requests(here, config))
+    config = runtime.config()
+    requests = workspace_trust.list_requests(runtime, config)
+    refused = set(workspace_trust.refused_requests(runtime, config))
     if not json:
-        console.print_lines(_shown(here, config, requests, refused))
-    is_allowed = not refused or _is_agreed(here, yes)
+        console.print_lines(_format_requests(runtime, config, requests, refused))
+    is_allowed = not refused or _is_agreed(runtime, yes)
     if is_allowed and refused:
         grant = Grant(digest=config.digest, lines=frozenset(request.line for request in requests))
-        save_grant(here.trust_dir, here.real_workspace, config.file, grant)
+        save_grant(runtime.trust_dir, runtime.real_workspace, config.file, grant)
     if json:
-        console.print_document(_document(here, config, requests, set() if is_allowed else refused))
+        console.print_document(
+            _workspace_document(runtime, config, requests, set() if is_allowed else refused)
+        )
     if not is_allowed:
-        raise _not_allowed("this workspace is not trusted")
+        raise _refusal("this workspace is not trusted")
     if refused:
         console.print_notice("notice: trusted as it is now; to take it in: capdisc index")
     return ExitCode.OK
 
 
-def adopt_index(here: Runtime, index_dir: Path, yes: bool, json: bool) -> int:
-    """Show where an index lies, whose it is and what it was made of, and believe it once somebody
-    says yes. Raises RefusedError where nobody does, IndexStateError for one that cannot be
-    believed.
+def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int:
+    """Show where an index lies, whose it is and what it was made of, and trust it once somebody
+    says yes. Raises ApprovalRequiredError where nobody does, IndexStateError where no index lies.
     """
-    found = generation.load_unchecked(index_dir)
-    if found is None or not found.builder_id:
+    published = generation.load_unchecked(index_dir)
+    if published is None or not published.builder_id:
         raise IndexStateError(
             f"no index is published in {index_dir}", "build one: capdisc index PATH"
         )
-    facts = _facts_of(index_dir, found)
-    is_known = here.builder_id(index_dir) == found.builder_id
+    description = _describe_index(index_dir, published)
+    is_known = runtime.builder_id(index_dir) == published.builder_id
     if not json:
-        console.print_lines(f"{name:10}{escape_line(value)}" for name, value in facts.items())
-    is_allowed = is_known or _is_agreed(here, yes)
+        console.print_lines(f"{name:10}{escape_line(value)}" for name, value in description.items())
+    is_allowed = is_known or _is_agreed(runtime, yes)
     if is_allowed and not is_known:
-        builders.remember_id(here.trust_dir, index_dir, found.builder_id)
+        builders.remember_id(runtime.trust_dir, index_dir, published.builder_id)
     if json:
-        console.print_document({**facts, "trusted": is_allowed})
+        console.print_document({**description, "trusted": is_allowed})
     if not is_allowed:
-        raise _not_allowed(f"the index in {index_dir} is not believed")
+        raise _refusal(f"the index in {index_dir} is not trusted")
     console.print_notice(
-        "notice: it is believed already"
+        "notice: it is trusted already"
         if is_known
-        else "notice: it is believed from now on, as your own"
+        else "notice: it is trusted from now on, as your own"
     )
     return ExitCode.OK
 
 
-def revoke(here: Runtime, path: Path, json: bool) -> int:
-    """Take back what was allowed for the index at the path or, where that is none, for its
-    workspace, there or not.
+def revoke(runtime: Runtime, path: Path, json: bool) -> int:
+    """Revoke the trust in the index at the path or, where that is no index, in its workspace;
+    also where nothing is left of it on disk.
     """
-    place = os.path.realpath(path)
-    workspaces = dict.fromkeys((place, os.path.realpath(workspace_at(here, path))))
-    if builders.forget_id(here.trust_dir, path):
-        taken = [place]
+    real_path = os.path.realpath(path)
+    workspaces = dict.fromkeys((real_path, os.path.realpath(workspace_at(runtime, path))))
+    if builders.forget_id(runtime.trust_dir, path):
+        revoked = [real_path]
     else:
-        taken = [workspace for workspace in workspaces if remove_grant(here.trust_dir, workspace)]
+        revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
     if json:
-        console.print_document({"revoked": taken})
-    elif taken:
-        console.print_lines(f"no longer trusted: {escape_line(text)}" for text in taken)
+        console.print_document({"revoked": revoked})
+    elif revoked:
+        console.print_lines(f"no longer trusted: {escape_line(text)}" for text in revoked)
         console.print_notice(
             "notice: an index still holds what it took in before; to bring it up to date: capdisc index"
         )
     else:
-        console.print_lines([f"nothing was trusted at {escape_line(place)}"])
+        console.print_lines([f"nothing was trusted at {escape_line(real_path)}"])
     return ExitCode.OK
 
 
-def list_trusted(here: Runtime, json: bool) -> int:
+def list_trusted(runtime: Runtime, json: bool) -> int:
     """Print the workspaces and index folders that are trusted."""
     workspaces = [
         {
@@ -106,38 +107,38 @@ def list_trusted(here: Runtime, json: bool) -> int:
             "file": stored.file,
             "at": stored.at,
             "allows": sorted(stored.grant.lines),
-            "state": _state_of(here, stored.workspace, stored.grant),
+            "state": _grant_state(runtime, stored.workspace, stored.grant),
         }
-        for stored in list_grants(here.trust_dir)
+        for stored in list_grants(runtime.trust_dir)
     ]
     indexes = [
         {"index": folder, "state": "there" if Path(folder).is_dir() else "gone"}
-        for folder in builders.list_folders(here.trust_dir)
+        for folder in builders.list_folders(runtime.trust_dir)
     ]
     if json:
         console.print_document({"workspaces": workspaces, "indexes": indexes})
         return ExitCode.OK
     rows = [("workspace", row["workspace"], row["state"], row["at"]) for row in workspaces]
     rows += [("index", row["index"], row["state"], "") for row in indexes]
-    shown = [tuple(escape_line(str(cell)) for cell in row) for row in rows]
-    console.print_lines(
-        console.format_table(("what", "where", "state", "since"), shown)
-        if shown
-        else ["nothing is trusted"]
-    )
+    cells = [tuple(escape_line(str(cell)) for cell in row) for row in rows]
+    headings = ("what", "where", "state", "since")
+    console.print_lines(console.format_table(headings, cells) if cells else ["nothing is trusted"])
     return ExitCode.OK
 
 
-def workspace_at(here: Runtime, path: Path) -> Path:
+def workspace_at(runtime: Runtime, path: Path) -> Path:
     """The workspace that a folder, or a configuration file in it, belongs to."""
-    return find_workspace(path if path.is_dir() or not path.exists() else path.parent, here.home)
+    return find_workspace(path if path.is_dir() or not path.exists() else path.parent, runtime.home)
 
 
-def _shown(
-    here: Runtime, config: Config, requests: Sequence[TrustRequest], refused: Iterable[TrustRequest]
+def _format_requests(
+    runtime: Runtime,
+    config: Config,
+    requests: Sequence[TrustRequest],
+    refused: Iterable[TrustRequest],
 ) -> list[str]:
-    """Each request on a line of its own, those that are new marked."""
-    where = escape_line(config.file or str(here.workspace))
+    """A heading, then each request on a line of its own; a + marks those that wait."""
+    where = escape_line(config.file or str(runtime.workspace))
     if not requests:
         return [f"nothing to trust: {where} asks for nothing beyond its own folder"]
     waiting = set(refused)
@@ -148,11 +149,11 @@ def _shown(
     ]
 
 
-def _document(
-    here: Runtime, config: Config, requests: Sequence[TrustRequest], refused: set[TrustRequest]
-) -> dict[str, Any]:
+def _workspace_document(
+    runtime: Runtime, config: Config, requests: Sequence[TrustRequest], refused: set[TrustRequest]
+) -> JsonObject:
     return {
-        "workspace": str(here.workspace),
+        "workspace": str(runtime.workspace),
         "file": config.file,
         "digest": config.digest,
         "requests": [
@@ -169,29 +170,28 @@ def _document(
     }
 
 
-def _facts_of(index_dir: Path, found: Generation) -> dict[str, str]:
-    """What somebody has to know of an index before believing it; whatever it says of itself is on
-    one line.
-    """
-    built = generation.generation_folder(index_dir, found.number) / "meta" / "scan.json"
-    # Readers go by the record of the build, the next build by that of a later look.
-    scans = (load_json_object(path) for path in (built, index_dir / "scan.json"))
-    roots = dict.fromkeys(str(root) for scan in scans for root in _listed_roots(scan))
-    counts = console.format_count(found.counts["capabilities"], "capability", "capabilities")
-    facts = {
+def _describe_index(index_dir: Path, published: Generation) -> dict[str, str]:
+    """What a person has to know of an index before trusting it, by label."""
+    build_record = generation.generation_folder(index_dir, published.number) / "meta" / "scan.json"
+    # Readers go by the record of the build, the next build by that of the last scan.
+    scans = (load_json_object(path) for path in (build_record, index_dir / "scan.json"))
+    roots = dict.fromkeys(str(root) for scan in scans for root in _recorded_roots(scan))
+    counts = console.format_count(published.counts["capabilities"], "capability", "capabilities")
+    description = {
         "index": os.path.realpath(index_dir),
         "owner": _owner(index_dir),
-        "built": f"{found.built_at}, by capdisc {found.made_by}",
+        "built": f"{published.built_at}, by capdisc {published.made_by}",
         "holds": counts,
-        "encoder": found.encoder or "none",
+        "encoder": published.encoder or "none",
         "roots": ", ".join(roots) or "none",
     }
     if flaw := durable_files.distrust_reason(index_dir):
-        facts["doubt"] = flaw
-    return facts
+        description["doubt"] = flaw
+    return description
 
 
-def _listed_roots(scan: Mapping[str, Any]) -> list[Any]:
+def _recorded_roots(scan: Mapping[str, object]) -> list[object]:
+    """The roots of a record of a scan, which may be damaged."""
     roots = scan.get("roots")
     return roots if isinstance(roots, list) else []
 
@@ -207,31 +207,29 @@ def _owner(path: Path) -> str:
     return f"{name} (number {number}{', you' if number == os.geteuid() else ''})"
 
 
-def _state_of(here: Runtime, workspace: str, grant: Grant) -> str:
-    """Whether the grant still holds for what is there."""
+def _grant_state(runtime: Runtime, workspace: str, grant: Grant) -> str:
+    """Whether the grant still holds for the workspace as it is now, in words."""
     if not Path(workspace).is_dir():
         return "gone"
     try:
-        there = replace(here, cwd=Path(workspace))
-        return "trusted" if there.config().digest == grant.digest else "changed, asks again"
+        digest = replace(runtime, cwd=Path(workspace)).config().digest
+        return "trusted" if digest == grant.digest else "changed, asks again"
     except CapdiscError:
         return "cannot be read"
 
 
-def _is_agreed(here: Runtime, yes: bool) -> bool:
-    """Whether somebody says yes: by option, or at the terminal."""
+def _is_agreed(runtime: Runtime, yes: bool) -> bool:
+    """Whether somebody says yes, by option or at the terminal."""
     if yes:
         return True
-    if not (here.stdin_is_terminal and here.stderr_is_terminal):
+    if not (runtime.stdin_is_terminal and runtime.stderr_is_terminal):
         return False
-    console.print_notice("Allow this? [y/N]")
-    from capdisc.commands.run import forget_typed
+    from capdisc.commands.approval_prompt import YES, read_answer
 
-    forget_typed()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return read_answer("Allow this? [y/N]") in YES
 
 
-def _not_allowed(what: str) -> ApprovalRequiredError:
+def _refusal(message: str) -> ApprovalRequiredError:
     return ApprovalRequiredError(
-        what, "look at what it asks for, then say yes at a terminal, or: capdisc trust --yes"
+        message, "look at what it asks for, then say yes at a terminal, or: capdisc trust --yes"
     )

@@ -1,4 +1,4 @@
-"""All tiers together, within the budget for the whole."""
+"""Assembles the tiers of a context so that its printed text keeps the budget."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from capdisc_indexer.rendering.truncation import enclose_text
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# What stands beside the tiers: what the caller adds, and what a session remembers.
+# The parts beside the tiers: the caller's texts, and the memory of a session.
 
 
 def build_appended(job: RenderJob, tokens_left: int) -> Tier:
-    """The caller's own texts, as they are but for control characters; all of them have half of the
-    room at most.
+    """The caller's own texts, without control characters. Beside tiers 1 and 2 they get at most
+    half of the tokens that are left.
     """
     blocks: list[Block] = []
     dropped: list[DroppedBlock] = []
@@ -60,7 +60,7 @@ def build_appended(job: RenderJob, tokens_left: int) -> Tier:
 
 
 def build_memory(job: RenderJob, tokens_left: int) -> Tier:
-    """The session's memory, which shortens itself."""
+    """The memory of the session, which shortens itself to fit."""
     if job.inputs.memory is None or tokens_left <= 0:
         return _extra_tier(MEMORY, [], [])
     lines = job.inputs.memory(tokens_left, lambda text: job.counter.count(job.form.chunk(text)))
@@ -73,8 +73,8 @@ def build_memory(job: RenderJob, tokens_left: int) -> Tier:
 
 
 def _clean_text(text: str) -> str:
-    """The text with a beginning that does not run together with the heading before it (see
-    tokens.py).
+    """The text without control characters, and with a beginning that no token joins with the
+    heading before it (see `formats.format`).
     """
     cleaned = strip_controls(text).strip() + "\n"
     return f" {cleaned}" if cleaned.startswith("/") else cleaned
@@ -89,7 +89,7 @@ def _extra_tier(level: int, blocks: list[Block], dropped: list[DroppedBlock]) ->
     )
 
 
-# What of a budget each part may have, and whether it is wanted at all.
+# How much of a budget each part may have, and whether it is printed at all.
 
 
 def tier_frame_tokens(job: RenderJob, level: int) -> int:
@@ -98,8 +98,8 @@ def tier_frame_tokens(job: RenderJob, level: int) -> int:
 
 
 def frame_tokens(job: RenderJob) -> int:
-    """What encloses the tiers, as much for one half of a split as for both, so that each is the
-    same either way.
+    """The tokens of what encloses the tiers. One half of a split is charged for both halves, so
+    that it is the same text whether one or both are printed.
     """
     enclosing = job.counter.count(job.form.opening) + job.counter.count(job.form.closing)
     if not (job.printing.split and job.form.additive):
@@ -110,7 +110,7 @@ def frame_tokens(job: RenderJob) -> int:
 
 
 def tier_cap(budgets: Budgets, level: int) -> int:
-    """What a level may have in all."""
+    """The most tokens that a level may have."""
     caps = {
         0: budgets.tier0,
         1: budgets.tier1,
@@ -122,8 +122,8 @@ def tier_cap(budgets: Budgets, level: int) -> int:
 
 
 def is_level_printed(job: RenderJob, level: int) -> bool:
-    """Whether the level is to be printed: asked for, known to the format, given room, and in the
-    layout.
+    """Whether the level is printed: requested, in the format and the layout, and with a budget
+    above 0.
     """
     layout = job.printing.layout
     shown = not layout or level in {LAYOUT_PARTS[piece.part] for piece in layout if piece.part}
@@ -138,28 +138,24 @@ def is_level_printed(job: RenderJob, level: int) -> bool:
     )
 
 
-def overview_budget(job: RenderJob, left: int) -> int:
-    """A small budget belongs to the answer: the overview gets a third, or the least that it can
-    be. Whether there is an answer does not matter, so that the overview stays the same from turn
-    to turn.
+def overview_budget(job: RenderJob, budget_left: int) -> int:
+    """The most tokens of the overview: of a small budget a third, or its shortest form, since the
+    answer matters more. It does not depend on whether there is an answer, so that the overview
+    stays the same from turn to turn.
     """
     tier_frame = tier_frame_tokens(job, 0)
-    tokens_left = min(job.budgets.tier0, left) - tier_frame
-    return (
-        min(tokens_left, max(left // 3 - tier_frame, min_overview_tokens(job)))
-        if {1, 2} & set(job.inputs.levels)
-        else tokens_left
-    )
+    tokens_left = min(job.budgets.tier0, budget_left) - tier_frame
+    if not {1, 2} & set(job.inputs.levels):
+        return tokens_left
+    return min(tokens_left, max(budget_left // 3 - tier_frame, min_overview_tokens(job)))
 
 
 def budget_error(job: RenderJob, budget: int) -> UsageError:
     """The error that says which budget is too small, and for what."""
     tier = " for tier 0" if budget < job.budgets.total else ""
     if job.inputs.overview and is_level_printed(job, 0):
-        message, hint = (
-            "not even the shortest overview fits",
-            ", or leave the overview out with --tier 1,2",
-        )
+        message = "not even the shortest overview fits"
+        hint = ", or leave the overview out with --tier 1,2"
     elif job.printing.layout:
         message, hint = "not even the text of the template fits", ", or a shorter --template"
     else:
@@ -171,13 +167,13 @@ def budget_error(job: RenderJob, budget: int) -> UsageError:
 
 
 def has_overview(job: RenderJob, context: Context) -> bool:
-    """Whether there is one where one belongs."""
+    """Whether the context has an overview, or needs none."""
     is_expected = bool(job.inputs.overview) and is_level_printed(job, 0)
     return not is_expected or any(tier.level == 0 and tier.blocks for tier in context.tiers)
 
 
-# In the order in which they take their room: what is the same from turn to turn, what was asked
-# for, the answer.
+# In the order in which they take from the budget: what stays the same from turn to turn, what the
+# caller adds, the answer.
 _TIER_BUILDERS: Mapping[int, Callable[[RenderJob, int], Tier]] = MappingProxyType(
     {
         0: build_overview,
@@ -197,8 +193,9 @@ def assemble(
     counter: TokenCounter,
     printing: PrintOptions | None = None,
 ) -> Context:
-    """The context whose printed text has at most `budgets.total` tokens. Raises UsageError when
-    not even the shortest overview fits.
+    """The context whose printed text has at most `budgets.total` tokens.
+
+    Raises UsageError where not even the shortest overview fits.
     """
     job = RenderJob(
         inputs=inputs,
@@ -217,8 +214,8 @@ def assemble(
 
 
 def _fit_context(job: RenderJob) -> Context:
-    """The fullest context whose whole text fits, with the first overview that leaves room for
-    one.
+    """The context with the most tokens whose whole printed text fits, with the first overview that
+    leaves room for one.
     """
     for first in _overview_candidates(job) if is_level_printed(job, 0) else (None,):
         best = _fit_with_overview(job, first)
@@ -228,8 +225,8 @@ def _fit_context(job: RenderJob) -> Context:
 
 
 def _fit_with_overview(job: RenderJob, first: Tier | None) -> Context | None:
-    """The fullest with this overview, by bisection: where pieces are escaped or wrapped, only the
-    printed text tells.
+    """The context with the most tokens that fits with this overview, by bisection: where pieces
+    are escaped or wrapped, only the printed text tells what they cost.
     """
     low, high, best = 0, job.budgets.total, None
     budget = high
@@ -238,15 +235,15 @@ def _fit_with_overview(job: RenderJob, first: Tier | None) -> Context | None:
         if _count_printed_tokens(job, context) <= job.budgets.total:
             best, low = context, budget + 1
         else:
-            # Far above what its pieces need, more room changes nothing: that spares most steps of
-            # a large budget.
+            # A budget far above what its pieces need changes nothing. Skipping those spares most
+            # steps of a large budget.
             high = min(budget - 1, 2 * context.text_tokens)
         budget = (low + high) // 2
     return best
 
 
 def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
-    """The overview, which is the same whatever room the rest has, and shorter ones."""
+    """The overview, which does not depend on what the rest needs, then shorter ones."""
     max_tokens = job.budgets.tier0 - tier_frame_tokens(job, 0)
     previous: Tier | None = None
     for tier in stable_overviews(job, max_tokens):
@@ -258,7 +255,7 @@ def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
 
 
 def _count_tokens(job: RenderJob, context: Context) -> Context:
-    """The context with what is printed of it counted whole."""
+    """The context with the tokens of its printed text, counted whole."""
     if job.printing.layout or not job.counter.additive:
         text = format_full_text(job.form, context)
         context = replace(context, text_tokens=job.counter.exact(text))
@@ -266,8 +263,8 @@ def _count_tokens(job: RenderJob, context: Context) -> Context:
 
 
 def _count_printed_tokens(job: RenderJob, context: Context) -> int:
-    """The tokens of what is printed; of a split, of both halves, so that each is the same either
-    way.
+    """The tokens of what is printed. One half of a split is charged for both halves, so that it is
+    the same text whether one or both are printed.
     """
     if not job.printing.split:
         return context.tokens
@@ -276,7 +273,7 @@ def _count_printed_tokens(job: RenderJob, context: Context) -> int:
 
 
 def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> Context:
-    """The tiers in their order, `first` in the place of the overview where it is made already."""
+    """The tiers within the budget, with `first` as the overview where it is not None."""
     budget_left = budget - frame_tokens(job)
     tiers = []
     for level in (level for level in _TIER_BUILDERS if is_level_printed(job, level)):

@@ -1,4 +1,4 @@
-"""Everything about a capability, in the words that all formats share."""
+"""The text of a capability in full, which all formats share."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ MAX_SCHEMA_DEPTH = 6
 
 
 def detail_text(descriptor: Descriptor) -> str:
-    """Everything about the capability: facts first, then schema, then instructions, so that a cut
-    loses the least.
+    """Everything about the capability: fields first, then schema, then instructions, so that a cut
+    at the end loses the least.
     """
     d = descriptor
-    facts = [
+    header = [
         f"# {one_line(d.title or d.name)}",
         _kind_line(d),
         "",
         strip_controls(d.description).strip(),
     ]
-    lines = [*facts, *_format_labels(d)]
+    lines = [*header, *_format_labels(d)]
     if d.schema:
         lines += ["", "## Input Schema", *_format_properties(d.schema, 1)]
     elif d.parameters:
@@ -57,12 +57,12 @@ def _content_heading(d: Descriptor) -> str:
 
 
 def guidance_id(category: str) -> str:
-    """What the guidance of a category is called; no capability is of that kind."""
+    """The id of a category's guidance in a context; no capability is of that kind."""
     return f"guidance:{category}"
 
 
 def guidance_text(text: str) -> str:
-    """The guidance of a category as it stands in its frame."""
+    """The guidance of a category as it is printed in its frame."""
     return strip_controls(text).strip() + "\n"
 
 
@@ -113,7 +113,7 @@ def _join_values(value: object) -> str:
 
 
 def _format_properties(schema: JsonSchema, depth: int) -> list[str]:
-    """One line a property: name (type, required): text [a|b] (default: v); nested objects
+    """A line for each property: name (type, required): text [a|b] (default: v); nested objects are
     indented.
     """
     properties = schema.get("properties")
@@ -126,16 +126,10 @@ def _format_properties(schema: JsonSchema, depth: int) -> list[str]:
         lines.append(
             "  " * depth + _format_property(str(name), property_schema, name in (required or ()))
         )
-        inner = (
-            property_schema.get("items")
-            if _format_type(property_schema).startswith("array")
-            else property_schema
-        )
-        lines += (
-            _format_properties(inner, depth + 1)
-            if isinstance(inner, Mapping) and inner.get("properties")
-            else []
-        )
+        is_array = _format_type(property_schema).startswith("array")
+        inner = property_schema.get("items") if is_array else property_schema
+        if isinstance(inner, Mapping) and inner.get("properties"):
+            lines += _format_properties(inner, depth + 1)
     return lines
 
 
@@ -145,11 +139,9 @@ def _format_property(name: str, schema: JsonSchema, required: bool) -> str:
         text += f": {one_line(str(schema['description']), 300)}"
     if isinstance(schema.get("enum"), (list, tuple)):
         text += f" [{'|'.join(one_line(str(choice), 40) for choice in schema['enum'][:20])}]"
-    return text + (
-        f" (default: {one_line(json.dumps(schema['default'], ensure_ascii=False), 80)})"
-        if "default" in schema
-        else ""
-    )
+    if "default" in schema:
+        text += f" (default: {one_line(json.dumps(schema['default'], ensure_ascii=False), 80)})"
+    return text
 
 
 def _format_type(schema: JsonSchema) -> str:

@@ -1,12 +1,14 @@
-"""Tier 2: the best ones in full, after what is to be known of their categories."""
+"""Builds tier 0, the overview of categories, and tier 2, the best capabilities in full after the
+guidance of their categories.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import CategoryRecord
 from capdisc_indexer.model.types import (
     Block,
     Context,
@@ -22,12 +24,12 @@ from capdisc_indexer.rendering.summaries import fit_lines
 from capdisc_indexer.rendering.templates import Guidance, RenderJob
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
 
-# Tier 0: the categories, at the length that fits.
+# Tier 0.
 
 
 def build_overview(job: RenderJob, tokens_left: int) -> Tier:
-    """Category lines at the longest length at which all fit; else as many of the shortest as fit,
-    and a remainder.
+    """Tier 0 of at most so many tokens: the category lines at the longest length at which all fit;
+    else as many of the shortest as fit, and how many more there are.
     """
     categories = job.inputs.overview
     for length in range(len(categories[0]["lines"]) if categories else 0):
@@ -38,7 +40,7 @@ def build_overview(job: RenderJob, tokens_left: int) -> Tier:
 
 
 def min_overview_tokens(job: RenderJob) -> int:
-    """The tokens of the least that an overview can be."""
+    """The tokens of the shortest overview: one category, and how many more there are."""
     categories = job.inputs.overview
     if not categories:
         return 0
@@ -47,9 +49,11 @@ def min_overview_tokens(job: RenderJob) -> int:
 
 
 def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
-    """The overview where only the printed text tells what it costs: a third of what is left beside
-    the least that is printed, whatever is asked, so that it stays the same from turn to turn. Then
-    shorter ones, for where what is asked leaves no room for that.
+    """Overviews, longest first, for formats whose printed text alone tells what they cost.
+
+    The first takes a third of what an empty query leaves of the budget, so that it stays the same
+    from turn to turn, whatever the query. The shorter ones are for queries that leave no room for
+    it. `cap` is the most that tier 0 may have.
     """
     bare = _count_empty_query_tokens(job, ())
     max_tokens = job.budgets.total - bare
@@ -62,11 +66,11 @@ def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
 
 
 def _count_empty_query_tokens(job: RenderJob, tiers: tuple[Tier, ...]) -> int:
-    """The tokens of what is printed when nothing is asked and nothing found."""
-    nothing = Ranking(query=Query(texts=()), hits=(), mode="", confidence=0.0)
+    """The tokens of what is printed for a query without words and without hits."""
+    empty_ranking = Ranking(query=Query(texts=()), hits=(), mode="", confidence=0.0)
     printing = replace(job.printing, split="", facts={}, request="")
     context = Context(
-        ranking=nothing,
+        ranking=empty_ranking,
         tiers=tiers,
         tokens=0,
         budgets=job.budgets,
@@ -93,7 +97,7 @@ def _build_shortest(job: RenderJob, tokens_left: int) -> Tier:
     return Tier(level=0, blocks=(), tokens=0)
 
 
-def _category_block(job: RenderJob, entry: Mapping[str, Any], length: int) -> Block:
+def _category_block(job: RenderJob, entry: CategoryRecord, length: int) -> Block:
     return job.block(entry["category"], job.form.category(entry["lines"][length]))
 
 
@@ -101,15 +105,17 @@ def _remainder_blocks(job: RenderJob, count: int) -> tuple[Block, ...]:
     return (job.block("", job.form.category(MORE_CATEGORIES.format(count=count))),) if count else ()
 
 
-# What guidance may take of the room while capabilities want it, too.
+# Tier 2.
+
+# How much of the tier guidance may take, since the capabilities need room, too.
 _GUIDANCE_SHARE = 1 / 3
-# Of many capabilities, a line each says more than so little of each.
+# Where many capabilities share the tier and each would get less, a line for each says more.
 _MIN_SHARE = 3 * MIN_DETAIL_TOKENS
 
 
 def build_details(job: RenderJob, tokens_left: int) -> Tier:
-    """The capabilities in order; what is too long is cut and marked, and the next is still
-    tried.
+    """Tier 2 of at most so many tokens: the capabilities in order. One that is too long is cut and
+    marked, and the next is still tried.
     """
     first = {
         d.id: d for d in (*job.inputs.pinned, *islice(job.inputs.descriptors, job.inputs.details))
@@ -129,7 +135,9 @@ def build_details(job: RenderJob, tokens_left: int) -> Tier:
 
 
 def build_detail(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Block | None, int]:
-    """One capability as far as it fits, and the tokens of the whole."""
+    """One capability, cut to fit (None: not even a part fits), and the tokens that it has in
+    full.
+    """
     return frame_text(job, d.id, detail_text(d), tokens_left, job.inputs.note(d))
 
 
@@ -149,7 +157,7 @@ def _list_dropped(identifier: str, block: Block | None, full_tokens: int) -> lis
 
 
 def _deduplicate_guidance(descriptors: Iterable[Descriptor]) -> Iterable[Descriptor]:
-    """The capabilities, guidance that one before has word for word left out."""
+    """The capabilities, without guidance that an earlier one has word for word."""
     shown_guidance: set[str] = set()
     for d in descriptors:
         yield replace(d, guidance="") if d.guidance.strip() in shown_guidance else d
@@ -159,7 +167,7 @@ def _deduplicate_guidance(descriptors: Iterable[Descriptor]) -> Iterable[Descrip
 def _build_guidance(
     job: RenderJob, descriptors: Sequence[Descriptor], tokens_left: int
 ) -> tuple[list[Block], list[DroppedBlock]]:
-    """What is to be known of the categories of these, each once."""
+    """The guidance of the categories of these capabilities, each once."""
     blocks: list[Block] = []
     dropped: list[DroppedBlock] = []
     tokens_left = int(tokens_left * _GUIDANCE_SHARE)
@@ -186,8 +194,8 @@ def _find_guidance(job: RenderJob, descriptors: Sequence[Descriptor]) -> list[Gu
 def _build_equal_shares(
     job: RenderJob, descriptors: Sequence[Descriptor], tokens_left: int
 ) -> Tier:
-    """Each of many in full while all fit, else with an even share; a line each where a share would
-    hold too little.
+    """Many capabilities, each in full while all fit, else cut to an equal share; a line for each
+    where a share would hold too little.
     """
     wholes = [_count_full_tokens(job, d) for d in descriptors]
     share = _find_largest_share(
@@ -230,7 +238,7 @@ def _build_lines(
 
 
 def _find_largest_share(wholes: Sequence[int], limit: int, tokens_left: int) -> int:
-    """The largest share, up to `limit`, at which all of them together have room."""
+    """The largest share, up to `limit`, at which all of them together fit, by bisection."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2

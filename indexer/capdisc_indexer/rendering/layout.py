@@ -1,5 +1,5 @@
-"""In which order the parts of a context are printed, and where what stays the same from turn to
-turn ends.
+"""In which order the parts of a context are printed, and where the half ends that stays the same
+from turn to turn.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _with_ending(form: RenderFormat, ending: str) -> RenderFormat:
     return replace(form, endings=(ending, *form.endings[1:]))
 
 
-# How to find and use capabilities, as templates tell it.
+# How to find and use capabilities, for the placeholder $tools of a template.
 DISCOVERY_INSTRUCTIONS = {
     "cli": '- capdisc search "what you need": the capabilities that fit\n'
     "- capdisc show ID: one of them in full\n"
@@ -43,10 +43,10 @@ DISCOVERY_INSTRUCTIONS = {
 }
 
 
-# The parts by name, with the level that each prints.
+# The level that each part prints.
 LAYOUT_PARTS = {"overview": 0, "append": APPENDED, "memory": MEMORY, "summaries": 1, "details": 2}
 DEFAULT_LAYOUT = tuple(LayoutPiece(part=name, stable=name == "overview") for name in LAYOUT_PARTS)
-# Between the two halves of a split; the first one holds nothing that could imitate it.
+# Between the two halves of a split. The first half holds no text of others that could imitate it.
 SPLIT_MARKER = "=== capdisc: from here on it may change from turn to turn ===\n"
 SPLIT_MODES = ("prefix", "suffix", "both")
 
@@ -54,14 +54,14 @@ SPLIT_MODES = ("prefix", "suffix", "both")
 def split_layout(
     layout: Sequence[LayoutPiece],
 ) -> tuple[tuple[LayoutPiece, ...], tuple[LayoutPiece, ...]]:
-    """The pieces up to the first that may change, and the rest."""
+    """The pieces before the first that may change, and the rest."""
     stable_count = next((i for i, piece in enumerate(layout) if not piece.stable), len(layout))
     return tuple(layout[:stable_count]), tuple(layout[stable_count:])
 
 
 def format_layout(form: RenderFormat, context: Context) -> str:
-    """The pieces one after the other, or the half that is asked for; nothing at all when there is
-    no block.
+    """The printed pieces of the context, or of the half that its split names; "" where it has no
+    block.
     """
     split_mode = context.printing.split
     if not split_mode:
@@ -71,21 +71,20 @@ def format_layout(form: RenderFormat, context: Context) -> str:
 
 
 def format_halves(form: RenderFormat, context: Context) -> tuple[str, str]:
-    """What stays the same from turn to turn, and what may change."""
+    """The half that stays the same from turn to turn, and the half that may change."""
     before, after = split_layout(context.printing.layout or DEFAULT_LAYOUT)
     return _format_pieces(form, context, before), _format_pieces(form, context, after)
 
 
 def format_full_text(form: RenderFormat, context: Context) -> str:
-    """The text in one."""
+    """The text of both halves in one."""
     return _format_pieces(form, context, context.printing.layout or DEFAULT_LAYOUT)
 
 
 def _format_pieces(form: RenderFormat, context: Context, layout: Sequence[LayoutPiece]) -> str:
     text = "".join(_join_texts([_format_piece(form, context, piece) for piece in layout]))
-    text += (
-        "" if text.endswith("\n") or not text else "\n"
-    )  # which would be printed anyway, and counts
+    if text and not text.endswith("\n"):
+        text += "\n"  # which would be printed anyway, and counts
     return f"{form.opening}{text}{form.closing}" if text or form.is_catalogue else ""
 
 
@@ -104,17 +103,16 @@ def _format_tier(form: RenderFormat, level: int, texts: Sequence[str]) -> str:
 
 
 def _join_texts(texts: Sequence[str]) -> list[str]:
-    """The texts; a part that has a line of its own in a template gives its line end to it, and its
-    line when empty.
+    """The texts without the line ends that are too many: a part ends with one, and so does its line
+    in a template; an empty part leaves no blank line.
     """
     joined: list[str] = []
     for text in texts:
-        trimmed = (
-            text.lstrip("\n")
-            if not joined
-            else text.removeprefix("\n")
-            if joined[-1].endswith("\n")
-            else text
-        )
-        joined += [trimmed] if trimmed else []
+        trimmed = text
+        if not joined:
+            trimmed = text.lstrip("\n")
+        elif joined[-1].endswith("\n"):
+            trimmed = text.removeprefix("\n")
+        if trimmed:
+            joined.append(trimmed)
     return joined

@@ -1,4 +1,4 @@
-"""Tier 1: a line for each of the first hits, shortened before any is left out."""
+"""Builds tier 1: a line for each of the first hits, shortened before any is left out."""
 
 from __future__ import annotations
 
@@ -14,57 +14,55 @@ from capdisc_indexer.rendering.token_accounting import (
     summary_line,
 )
 
-# One that has no room stops no other; but of many that have none, one after the other, it is
-# believed. Without that, the last words of a budget were sought in all of 80,000 capabilities.
-_PATIENCE = 200
+# After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
+# for the last tokens of a budget was looked for in all of 80,000 capabilities.
+_MAX_MISSES = 200
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
-    """The lines in full when all fit; else each as long as leaves the later ones room for their
-    shortest.
+    """Tier 1 of at most so many tokens: each line as long as leaves the later ones room for their
+    shortest form.
     """
-    return fit_lines(job, _wanted(job), tokens_left, 1)
+    return fit_lines(job, _select_descriptors(job), tokens_left, 1)
 
 
-def _wanted(job: RenderJob) -> Descriptors:
-    """What is always shown, then the first of what was found, or all of it, each once."""
-    always = [d for d in job.inputs.pinned_summaries if job.form.suits(d.kind)]
+def _select_descriptors(job: RenderJob) -> Descriptors:
+    """The pinned capabilities, then the first hits, or all of them, each once."""
+    pinned = [d for d in job.inputs.pinned_summaries if job.form.suits(d.kind)]
     if job.inputs.summaries is None:
-        return _Joined(always, job.inputs.descriptors)
+        return _ChainedDescriptors(pinned, job.inputs.descriptors)
     suitable = (d for d in job.inputs.descriptors if job.form.suits(d.kind))
-    return list({d.id: d for d in (*always, *islice(suitable, job.inputs.summaries))}.values())
+    return list({d.id: d for d in (*pinned, *islice(suitable, job.inputs.summaries))}.values())
 
 
-class _Joined:
-    """Some capabilities, and those after them that suit the format."""
+class _ChainedDescriptors:
+    """A few capabilities, then many that need not be in memory."""
 
-    def __init__(self, first: Sequence[Descriptor], rest: Descriptors) -> None:
-        self._first, self._rest = first, rest
+    def __init__(self, pinned: Sequence[Descriptor], hits: Descriptors) -> None:
+        self._pinned, self._hits = pinned, hits
 
     def __iter__(self) -> Iterator[Descriptor]:
-        return chain(self._first, self._rest)
+        return chain(self._pinned, self._hits)
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._rest)
+        return len(self._pinned) + len(self._hits)
 
 
 def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level: int) -> Tier:
-    """The lines of these capabilities within so many tokens, and what was shortened or left out
-    for it.
+    """A tier of lines for these capabilities, of at most so many tokens; `dropped` names what was
+    shortened or left out for it.
     """
-    full = _in_full(job, descriptors, tokens_left)
-    if full is not None:
-        return _tier(level, full, [])
-    fitting, looked_at = _with_room(job, descriptors, tokens_left)
-    tokens_left -= sum(choice[0].tokens for choice in fitting)
+    full_lines = _fit_full_lines(job, descriptors, tokens_left)
+    if full_lines is not None:
+        return _tier(level, full_lines, [])
+    choices, tried = _fit_shortest_lines(job, descriptors, tokens_left)
+    tokens_left -= sum(choice[0].tokens for choice in choices)
     blocks: list[Block] = []
-    for choice in fitting:
+    for choice in choices:
         tokens_left += choice[0].tokens
         blocks.append(next(block for block in reversed(choice) if block.tokens <= tokens_left))
         tokens_left -= blocks[-1].tokens
-    return _tier(
-        level, blocks, _list_dropped(looked_at, blocks, level), len(descriptors) - len(looked_at)
-    )
+    return _tier(level, blocks, _list_dropped(tried, blocks, level), len(descriptors) - len(tried))
 
 
 def _tier(
@@ -76,48 +74,54 @@ def _tier(
     )
 
 
-def _in_full(job: RenderJob, wanted: Descriptors, room: int) -> list[Block] | None:
-    """All of their lines in full; None where those have more tokens than that."""
+def _fit_full_lines(
+    job: RenderJob, descriptors: Descriptors, tokens_left: int
+) -> list[Block] | None:
+    """All lines in full; None where they have more tokens than that."""
     blocks: list[Block] = []
-    for d in wanted:
+    for d in descriptors:
         blocks.append(job.block(d.id, _format_full(job, d)))
-        room -= blocks[-1].tokens
-        if room < 0:
+        tokens_left -= blocks[-1].tokens
+        if tokens_left < 0:
             return None
     return blocks
 
 
-def _with_room(
-    job: RenderJob, wanted: Descriptors, room: int
+def _fit_shortest_lines(
+    job: RenderJob, descriptors: Descriptors, tokens_left: int
 ) -> tuple[list[list[Block]], list[Block]]:
-    """The choice of lines, shortest first, of each that has room in its shortest form, the first
-    ones first; and the full lines of all that were looked at.
+    """The lines to choose from, shortest first, of each capability whose shortest line fits; and
+    the full lines of all that were tried.
     """
-    kept: list[list[Block]] = []
-    looked_at: list[Block] = []
-    in_vain = 0
-    for d in wanted:
-        full = job.block(d.id, _format_full(job, d))
-        looked_at.append(full)
-        choice = sorted([full, *_shorter_blocks(job, d)], key=_token_count)
-        if choice[0].tokens <= room:
-            kept.append(choice)
-            room -= choice[0].tokens
-            in_vain = 0
-        elif (in_vain := in_vain + 1) == _PATIENCE:
-            break
-    return kept, looked_at
+    choices: list[list[Block]] = []
+    tried: list[Block] = []
+    misses = 0
+    for d in descriptors:
+        full_line = job.block(d.id, _format_full(job, d))
+        tried.append(full_line)
+        choice = sorted([full_line, *_shorter_blocks(job, d)], key=_token_count)
+        if choice[0].tokens <= tokens_left:
+            choices.append(choice)
+            tokens_left -= choice[0].tokens
+            misses = 0
+        else:
+            misses += 1
+            if misses == _MAX_MISSES:
+                break
+    return choices, tried
 
 
 def _token_count(block: Block) -> int:
     return block.tokens
 
 
-def _list_dropped(full: Sequence[Block], blocks: Sequence[Block], level: int) -> list[DroppedBlock]:
+def _list_dropped(
+    full_lines: Sequence[Block], blocks: Sequence[Block], level: int
+) -> list[DroppedBlock]:
     shown_tokens = {block.id: block.tokens for block in blocks}
     return [
         DroppedBlock(id=block.id, tier=level, tokens=block.tokens, clipped=block.id in shown_tokens)
-        for block in full
+        for block in full_lines
         if shown_tokens.get(block.id, -1) < block.tokens
     ]
 
@@ -132,7 +136,7 @@ def _format_full(job: RenderJob, d: Descriptor) -> str:
 
 
 def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
-    if 0 not in job.form.levels:  # no line: the capability itself is told with fewer words
+    if 0 not in job.form.levels:  # the format prints the description itself instead of a line
         return [
             job.block(d.id, job.form.summary(shortened, ""))
             for shortened in shorter_descriptions(d)

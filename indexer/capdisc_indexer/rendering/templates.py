@@ -1,5 +1,7 @@
-"""Prompts around a context: texts with $placeholders, some that come along and any that a user
-writes.
+"""What a context is made from, which style of prompt a model needs, and the templates of prompts.
+
+A template is a text with $placeholders for the parts of a context. Some are built in; users write
+others.
 """
 
 from __future__ import annotations
@@ -7,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypedDict
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import CategoryRecord
 from capdisc_indexer.model.types import (
     Block,
     Budgets,
@@ -23,8 +26,6 @@ from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.layout import DEFAULT_LAYOUT, LAYOUT_PARTS
 from capdisc_indexer.rendering.token_accounting import missing_note
 from capdisc_indexer.text.token_counts import TokenCounter
-
-# What the tiers are made from, and with what.
 
 TOP_SUMMARIES = 5
 TOP_DETAILS = 2
@@ -52,18 +53,22 @@ class Guidance:
 
 @frozen(kw_only=True)
 class RenderInputs:
-    """What the tiers are made from: overview lines, long to short, and the capabilities, best
-    first (`summaries` or `details` None: each of them; where `summaries` is None, none of
-    `pinned_summaries` is among them).
+    """What the tiers are made from.
 
-    `pinned_summaries` have the first lines of tier 1 and `pinned` are shown in full before those,
-    whatever fits; `missing` names what each capability lacks here, `guidance` is by category in
-    one case, `appended` are the caller's own texts. With `ids_only` tier 1 has ids alone, with
-    `hints` usage hints, too; with `equal_shares` the details share their room, each with
-    `max_tokens_each` tokens at most (0: no limit).
+    - `overview`: the categories, each with its lines from long to short.
+    - `descriptors`: the capabilities, best first; `summaries` and `details` are how many of them
+      tiers 1 and 2 take (None: all). Where `summaries` is None, none of `pinned_summaries` is among
+      them.
+    - `pinned_summaries` have the first lines of tier 1, and `pinned` are shown in full before the
+      hits, whatever the query.
+    - `missing`: what each capability lacks here, by id. `guidance`: by category in lower case.
+      `appended`: the caller's own texts.
+    - `ids_only`: tier 1 has ids alone. `hints`: it has usage hints, too.
+    - `equal_shares`: the capabilities of tier 2 share it equally, each with at most
+      `max_tokens_each` tokens (0: no limit).
     """
 
-    overview: Sequence[Mapping[str, Any]]
+    overview: Sequence[CategoryRecord]
     descriptors: Descriptors
     levels: tuple[int, ...] = (0, 1, 2)
     summaries: int | None = TOP_SUMMARIES
@@ -80,15 +85,14 @@ class RenderInputs:
     max_tokens_each: int = 0
 
     def note(self, descriptor: Descriptor) -> str:
-        """What is said of secrets and programs that are missing; empty when none is."""
+        """The note on secrets and programs that are missing here; empty when none is."""
         return missing_note(self.missing.get(descriptor.id, ()))
 
 
 @frozen(kw_only=True)
 class RenderJob:
-    """One context to be made. `full_tokens` fills with the tokens of details in full, by id: a fit
-    that is searched for by bisection asks for all of them again in each step, which took 6 s for
-    1,800 capabilities.
+    """One context to assemble. `full_tokens` caches the tokens of capabilities in full, by id: a
+    fit by bisection asks for all of them in each step, which took 6 s for 1,800 capabilities.
     """
 
     inputs: RenderInputs
@@ -104,7 +108,7 @@ class RenderJob:
         return Block(id=identifier, text=text, tokens=self.counter.count(text))
 
 
-# Which style of prompt a model needs. The names are in models.toml beside this file.
+# Which style of prompt a model needs. The parts of model names are in models.toml beside this file.
 
 STYLE_NAMES = ("auto", "tools", "full")
 _OPPOSITE = {"tools": "full", "full": "tools"}
@@ -112,7 +116,9 @@ _OPPOSITE = {"tools": "full", "full": "tools"}
 
 @frozen(kw_only=True)
 class PromptStyle:
-    """The style of a prompt, "tools" or "full", for a model ("" when none was named), and why."""
+    """The style of a prompt, "tools" or "full", for a model ("": none was named), and the reason
+    for it.
+    """
 
     name: str
     reason: str
@@ -120,13 +126,13 @@ class PromptStyle:
 
     @property
     def use_tools(self) -> bool:
-        """Whether the model is to find capabilities by itself."""
+        """Whether the prompt is short and the model finds capabilities by tools."""
         return self.name == "tools"
 
 
 def select_style(model: str, requested: str = "auto") -> PromptStyle:
-    """The style for a model of this name; any but "auto" is taken as it is wanted, and the reason
-    says so.
+    """The style for a model of this name. Any `requested` but "auto" is used as it is, and the
+    reason says so.
 
     >>> select_style("claude-2.1").name, select_style("gpt-4o").name, select_style("foo").reason
     ('full', 'tools', 'unknown model')
@@ -151,32 +157,42 @@ def _find_style(model: str) -> tuple[str, str]:
     return "tools", "unknown model"
 
 
-def _load_models() -> dict[str, Any]:
+class _ModelTable(TypedDict):
+    """Parts of the names of models, by style."""
+
+    legacy: list[str]
+    tools: list[str]
+
+
+def _load_models() -> _ModelTable:
     import tomllib
 
-    return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
+    table: _ModelTable = tomllib.loads(text)  # type: ignore[assignment]
+    return table
 
 
-# What else a template may name: what is the same from turn to turn, and what is not.
+# Placeholders beside the parts of a context: those that stay the same from turn to turn, and those
+# that change.
 STABLE, VARIABLE = ("tools", "model"), ("query", "date")
 _PROMPTS_FOLDER = Path(__file__).with_name("prompts")
 
 
 @frozen(kw_only=True)
 class PromptTemplate:
-    """A template with the name that messages call it by."""
+    """A template, and the name that messages call it by."""
 
     name: str
     text: str
 
 
 def list_templates() -> list[str]:
-    """The templates that come along."""
+    """The names of the built-in templates."""
     return sorted(path.stem for path in _PROMPTS_FOLDER.glob("*.txt"))
 
 
 def load_builtin(name: str) -> PromptTemplate:
-    """A template that comes along. Raises UsageError naming them all for any other."""
+    """The built-in template of this name. Raises UsageError, which lists them, for another."""
     if name not in list_templates():
         raise UsageError(
             f"there is no template {name!r}",
@@ -190,28 +206,19 @@ def load_builtin(name: str) -> PromptTemplate:
 def fill_template(
     prompt: PromptTemplate, values: Mapping[str, str], required_parts: Sequence[str] = ()
 ) -> tuple[LayoutPiece, ...]:
-    """The pieces of the template, `values` filled in. A template without any part of the context
-    gets all of it at its end, and each of the `required_parts` parts that it does not name.
+    """The pieces of the template, with `values` filled in. Its end gets each of the
+    `required_parts` that it does not name, and the whole context where it names no part of that.
 
-    Raises UsageError for a placeholder that nothing fills.
+    Raises UsageError for an unknown placeholder.
     """
     pieces = tuple(_parse_pieces(prompt, values))
     present_parts = {piece.part for piece in pieces} - {""}
-    if not present_parts & {"overview", "summaries", "details"}:
-        return (
-            *pieces,
-            *_put_on_own_lines(
-                piece for piece in DEFAULT_LAYOUT if piece.part not in present_parts
-            ),
-        )
-    return (
-        *pieces,
-        *_put_on_own_lines(
-            LayoutPiece(part=part, stable=False)
-            for part in required_parts
-            if part not in present_parts
-        ),
-    )
+    if present_parts & {"overview", "summaries", "details"}:
+        candidates = tuple(LayoutPiece(part=part, stable=False) for part in required_parts)
+    else:
+        candidates = DEFAULT_LAYOUT
+    missing_parts = (piece for piece in candidates if piece.part not in present_parts)
+    return (*pieces, *_put_on_own_lines(missing_parts))
 
 
 def _put_on_own_lines(parts: Iterable[LayoutPiece]) -> Iterator[LayoutPiece]:

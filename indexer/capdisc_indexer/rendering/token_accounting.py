@@ -1,10 +1,12 @@
-"""Token counts of rendered pieces, made once when a capability is indexed."""
+"""How many tokens the pieces of a capability have, counted once when it is indexed; and the lines
+that stand for it in an overview of hits.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import any_of_systems
@@ -25,16 +27,16 @@ from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 
 DESCRIPTION_CHARACTERS = 240
 SHOWN_PARAMETERS = 3
-# What a description keeps where the line is too long; after that, the id stands alone.
+# Characters of the description in shorter lines; the shortest line is the id alone.
 SHORTER_LENGTHS = (120, 50)
 _ID_CHARACTERS = 100
 
 
 def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:
-    """The capability in one sentence or two: id, description, first parameters, what it requires;
-    `note` comes last.
+    """The capability on one line: id, description, first parameters, what it requires, and at last
+    `note`.
 
-    No field can break the line, and none is longer than its share.
+    No field can break the line, and each has a maximum length.
     """
     d = descriptor
     parts = [f"{_short_id(d)}: {_end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
@@ -51,8 +53,8 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
 
 
 def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
-    """The same with less and less of its description, at last the id alone. What warns stays as
-    long as it can.
+    """The line with less and less of the description, at last the id alone. Warnings stay until
+    then.
     """
     d = descriptor
     lines = [
@@ -63,7 +65,7 @@ def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
 
 
 def shorter_descriptions(descriptor: Descriptor) -> Sequence[Descriptor]:
-    """The capability with shorter descriptions, for a form that has no line."""
+    """The capability with shorter descriptions, for a format without lines."""
     return [
         replace(descriptor, description=one_line(descriptor.description, limit))
         for limit in SHORTER_LENGTHS
@@ -76,7 +78,7 @@ def name_line(descriptor: Descriptor) -> str:
 
 
 def missing_note(names: Sequence[str]) -> str:
-    """What is said of a capability that lacks secrets or programs here."""
+    """The note on a capability that lacks these secrets or programs here."""
     return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
 
 
@@ -95,14 +97,28 @@ def _end_sentence(text: str) -> str:
 # The pieces of these formats are counted when a capability is indexed; those of the others, when
 # they are printed.
 _COUNTED_FORMATS = tuple(form for form in FORMATS.values() if form.is_counted_ahead)
-# Of so many secrets and programs, every choice that may be missing is counted ahead.
+# Up to so many secrets and programs, the note for every combination of missing ones is counted.
 _MAX_COUNTED_NEEDS = 3
 
 
-def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> dict[str, Any]:
-    """What the index keeps: counts of each counted format's pieces, and of the detail's chunks
-    that they share.
+class PieceCounts(TypedDict):
+    """Token counts of one capability, as the index stores them: its pieces in the order of
+    `_render_pieces` by format, the chunks of its text in full, which all formats share, and its
+    line in a listing; also the characters of the text in full.
     """
+
+    pieces: dict[str, list[int]]
+    detail: list[int]
+    characters: int
+    listing: int
+
+
+# The same as it was read from an index.
+StoredCounts: TypeAlias = Mapping[str, Any]
+
+
+def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> PieceCounts:
+    """The counts that the index stores of a capability."""
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
     pieces = {form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS}
@@ -121,18 +137,18 @@ def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> dict[str, Any
     }
 
 
-def full_size(counts: Mapping[str, Any]) -> list[int]:
-    """Tokens and characters of the capability in full, and tokens of its line in a listing."""
+def full_size(counts: StoredCounts) -> list[int]:
+    """Tokens and characters of the capability in full, and the tokens of its line in a listing."""
     return [sum(counts["detail"]), counts["characters"], counts["listing"]]
 
 
 def listing_line(descriptor: Descriptor) -> str:
-    """What clients that load bodies on demand put into every prompt of a capability."""
+    """The line that clients which load texts on demand put into every prompt."""
     return f"{descriptor.name}: {descriptor.description}\n"
 
 
 def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str, int]:
-    """Counts of the pieces of what is to be known of each category."""
+    """Token counts of the pieces of each category's guidance, by piece."""
     pieces: list[str] = []
     for category, guidance in texts.items():
         text, label = guidance_text(guidance), one_line(guidance_id(category), 100)
@@ -145,15 +161,15 @@ def guidance_counts(counter: TokenCounter, texts: Mapping[str, str]) -> dict[str
 def learn_guidance(
     counter: TokenCounter, form: RenderFormat, counts: Mapping[str, int], texts: Mapping[str, str]
 ) -> None:
-    """Give the counter what the index kept about these categories. The marks of its frames are
-    other ones here, with the same count.
+    """Give the counter the stored counts of these categories' guidance. The marks of frames differ
+    from those that were counted, and count alike.
     """
     counter.learn(counts)
     if not form.is_counted_ahead:
         return
     stored_form = FORMATS[form.name]
-    for category, given in texts.items():
-        text, label = guidance_text(given), one_line(guidance_id(category), 100)
+    for category, guidance in texts.items():
+        text, label = guidance_text(guidance), one_line(guidance_id(category), 100)
         for name in ("frame_open", "frame_close"):
             stored = getattr(stored_form, name)(label, text)
             if stored in counts:
@@ -164,11 +180,11 @@ def learn_counts(
     counter: TokenCounter,
     form: RenderFormat,
     descriptor: Descriptor,
-    counts: Mapping[str, Any],
+    counts: StoredCounts,
     with_detail: bool = True,
 ) -> None:
-    """Give the counter what the index kept about this capability, for this format; where only its
-    lines are wanted, nothing of its text in full.
+    """Give the counter the stored counts of this capability in this format; without `with_detail`
+    those of its lines alone.
     """
     if not form.is_counted_ahead or not counts:
         return
@@ -181,7 +197,7 @@ def learn_counts(
 
 @frozen
 class _SummaryLines:
-    """What a capability's pieces are made of in every format."""
+    """What the pieces of a capability are made of in every format."""
 
     summaries: list[str]
     notes: list[str]
@@ -207,7 +223,7 @@ def _render_pieces(
 
 
 def _missing_choices(descriptor: Descriptor) -> Iterator[Sequence[str]]:
-    """Every choice of what may be missing, where there is little."""
+    """Every combination of what may be missing, for capabilities that need little."""
     names = prerequisite_names(descriptor)
     if len(names) <= _MAX_COUNTED_NEEDS:
         for size in range(1, len(names) + 1):
@@ -222,8 +238,8 @@ def prerequisite_names(descriptor: Descriptor) -> list[str]:
 
 
 def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[str, int]:
-    """Counts of everything that does not belong to one capability: headings, endings, overview
-    lines, remainders.
+    """Token counts of what does not belong to one capability, by text: headings, endings,
+    overview lines, remainders.
     """
     texts: list[str] = [SHORTENED_MARK]
     lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]

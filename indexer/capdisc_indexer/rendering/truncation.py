@@ -1,4 +1,4 @@
-"""A long text within some tokens: whole, or cut at a border and marked."""
+"""Fits a long text into some tokens: whole, or cut where a section or a paragraph ends, with a mark."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from capdisc_indexer.rendering.templates import RenderJob
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import split_chunks
 
-# Below this a detail would show little more than its summary does.
+# A detail of fewer tokens would show little more than its summary does.
 MIN_DETAIL_TOKENS = 40
-# What a cut may give up to end before a heading, and to end a paragraph.
+# How much of what fits a cut may give up to end before a heading, or with a paragraph.
 _SECTION_SHARE, _PARAGRAPH_SHARE = 1 / 3, 1 / 6
-# A line that would leave so much of the room empty is cut itself.
+# Where leaving out a line would leave so much of the tokens unused, the line itself is cut.
 _EMPTY_SHARE = 1 / 2
 
 
@@ -26,8 +26,8 @@ def frame_text(
     lead: str = "",
     mark: str = CLIPPED_MARK,
 ) -> tuple[Block | None, int]:
-    """The text in its frame, after a line of ours, as far as it fits, and the tokens of the
-    whole.
+    """The text in its frame, cut to fit (None: not even a part fits), and the tokens that it has in
+    full. `lead` is a line of ours before the text, `mark` what follows a cut.
     """
     label = one_line(identifier, 100)
     start = [job.form.frame_open(label, text), *([job.form.chunk(f"{lead}\n")] if lead else [])]
@@ -44,7 +44,7 @@ def enclose_text(
     mark: str,
     tokens_left: int,
 ) -> tuple[Block | None, int]:
-    """The same with what comes before and after it, piece by piece as it is printed."""
+    """The same for `parts`: the printed pieces before the text, the text, the pieces after it."""
     count, chunk = job.counter.count, job.form.chunk
     start, text, end = parts
     frame = sum(map(count, (*start, *end)))
@@ -72,8 +72,8 @@ def enclose_text(
 
 
 def shorten_text(text: str, tokens_left: int, count: Callable[[str], int]) -> str:
-    """The text, which ends with a line end, or as much of it as fits with a mark; empty where not
-    even that fits.
+    """The text, which ends with a line end, or as much of it as fits with a mark; "" where not even
+    the mark fits.
     """
     if count(text) <= tokens_left:
         return text
@@ -83,8 +83,9 @@ def shorten_text(text: str, tokens_left: int, count: Callable[[str], int]) -> st
 
 
 def cut_pieces(pieces: Sequence[str], tokens_left: int, count: Callable[[str], int]) -> list[str]:
-    """As many of the first pieces as have room, ending before a heading or with a paragraph where
-    that costs little. A piece that would leave most of the room empty is cut at a word.
+    """As many of the first pieces as fit, ending before a heading or with a paragraph where that
+    costs little. A piece that is longer than what is left is cut at a word where leaving it out
+    would waste most of the tokens.
     """
     running_totals = [0]
     for piece in pieces:
@@ -101,9 +102,7 @@ def cut_pieces(pieces: Sequence[str], tokens_left: int, count: Callable[[str], i
 def _find_border(pieces: Sequence[str], running_totals: Sequence[int]) -> int:
     """How many pieces to keep so that the cut comes at a border."""
     fitting = len(running_totals) - 1
-    while fitting > 1 and pieces[fitting - 1].startswith(
-        "#"
-    ):  # a heading without what it is the heading of
+    while fitting > 1 and pieces[fitting - 1].startswith("#"):  # a heading without its section
         fitting -= 1
     for share, is_border in (
         (_SECTION_SHARE, _before_heading),
@@ -132,9 +131,7 @@ def _after_paragraph(pieces: Sequence[str], i: int) -> bool:
 
 
 def _cut_piece(piece: str, tokens_left: int, count: Callable[[str], int]) -> str:
-    """The longest beginning of the piece that fits, to the end of a word; empty when there is
-    none.
-    """
+    """The longest beginning of the piece that fits, up to the end of a word; "" when none does."""
     low, high = 0, len(piece)
     while low < high:
         middle = (low + high + 1) // 2
