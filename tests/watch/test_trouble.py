@@ -161,7 +161,7 @@ def test_its_own_index_inside_a_root_wakes_nobody(root, write_skill) -> None:
     index_dir.mkdir()
     listening = fs_events.FileSystemObserver(hints, str(index_dir))
     try:
-        listening.listen(place for place in locate_roots([root]).values() if place)
+        listening.observe(place for place in locate_roots([root]).values() if place)
         for _ in range(2):
             build_index([root], index_dir, BuildOptions())
         hints.wait(1.0)

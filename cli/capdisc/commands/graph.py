@@ -91,7 +91,7 @@ def print_stats(graph: CapabilityGraph, form: str) -> None:
     """Print the numbers."""
     facts = capability_graph.graph_stats(graph)
     if form == "json":
-        console.print_document(facts)
+        console.print_document(dict(facts))
         return
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
     most_connected = ", ".join(

@@ -1,5 +1,7 @@
-"""What is wrong with an index, and what mends it. Looks and never writes; a question each, one
-file a family.
+"""What is wrong with an index, and the command that mends it. Checks only read.
+
+`published_generation` checks the index folder and what is published in it, `surroundings` what the
+index depends on, `shared_index` an index on an object store.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ __all__ = ["Check", "CheckState", "examine_index", "worst_state"]
 def examine_index(
     index_dir: Path, deep: bool, now_ns: int, builder_id: str | None = None
 ) -> Iterator[Check]:
-    """Every check that makes sense, given how the ones before it came out; `deep` reads every byte
-    and every row. Of an index by another than `builder_id` (None: nobody asks) nothing is
-    repeated, not even its folders.
+    """The checks of a local index, as far as the results of earlier checks allow them; `deep`
+    reads every byte and every row.
+
+    Of an index by another builder than `builder_id` (None: any builder) nothing is printed, not
+    even its folders.
     """
     presence = published_generation.examine_presence(index_dir)
     yield presence
@@ -26,8 +30,12 @@ def examine_index(
         return
     yield from published_generation.examine_folder(index_dir)
     manifest, generation = published_generation.examine_pointer(index_dir)
-    if builder_id is not None and not published_generation.is_by(index_dir, manifest, builder_id):
-        yield published_generation.foreign(index_dir, generation if manifest is None else None)
+    if builder_id is not None and not published_generation.is_built_by_user(
+        index_dir, manifest, builder_id
+    ):
+        yield published_generation.foreign_check(
+            index_dir, generation if manifest is None else None
+        )
         return
     yield generation
     if manifest is not None:

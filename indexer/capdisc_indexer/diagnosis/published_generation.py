@@ -1,4 +1,6 @@
-"""The published generation: whether it is whole, and whether its stores say the same."""
+"""The checks of the index folder and of what is published in it: whether files are complete and
+stores agree.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from capdisc_indexer import __version__
 from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_command, quote_path
@@ -26,12 +29,9 @@ from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
 
-# The folder that the index lies in: whose it is, who writes to it now, and what was left
-# there.
-
 
 def examine_presence(index_dir: Path) -> Check:
-    """Whether there is a folder that can be read and holds an index."""
+    """Whether the folder exists, can be read, and holds an index."""
     name = "folder"
     if not os.path.lexists(index_dir):
         return Check(
@@ -57,7 +57,7 @@ def examine_presence(index_dir: Path) -> Check:
 
 
 def examine_folder(index_dir: Path) -> Iterator[Check]:
-    """What else there is to say of a folder that is there."""
+    """The checks of an existing folder: permissions, lock, file system and space."""
     yield _examine_permissions(index_dir)
     yield _examine_lock(index_dir)
     yield _examine_file_system(index_dir)
@@ -112,7 +112,10 @@ def _examine_file_system(index_dir: Path) -> Check:
     if mount.is_shared:
         text = f"{description}: locks may not reach other machines; write from one of them only"
     elif mount.is_limited:
-        text = f"{description}: no permissions or hard links there, so that files are copied and others may read them"
+        text = (
+            f"{description}: no permissions or hard links there, so that files are copied and"
+            " others may read them"
+        )
     elif mount.kind == "overlay":
         text = f"{description}: in a container, what is there may go with it"
     else:
@@ -123,22 +126,22 @@ def _examine_file_system(index_dir: Path) -> Check:
 
 
 def _examine_space(index_dir: Path) -> Check:
-    """A build needs room for a whole index beside the last one; half as much again for what it
-    packs later.
+    """Whether a build has space for an index beside the last one, and for half as much again that
+    it compresses later.
     """
     status = os.statvfs(index_dir)
     free = status.f_bavail * status.f_frsize
     used = sum(path.stat().st_size for path in index_dir.rglob("*") if path.is_file())
     text = f"{free / 1e6:,.0f} MB free, {used / 1e6:,.1f} MB used"
-    full = free < max(1_000_000, used) * 1.5 or (status.f_files and status.f_favail < 100)
-    fix = f"free some space on {find_mount(index_dir).point or 'that disk'}" if full else ""
-    return Check(
-        name="space", state=CheckState.PROBLEM if full else CheckState.OK, text=text, fix=fix
-    )
+    is_full = free < max(1_000_000, used) * 1.5 or (status.f_files and status.f_favail < 100)
+    if not is_full:
+        return Check(name="space", state=CheckState.OK, text=text)
+    fix = f"free some space on {find_mount(index_dir).point or 'that disk'}"
+    return Check(name="space", state=CheckState.PROBLEM, text=text, fix=fix)
 
 
 def examine_leftovers(index_dir: Path, published: int) -> Check:
-    """What killed writers left, while nobody is writing."""
+    """Whether killed writers left something behind; not checked while one is writing."""
     name = "leftovers"
     if locks.lock_status(index_dir)[0]:
         return Check(name=name, state=CheckState.OK, text="not looked at while someone is writing")
@@ -158,7 +161,9 @@ def examine_leftovers(index_dir: Path, published: int) -> Check:
 
 
 def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
-    """The generation that CURRENT points to, by its manifest."""
+    """The manifest of the generation that CURRENT points to, None where it cannot be used; and its
+    check.
+    """
     name = "generation"
     try:
         manifest = generation.load_unchecked(index_dir)
@@ -178,85 +183,91 @@ def examine_pointer(index_dir: Path) -> tuple[Generation | None, Check]:
     return manifest, Check(name=name, state=CheckState.OK, text=text)
 
 
-def is_by(index_dir: Path, found: Generation | None, builder_id: str) -> bool:
-    """Whether this builder made what is published, or where that cannot be read, what is there."""
-    return found.builder_id == builder_id if found else is_built_by(index_dir, builder_id)
+def is_built_by_user(index_dir: Path, manifest: Generation | None, builder_id: str) -> bool:
+    """Whether this builder made the published generation, or the newest one where the published
+    one cannot be read.
+    """
+    return manifest.builder_id == builder_id if manifest else is_built_by(index_dir, builder_id)
 
 
-def foreign(index_dir: Path, problem: Check | None) -> Check:
-    """What is to be said of an index that another built, or of the `problem` with one that nobody
-    vouches for.
+def foreign_check(index_dir: Path, problem: Check | None) -> Check:
+    """The check of an index that somebody else built, or the `problem` with one whose builder is
+    unknown.
     """
     place = quote_path(index_dir)
-    text = (
-        problem.text
-        if problem
-        else f"it was not built by you; to see whose it is: capdisc trust {place}"
-    )
+    text = f"it was not built by you; to see whose it is: capdisc trust {place}"
     return Check(
         name="generation",
         state=CheckState.UNUSABLE,
-        text=text,
+        text=problem.text if problem else text,
         fix=f"capdisc index --index-dir {place}",
     )
 
 
-def _missing_vectors(index: Index) -> str:
-    """Which texts have no vector, in the vector store or beside it."""
+def _find_missing_vectors(index: Index) -> str:
+    """How many texts have no vector, in the vector store or beside it; "" for none."""
     pending_hashes, _ = vector_table.read_pending(index.folder / "pending")
     texts = file_states.text_hashes_by_id(
         file_states.load_states(index.folder / "meta" / "files.json").files
     )
     needed = set(chain.from_iterable(texts.values()))
-    missing = len(needed - vector_table.read_hashes(index.folder / "vectors") - set(pending_hashes))
-    return f"the vector store lacks {missing:,} of {len(needed):,} texts" if missing else ""
+    stored = vector_table.read_hashes(index.folder / "vectors")
+    missing_count = len(needed - stored - set(pending_hashes))
+    if not missing_count:
+        return ""
+    return f"the vector store lacks {missing_count:,} of {len(needed):,} texts"
 
 
-MissingVectors = Callable[[Index], str]
+# Says what the vector store of an open index lacks; "" for nothing.
+FindMissingVectors: TypeAlias = Callable[[Index], str]
 
 
 def examine_contents(
-    index_dir: Path, manifest: Generation, deep: bool, lack: MissingVectors = _missing_vectors
+    index_dir: Path,
+    manifest: Generation,
+    deep: bool,
+    find_missing_vectors: FindMissingVectors = _find_missing_vectors,
 ) -> Iterator[Check]:
-    """Files, then the stores that they make up; with `deep`, every byte and every row. `lack` says
-    what the vector store lacks.
+    """The checks of the files, of the stores that they make up, and of definitions that were held
+    back; with `deep`, every byte and every row is read.
     """
     files = _examine_files(index_dir, manifest, deep)
     yield files
     if files.state is CheckState.OK:
-        stores = _examine_stores(index_dir, lack if deep else None)
+        stores = _examine_stores(index_dir, find_missing_vectors if deep else None)
         yield stores
         if stores.state is CheckState.OK:
-            yield from _definitions(index_dir, manifest)
+            yield from _examine_definitions(index_dir, manifest)
 
 
 def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
-    name, gen = "files", generation.generation_folder(index_dir, manifest.number)
+    name, folder = "files", generation.generation_folder(index_dir, manifest.number)
     try:
-        native_errors.check_files(gen, manifest.files)
+        native_errors.check_files(folder, manifest.files)
     except (CapdiscError, OSError) as error:
         return _unusable_check(name, index_dir, str(error))
     if not deep:
         return Check(
             name=name, state=CheckState.OK, text=f"{len(manifest.files)}, of the right sizes"
         )
-    if wrong := native_errors.find_changed_files(gen, manifest.files):
-        return _unusable_check(
-            name, index_dir, f"changed since they were published: {', '.join(wrong[:5])}"
-        )
-    if unknown := native_errors.find_unknown_files(gen, manifest.files):
+    if changed := native_errors.find_changed_files(folder, manifest.files):
+        text = f"changed since they were published: {', '.join(changed[:5])}"
+        return _unusable_check(name, index_dir, text)
+    if unknown := native_errors.find_unknown_files(folder, manifest.files):
         return _unusable_check(name, index_dir, f"nobody published: {', '.join(unknown[:5])}")
     return Check(
         name=name, state=CheckState.OK, text=f"{len(manifest.files)}, every byte as published"
     )
 
 
-def _examine_stores(index_dir: Path, lack: MissingVectors | None) -> Check:
+def _examine_stores(index_dir: Path, find_missing_vectors: FindMissingVectors | None) -> Check:
     name = "stores"
     try:
         with Index(index_dir) as index:
             count, rows = index.generation.counts["capabilities"], index.generation.counts["rows"]
-            problem = _find_disagreement(index, lack) if lack else ""
+            problem = (
+                _find_disagreement(index, find_missing_vectors) if find_missing_vectors else ""
+            )
     except (CapdiscError, OSError) as error:
         return _unusable_check(name, index_dir, str(error))
     if problem:
@@ -264,9 +275,9 @@ def _examine_stores(index_dir: Path, lack: MissingVectors | None) -> Check:
     return Check(name=name, state=CheckState.OK, text=f"{count:,} capabilities, {rows:,} vectors")
 
 
-def _find_disagreement(index: Index, lack: MissingVectors) -> str:
-    """How the three stores differ; opening has compared their sizes, but for the vector store's,
-    which takes 1 s.
+def _find_disagreement(index: Index, find_missing_vectors: FindMissingVectors) -> str:
+    """How the three stores differ; "" where they agree. Opening the index has compared their
+    sizes, but not that of the vector store, which takes 1 s.
     """
     ids = [header["id"] for header in index.documents.all_headers()]
     for identifier in ids:
@@ -277,7 +288,7 @@ def _find_disagreement(index: Index, lack: MissingVectors) -> str:
         return ""
     if index.matrix.names() != sorted(ids):
         return "the matrix names other capabilities than the text index"
-    return lack(index)
+    return find_missing_vectors(index)
 
 
 def _unusable_check(name: str, index_dir: Path, text: str) -> Check:
@@ -286,25 +297,23 @@ def _unusable_check(name: str, index_dir: Path, text: str) -> Check:
     )
 
 
-def _definitions(index_dir: Path, found: Generation) -> Iterator[Check]:
-    """Whether something waits for its user's yes; nothing where nothing does."""
-    files = file_states.load_states(
-        generation.generation_folder(index_dir, found.number) / "meta" / "files.json"
-    ).files
-    held = sorted(
+def _examine_definitions(index_dir: Path, manifest: Generation) -> Iterator[Check]:
+    """A check that names definitions which are held back; no check where none is."""
+    folder = generation.generation_folder(index_dir, manifest.number)
+    files = file_states.load_states(folder / "meta" / "files.json").files
+    held_ids = sorted(
         {
-            claim.id
-            for one in files.values()
-            for claim in one.declared_ids
-            if claim.status == file_states.HELD
+            declared.id
+            for state in files.values()
+            for declared in state.declared_ids
+            if declared.status == file_states.HELD
         }
     )
-    if held:
-        more = f" and {len(held) - 1:,} more" if len(held) > 1 else ""
-        text = f"held back, since their definitions changed: {held[0]}{more}"
+    if held_ids:
+        others = f" and {len(held_ids) - 1:,} more" if len(held_ids) > 1 else ""
         yield Check(
             name="definitions",
             state=CheckState.NOTICE,
-            text=text,
-            fix=f"capdisc trust {shlex.quote(held[0])}",
+            text=f"held back, since their definitions changed: {held_ids[0]}{others}",
+            fix=f"capdisc trust {shlex.quote(held_ids[0])}",
         )

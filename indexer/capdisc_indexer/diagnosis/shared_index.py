@@ -1,5 +1,5 @@
-"""A shared index: whether its store answers, and whether the copy here is what is published and
-whole.
+"""The checks of a shared index: whether its store answers, and whether the local copy is complete
+and up to date.
 """
 
 from __future__ import annotations
@@ -18,57 +18,48 @@ from capdisc_indexer.store.snapshot import Index
 
 
 def examine_shared_index(shared: SharedIndex, deep: bool) -> Iterator[Check]:
-    """Every check that makes sense; `deep` reads every byte of the copy, and counts the rows in
-    the store.
+    """The checks of the store and of the copy; `deep` reads every byte of the copy, and counts the
+    rows in the store.
     """
-    text, store = _examine_store(shared)
+    published_pointer, store = _examine_store(shared)
     yield store
-    yield _examine_copy(shared, text)
+    yield _examine_copy(shared, published_pointer)
     if generation.read_pointer(shared.copy):
-        own_fix = f"rm -r {quote_path(shared.copy)}"  # the next command copies it anew
         for check in _examine_copy_contents(shared, deep):
-            ours = check.name in ("files", "stores", "generation") and check.fix.startswith(
-                "capdisc index"
-            )
-            builder_fix = (
-                f"whoever builds it runs: capdisc index --rebuild --index-dir {shared.url}"
-            )
-            fix = (
-                own_fix
-                if ours
-                else builder_fix
-                if check.fix.startswith("capdisc index")
-                else check.fix
-            )
-            yield replace(check, fix=fix)
+            yield replace(check, fix=_fix_for_reader(check, shared))
+
+
+def _fix_for_reader(check: Check, shared: SharedIndex) -> str:
+    """The command that mends a copy: a reader cannot build, only fetch a fresh copy."""
+    if not check.fix.startswith("capdisc index"):
+        return check.fix
+    if check.name in ("files", "stores", "generation"):
+        return f"rm -r {quote_path(shared.copy)}"  # the next command copies it anew
+    return f"whoever builds it runs: capdisc index --rebuild --index-dir {shared.url}"
 
 
 def _examine_store(shared: SharedIndex) -> tuple[str, Check]:
-    """What the pointer says, if it could be read."""
+    """The published pointer, "" where it could not be read, and the check of the store."""
     try:
         pointer = Bucket(shared).read_pointer()
         number, _ = remote_types.parse_pointer(pointer.text if pointer else "")
     except CapdiscError as error:
-        # What can still answer is only a problem.
+        # With a copy, commands still answer: then it is a problem, no more.
         state = CheckState.PROBLEM if generation.read_pointer(shared.copy) else CheckState.UNUSABLE
         return "", Check(name="store", state=state, text=error.message, fix=error.hint)
     text = f"{shared.url} answers, generation {number} is published"
     return pointer.text if pointer else "", Check(name="store", state=CheckState.OK, text=text)
 
 
-def _examine_copy(shared: SharedIndex, text: str) -> Check:
+def _examine_copy(shared: SharedIndex, published_pointer: str) -> Check:
     local_pointer = generation.read_pointer(shared.copy)
-    if local_pointer and local_pointer == text:
+    if local_pointer and local_pointer == published_pointer:
         return Check(name="copy", state=CheckState.OK, text=str(shared.copy))
-    problem = (
-        f"{shared.copy} is older than what is published" if local_pointer else "there is none yet"
-    )
-    if not text:
-        problem = (
-            f"{shared.copy} may be older than what is published"
-            if local_pointer
-            else "there is none"
-        )
+    if local_pointer:
+        verb = "is" if published_pointer else "may be"
+        problem = f"{shared.copy} {verb} older than what is published"
+    else:
+        problem = "there is none yet" if published_pointer else "there is none"
     return Check(name="copy", state=CheckState.NOTICE, text=f"{problem}: the next search copies it")
 
 
@@ -80,9 +71,11 @@ def _examine_copy_contents(shared: SharedIndex, deep: bool) -> Iterator[Check]:
         number, digest = remote_types.parse_pointer(generation.read_pointer(shared.copy))
         name = remote_types.generation_path(number, digest)
 
-        def lack(index: Index) -> str:
+        def find_missing_vectors(index: Index) -> str:
             rows, needed = remote_vectors.count(shared, name), index.generation.counts["rows"]
             return f"the vector store holds {rows:,} rows of {needed:,}" if rows != needed else ""
 
-        yield from published_generation.examine_contents(shared.copy, manifest, deep, lack)
+        yield from published_generation.examine_contents(
+            shared.copy, manifest, deep, find_missing_vectors
+        )
         yield surroundings.examine_encoder(shared.copy, manifest, deep)

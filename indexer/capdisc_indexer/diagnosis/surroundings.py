@@ -1,5 +1,5 @@
-"""What the index depends on: its folders, the encoder, the clock, and what the kernel allows a
-watcher.
+"""The checks of what an index depends on: its roots, the encoder, the clock, and the kernel's
+limits for a watcher; and the values that all checks give.
 """
 
 from __future__ import annotations
@@ -18,9 +18,32 @@ from capdisc_indexer.model.types import Generation
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS
 
-# What an examination says of one thing.
 
-# Commands as they are to be typed.
+class CheckState(StrEnum):
+    """The result of a check. UNUSABLE: the index gives no answers, or none to be trusted."""
+
+    OK = "ok"
+    NOTICE = "notice"
+    PROBLEM = "problem"
+    UNUSABLE = "unusable"
+
+
+@frozen(kw_only=True)
+class Check:
+    """One check: its result in words, and the command that mends it (or advice, where no command
+    can).
+    """
+
+    name: str
+    state: CheckState
+    text: str
+    fix: str = ""
+
+
+def worst_state(checks: Iterable[Check]) -> CheckState:
+    """The worst state of all checks; OK without checks."""
+    severity = list(CheckState)
+    return max((check.state for check in checks), key=severity.index, default=CheckState.OK)
 
 
 def quote_path(path: Path) -> str:
@@ -29,8 +52,8 @@ def quote_path(path: Path) -> str:
 
 
 def index_command(index_dir: Path, *options: str) -> str:
-    """What brings the index up to date with the folders that it was made of, as far as they are
-    known and there.
+    """The command that brings the index up to date with its roots, as far as they are known and
+    exist.
     """
     roots = [Path(root) for root in recover_settings(index_dir).roots]
     words = [
@@ -41,42 +64,13 @@ def index_command(index_dir: Path, *options: str) -> str:
     return f"capdisc index {' '.join(words)}"
 
 
-class CheckState(StrEnum):
-    """How well something is. UNUSABLE: no answer can be had, or none that can be trusted."""
-
-    OK = "ok"
-    NOTICE = "notice"
-    PROBLEM = "problem"
-    UNUSABLE = "unusable"
-
-
-@frozen(kw_only=True)
-class Check:
-    """One thing that was looked at: how it is, and the one command that mends it (or, where none
-    can, advice).
-    """
-
-    name: str
-    state: CheckState
-    text: str
-    fix: str = ""
-
-
-def worst_state(checks: Iterable[Check]) -> CheckState:
-    """The worst state of all."""
-    states = {check.state for check in checks}
-    return next(
-        state for state in reversed(CheckState) if state in states or state is CheckState.OK
-    )
-
-
 _INOTIFY_FOLDER = Path("/proc/sys/fs/inotify")
 
 
 def examine_surroundings(
     index_dir: Path, manifest: Generation, deep: bool, now_ns: int
 ) -> Iterator[Check]:
-    """All of them."""
+    """All checks of what the index depends on."""
     previous = load_previous_build(index_dir)
     yield _examine_roots(index_dir, previous.roots)
     yield examine_encoder(index_dir, manifest, deep)
@@ -90,29 +84,23 @@ def _examine_roots(index_dir: Path, roots: Sequence[str]) -> Check:
     if not unreadable:
         return Check(name=name, state=CheckState.OK, text=", ".join(roots) or "none")
     text = f"cannot be read: {', '.join(unreadable)}"
-    remaining = len(unreadable) < len(roots)
-    fix = (
-        index_command(index_dir)
-        if remaining
-        else f"capdisc index PATH --index-dir {quote_path(index_dir)}"
-    )
+    fix = f"capdisc index PATH --index-dir {quote_path(index_dir)}"
+    if len(unreadable) < len(roots):
+        fix = index_command(index_dir)
     return Check(name=name, state=CheckState.PROBLEM, text=text, fix=fix)
 
 
 def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
-    """Whether the encoder of the vectors is there and whole. The shipped one is always looked at,
-    since spelling uses it; another one takes seconds to load.
+    """Whether the encoder of the vectors can be used. The shipped one is always checked, since
+    spelling uses it; any other one takes seconds to load, and is checked only if `deep`.
     """
     name = "encoder"
+    encoder = None
     try:
         encoders.load_shipped_encoder().check()
-        loaded = (
-            encoders.load_encoder(manifest.encoder)
-            if deep or manifest.encoder == encoders.SHIPPED_ENCODER
-            else None
-        )
-        if loaded:
-            loaded.check()
+        if deep or manifest.encoder == encoders.SHIPPED_ENCODER:
+            encoder = encoders.load_encoder(manifest.encoder)
+            encoder.check()
     except CapdiscError as error:
         return Check(name=name, state=CheckState.PROBLEM, text=error.message, fix=error.hint)
     if not manifest.fingerprint:
@@ -120,14 +108,14 @@ def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
         return Check(
             name=name, state=CheckState.NOTICE, text="none: searching goes by words alone", fix=fix
         )
-    if loaded and loaded.fingerprint != manifest.fingerprint:
-        text = f"the vectors were made by {manifest.fingerprint}, not by {loaded.fingerprint}"
+    if encoder and encoder.fingerprint != manifest.fingerprint:
+        text = f"the vectors were made by {manifest.fingerprint}, not by {encoder.fingerprint}"
         return Check(name=name, state=CheckState.PROBLEM, text=text, fix=index_command(index_dir))
     return Check(name=name, state=CheckState.OK, text=manifest.fingerprint)
 
 
 def _examine_clock(index_dir: Path, scanned_at_ns: int, now_ns: int) -> Check:
-    """Files are believed to be as they were when their stamps are older than the last scan."""
+    """Whether the last scan lies in the past: a build skips files whose stamps are older than it."""
     ahead_s = (scanned_at_ns - now_ns) / 1e9
     if scanned_at_ns > now_ns + GRAIN_NS:
         text = f"the last scan was {ahead_s:,.0f} s in the future: the clock was set back"
@@ -141,7 +129,7 @@ def _examine_clock(index_dir: Path, scanned_at_ns: int, now_ns: int) -> Check:
 
 
 def _examine_watch_limits(roots: Sequence[str]) -> Check:
-    """Whether the kernel would tell a watcher of every folder; it looks by itself where not."""
+    """Whether the kernel would report events of every folder; where not, a watcher polls."""
     name = "watching"
     limits = {
         limit: _read_number(_INOTIFY_FOLDER / limit)
@@ -172,7 +160,7 @@ def _read_number(path: Path) -> int:
 
 
 def _count_folders(roots: Sequence[str], max_count: int) -> int:
-    """How many folders a watcher has to listen to; no more than `max_count` are counted."""
+    """The number of folders that a watcher must watch; stops counting at `max_count`."""
     count = 0
     for root in roots:
         for _, names, _ in os.walk(root):

@@ -1,1 +1,1 @@
-"""How well an index answers: judged queries in, figures with their uncertainty out."""
+"""How well an index answers judged queries: figures with their uncertainty."""

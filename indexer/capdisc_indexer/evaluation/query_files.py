@@ -1,5 +1,6 @@
-"""The forms in which queries and judgements are written down, and what is wrong with a file of
-them.
+"""Queries and judgements from files, and judgements resolved to the ids of an index.
+
+Errors name the file and the line: figures over a part of a file would mislead.
 """
 
 from __future__ import annotations
@@ -7,85 +8,85 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn, TypeAlias
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, Query
 from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.store.snapshot import Index
 
-# Judgements as people write them, brought to the ids of an index.
-
-
-@frozen
-class GoldStandard:
-    """Grades by query and by the index's ids, and the judged names that are no capability of it,
-    each once.
-
-    A name that the index lacks stays among the right answers: what is not there was not found.
-    """
-
-    grades: Mapping[str, Mapping[str, float]]
-    unknown: tuple[str, ...]
-    ambiguous: tuple[str, ...]
-
-
-def resolve_judgements(
-    index: Index, grades_by_query: Mapping[str, Mapping[str, float]]
-) -> GoldStandard:
-    """The judgements with each name looked up once: as an id as written, else as the name of a
-    single capability.
-    """
-    names = list(dict.fromkeys(name for grades in grades_by_query.values() for name in grades))
-    exact = index.documents.headers_for(names, Query(texts=()))
-    ids_of_name = {name: _find_ids(index, name) for name in names if name not in exact}
-    ids = {name: matches[0] if len(matches) == 1 else name for name, matches in ids_of_name.items()}
-    return GoldStandard(
-        grades={
-            qid: _grades_by_id(grades, ids) for qid, grades in grades_by_query.items() if grades
-        },
-        unknown=tuple(name for name, matches in ids_of_name.items() if not matches),
-        ambiguous=tuple(name for name, matches in ids_of_name.items() if len(matches) > 1),
-    )
-
-
-def _find_ids(index: Index, name: str) -> Sequence[str]:
-    """The ids of the capabilities of that name; of those that differ by their folder only, the
-    first one's.
-    """
-    ids = [str(header["id"]) for header in index.documents.by_alias(name)]
-    return [identifier for identifier in ids if "@" not in identifier] or ids
-
-
-def _grades_by_id(grades: Mapping[str, float], ids: Mapping[str, str]) -> dict[str, float]:
-    """The grades by id; where two names mean one capability, the better grade."""
-    grade_of_id: dict[str, float] = {}
-    for name, grade in grades.items():
-        identifier = ids.get(name, name)
-        grade_of_id[identifier] = max(grade, grade_of_id.get(identifier, 0.0))
-    return grade_of_id
-
-
+# Grades of right answers, above 0, by the id or the name of a capability.
+Grades: TypeAlias = Mapping[str, float]
 _QUERY_HINT = 'write {"qid": ..., "text": ...} or an id, a tab and the text on each line'
-_GRADE_HINT = 'write qid, id and grade with tabs between, "qid 0 id grade", or {"qid": ..., "id": ..., "grade": ...}'
+_GRADE_HINT = (
+    'write qid, id and grade with tabs between, "qid 0 id grade",'
+    ' or {"qid": ..., "id": ..., "grade": ...}'
+)
 
 
 @frozen
 class EvalQuery:
-    """A request to measure by; `lang` is "" where the file does not say."""
+    """A judged query; `lang` is "" where its file does not give one."""
 
     qid: str
     text: str
     lang: str = ""
 
 
+@frozen
+class GoldStandard:
+    """Grades by query id and capability id, and the judged names that the index lacks or has
+    several times.
+
+    A name that the index lacks stays among the right answers: it counts as not found.
+    """
+
+    grades: Mapping[str, Grades]
+    unknown: tuple[str, ...]
+    ambiguous: tuple[str, ...]
+
+
+def resolve_judgements(index: Index, grades_by_query: Mapping[str, Grades]) -> GoldStandard:
+    """The judgements with each name resolved: as an id, else as the name of a single capability."""
+    names = list(dict.fromkeys(name for grades in grades_by_query.values() for name in grades))
+    headers = index.documents.headers_for(names, Query(texts=()))
+    ids_of_name = {name: _find_ids(index, name) for name in names if name not in headers}
+    id_of_name = {name: ids[0] for name, ids in ids_of_name.items() if len(ids) == 1}
+    return GoldStandard(
+        grades={
+            qid: _grades_by_id(grades, id_of_name)
+            for qid, grades in grades_by_query.items()
+            if grades
+        },
+        unknown=tuple(name for name, ids in ids_of_name.items() if not ids),
+        ambiguous=tuple(name for name, ids in ids_of_name.items() if len(ids) > 1),
+    )
+
+
+def _find_ids(index: Index, name: str) -> Sequence[str]:
+    """The ids of the capabilities of that name, those that are qualified by a folder left out
+    where another one remains.
+    """
+    ids = [str(header["id"]) for header in index.documents.by_alias(name)]
+    return [identifier for identifier in ids if "@" not in identifier] or ids
+
+
+def _grades_by_id(grades: Grades, id_of_name: Mapping[str, str]) -> dict[str, float]:
+    """The grades by id; where two names mean one capability, the better grade."""
+    grade_of_id: dict[str, float] = {}
+    for name, grade in grades.items():
+        identifier = id_of_name.get(name, name)
+        grade_of_id[identifier] = max(grade, grade_of_id.get(identifier, 0.0))
+    return grade_of_id
+
+
 def parse_queries(data: bytes, name: str) -> tuple[EvalQuery, ...]:
     """The queries of a file of JSON lines or of tab-separated lines, in its order.
 
     `name` is what errors call the file. Raises InputError for a line without an id or a text, for
-    an id that stands twice, and for a file without a query: figures over part of a file would
-    mislead.
+    an id that stands twice, and for a file without a query.
     """
     query_of_id: dict[str, EvalQuery] = {}
     for number, line in _numbered_lines(data, name):
@@ -93,12 +94,8 @@ def parse_queries(data: bytes, name: str) -> tuple[EvalQuery, ...]:
         if query is None:
             _raise_at_line(name, number, "the line holds no query", _QUERY_HINT)
         if query.qid in query_of_id:
-            _raise_at_line(
-                name,
-                number,
-                f"the query id {query.qid[:64]} stands twice",
-                "give each query an id of its own",
-            )
+            message = f"the query id {query.qid[:64]} stands twice"
+            _raise_at_line(name, number, message, "give each query an id of its own")
         query_of_id[query.qid] = query
     if not query_of_id:
         raise InputError(f"{name} holds no queries", _QUERY_HINT)
@@ -133,7 +130,7 @@ def _numbered_lines(data: bytes, name: str) -> Iterator[tuple[int, str]]:
     text = decode(data, name)
     if isinstance(text, Finding):
         raise InputError(f"{name}:{text.line}: {text.message}", text.hint)
-    # Not splitlines: a sentence may hold a line separator of Unicode.
+    # Not splitlines: a query may hold a line separator of Unicode.
     return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 
 
@@ -169,7 +166,8 @@ def _parse_grade(qid: str, identifier: str, grade: str) -> tuple[str, str, float
     return (qid, identifier, value) if qid and identifier and math.isfinite(value) else None
 
 
-def _parse_object(line: str) -> dict[str, Any]:
+def _parse_object(line: str) -> JsonObject:
+    """The object in a line; an empty one for anything else."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -177,15 +175,13 @@ def _parse_object(line: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _find_text(row: Mapping[str, Any], *keys: str) -> str:
-    """The first of the keys that holds a text or a number, as text; "" when none does."""
-    values = (row.get(key) for key in keys)
-    texts = (
-        value
-        for value in values
-        if isinstance(value, str | int | float) and not isinstance(value, bool)
-    )
-    return str(next(texts, "")).strip()
+def _find_text(row: JsonObject, *keys: str) -> str:
+    """The first text or number under one of these keys, as text; "" where there is none."""
+    for key in keys:
+        value = row.get(key)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return str(value).strip()
+    return ""
 
 
 def _raise_at_line(name: str, number: int, message: str, hint: str) -> NoReturn:

@@ -1,5 +1,5 @@
-"""The figures of a set of answers: over all queries, by language, and by how many right answers a
-query has.
+"""The figures of a run of judged queries: over all queries, by language, and by the number of right
+answers; with 95 % bootstrap intervals, and as files for other programs.
 """
 
 from __future__ import annotations
@@ -10,61 +10,30 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
-from typing import Any
+from typing import Any, TypeAlias
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.evaluation.query_files import EvalQuery
+from capdisc_indexer.evaluation.query_files import EvalQuery, Grades
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 
-# Every query of a set put to an open index, with the time that each took.
-
-# The forms in which rankings are written down, for other programs to score.
-
-
-def format_trec_run(answers: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """The rankings as `qid Q0 id rank score capdisc`; with tabs between where an id holds a blank
-    itself.
-    """
-    blank = any(
-        " " in text for qid, hits in answers.items() for text in (qid, *(key for key, _ in hits))
-    )
-    between = "\t" if blank else " "
-    rows = (
-        (qid, "Q0", identifier, str(rank), f"{score:.6f}", "capdisc")
-        for qid, hits in answers.items()
-        for rank, (identifier, score) in enumerate(hits, 1)
-    )
-    return "".join(f"{between.join(row)}\n" for row in rows)
-
-
-def format_json_run(answers: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """The rankings as JSON lines, one for each query, also where nothing was found."""
-    rows = (
-        {
-            "qid": qid,
-            "ids": [key for key, _ in hits],
-            "scores": [round(score, 6) for _, score in hits],
-        }
-        for qid, hits in answers.items()
-    )
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-Progress = Callable[[str, int, int], None]
+# Ids with their scores by query id, best first.
+Rankings: TypeAlias = Mapping[str, Sequence[tuple[str, float]]]
+# Called with what is done, how many queries are answered, and how many there are.
+Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @frozen(kw_only=True)
 class EvalRun:
-    """What came back in one mode: hits with their scores by query id, milliseconds a query, and
-    what was degraded.
+    """The rankings of all queries in one mode, the milliseconds of each query, and why the search
+    was degraded.
     """
 
     mode: str
-    hits: Mapping[str, Sequence[tuple[str, float]]]
+    hits: Rankings
     milliseconds: Sequence[float]
     degraded: tuple[str, ...]
 
@@ -77,8 +46,8 @@ def run_queries(
     limit: int,
     progress: Progress,
 ) -> EvalRun:
-    """The rankings of all queries, `limit` hits deep. The first query is asked once before the
-    clock runs: opening the stores' pages is not what a query takes.
+    """The rankings of all queries, `limit` hits deep. The first query runs once untimed: reading
+    the stores' pages for the first time is no part of what a query takes.
     """
     hits: dict[str, Sequence[tuple[str, float]]] = {}
     milliseconds: list[float] = []
@@ -97,7 +66,36 @@ def run_queries(
     return EvalRun(mode=mode, hits=hits, milliseconds=milliseconds, degraded=tuple(degraded))
 
 
-# How far a mean over queries might be off, had other queries of the kind been asked.
+def format_trec_run(rankings: Rankings) -> str:
+    """The rankings as lines `qid Q0 id rank score capdisc`; separated by tabs where an id holds a
+    blank.
+    """
+    has_blank = any(
+        " " in text for qid, hits in rankings.items() for text in (qid, *(key for key, _ in hits))
+    )
+    separator = "\t" if has_blank else " "
+    rows = (
+        (qid, "Q0", identifier, str(rank), f"{score:.6f}", "capdisc")
+        for qid, hits in rankings.items()
+        for rank, (identifier, score) in enumerate(hits, 1)
+    )
+    return "".join(f"{separator.join(row)}\n" for row in rows)
+
+
+def format_json_run(rankings: Rankings) -> str:
+    """The rankings as JSON lines, one for each query, also where nothing was found."""
+    rows = (
+        {
+            "qid": qid,
+            "ids": [key for key, _ in hits],
+            "scores": [round(score, 6) for _, score in hits],
+        }
+        for qid, hits in rankings.items()
+    )
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+# The uncertainty of a mean: how far it might be off with other queries of the same sort.
 
 RESAMPLES = 1_000
 # The resamples that bound the middle 95 %, counted from 0.
@@ -106,8 +104,7 @@ _LOW, _HIGH = 25, 974
 
 def half_widths(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """Half the width of the 95 % bootstrap interval of each column's mean (Efron's percentile
-    method), in the unit of the rows. The seed is fixed, so that the same rows give the same
-    figures.
+    method), in the unit of the rows. The seed is fixed: the same rows give the same figures.
     """
     generator, columns = random.Random(0), list(zip(*rows, strict=True))
     samples = [generator.choices(range(len(rows)), k=len(rows)) for _ in range(RESAMPLES)]
@@ -115,33 +112,33 @@ def half_widths(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
 
 
 def _half_width(column: Sequence[float], samples: Sequence[Sequence[int]]) -> float:
-    # A look-up by `map` keeps the innermost loop out of Python: 500 queries take 0.2 s.
+    # `map` keeps the innermost loop out of Python: 500 queries take 0.2 s.
     sums = sorted(sum(map(column.__getitem__, sample)) for sample in samples)
     return (sums[_HIGH] - sums[_LOW]) / 2 / len(column)
 
 
-# What one ranking is worth against the capabilities that were judged right: each figure on 0..1.
+# The metrics of one ranking against the judgements, each 0..1.
 
 CUTOFF = 10
 METRICS = ("nDCG@10", "R@1", "R@5", "R@10", "MRR", "C@10", "refused")
 
 
-def compute_metrics(ids: Sequence[str], gold: Mapping[str, float]) -> tuple[float, ...]:
-    """The figures of METRICS for one query, in that order.
+def compute_metrics(ids: Sequence[str], gold: Grades) -> tuple[float, ...]:
+    """The METRICS of one query, in that order.
 
     `ids` is the ranking, best first; an id counts once, where it first stands. `gold` holds the
     grade of every right answer, each above 0. R@k is the share of `gold` among the first k, MRR
-    looks at the whole list, C@10 is 1 when all of `gold` are among the first ten, and refused is 1
-    when nothing was returned.
+    goes over the whole list, C@10 is 1 when all of `gold` are among the first ten, and refused is
+    1 when nothing was returned.
     """
     grades = [gold.get(identifier, 0.0) for identifier in dict.fromkeys(ids)]
-    first = next((1.0 / rank for rank, grade in enumerate(grades, 1) if grade > 0), 0.0)
+    reciprocal_rank = next((1.0 / rank for rank, grade in enumerate(grades, 1) if grade > 0), 0.0)
     recalls = {k: sum(grade > 0 for grade in grades[:k]) / len(gold) for k in (1, 5, CUTOFF)}
     ideal = discounted_gain(sorted(gold.values(), reverse=True))
     return (
         discounted_gain(grades) / ideal,
         *recalls.values(),
-        first,
+        reciprocal_rank,
         float(recalls[CUTOFF] == 1.0),
         float(not grades),
     )
@@ -158,13 +155,12 @@ def discounted_gain(grades: Sequence[float], depth: int = CUTOFF) -> float:
 
 
 def column_means(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
-    """The mean of each column; there must be a row."""
+    """The mean of each column of one row or more."""
     return tuple(sum(column) / len(rows) for column in zip(*rows, strict=True))
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least `percent` of all values do not exceed; there must be a
-    value.
+    """The smallest of one value or more that at least `percent` of them do not exceed.
 
     >>> percentile([4.0, 1.0, 3.0, 2.0], 50)
     2.0
@@ -178,7 +174,7 @@ PERCENTILES = (50, 95, 99)
 
 @frozen(kw_only=True)
 class EvalGroup:
-    """The means over `n` queries by metric, and half the width of their 95 % intervals; all in
+    """The means over `n` queries by metric, and half the widths of their 95 % intervals, all in
     percent.
     """
 
@@ -190,8 +186,8 @@ class EvalGroup:
 
 @frozen(kw_only=True)
 class EvalSummary:
-    """The figures of one mode: `groups` begins with all queries; `latency` is in milliseconds, by
-    percentile.
+    """The figures of one mode: the first of `groups` is all queries; `latency` is in milliseconds,
+    by percentile.
     """
 
     mode: str
@@ -201,36 +197,43 @@ class EvalSummary:
 
 
 def summarise_run(
-    queries: Sequence[EvalQuery], grades: Mapping[str, Mapping[str, float]], answers: EvalRun
+    queries: Sequence[EvalQuery], grades: Mapping[str, Grades], run: EvalRun
 ) -> EvalSummary:
-    """The figures over `queries`, each of which must have been answered and judged."""
+    """The figures over `queries`, each of which the run answered and the grades judge."""
     rows = {
-        query.qid: compute_metrics([key for key, _ in answers.hits[query.qid]], grades[query.qid])
+        query.qid: compute_metrics([key for key, _ in run.hits[query.qid]], grades[query.qid])
         for query in queries
     }
     return EvalSummary(
-        mode=answers.mode,
+        mode=run.mode,
         groups=tuple(
             _summarise_group(name, [rows[qid] for qid in qids])
             for name, qids in _group_queries(queries, grades).items()
         ),
-        latency={percent: percentile(answers.milliseconds, percent) for percent in PERCENTILES},
-        degraded=answers.degraded,
+        latency={percent: percentile(run.milliseconds, percent) for percent in PERCENTILES},
+        degraded=run.degraded,
     )
 
 
 def _summarise_group(name: str, rows: Sequence[Sequence[float]]) -> EvalGroup:
-    percents = [
-        tuple(100 * value for value in values) for values in (column_means(rows), half_widths(rows))
-    ]
-    of_means, of_widths = (dict(zip(METRICS, values, strict=True)) for values in percents)
-    return EvalGroup(name=name, n=len(rows), means=of_means, half_widths=of_widths)
+    return EvalGroup(
+        name=name,
+        n=len(rows),
+        means=_percent_by_metric(column_means(rows)),
+        half_widths=_percent_by_metric(half_widths(rows)),
+    )
+
+
+def _percent_by_metric(values: Sequence[float]) -> dict[str, float]:
+    return {metric: 100 * value for metric, value in zip(METRICS, values, strict=True)}
 
 
 def _group_queries(
-    queries: Sequence[EvalQuery], grades: Mapping[str, Mapping[str, float]]
+    queries: Sequence[EvalQuery], grades: Mapping[str, Grades]
 ) -> dict[str, list[str]]:
-    """The ids of the queries of each group that is neither empty nor the whole."""
+    """The ids of the queries of each group; groups that are empty or hold all queries are left
+    out, but for the group "all".
+    """
     groups = {"all": [query.qid for query in queries]}
     for lang in sorted({query.lang for query in queries}):
         groups[f"lang={lang or '?'}"] = [query.qid for query in queries if query.lang == lang]

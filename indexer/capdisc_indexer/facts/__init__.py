@@ -1,5 +1,5 @@
-"""Questions of fact, answered with what is written down: a stored value or a sentence of the
-index, never a guess.
+"""Answers to questions of fact: a stored value or a sentence of the index, with its source, never
+a guess.
 """
 
 from capdisc_indexer.facts.fact_extraction import RULES, extract_facts

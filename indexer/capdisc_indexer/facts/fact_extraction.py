@@ -1,5 +1,6 @@
-"""Facts that lines of a text state in so many words, by rules; all other lines are named as
-skipped.
+"""The facts that sentences of a text state literally, found by four patterns.
+
+Every other sentence is reported as skipped, with the reason.
 """
 
 from __future__ import annotations
@@ -35,49 +36,42 @@ _NEGATION = re.compile(r"(?:not|never|no longer|neither)\b", re.IGNORECASE)
 
 
 def extract_facts(text: str) -> list[ExtractedFact]:
-    """What each sentence of each line states, in order; those that state nothing by the rules say
-    why. Of a longer text the first 64 Ki characters are read.
+    """One entry for each sentence of each line, in order: a fact, or why it states none. Only the
+    first 64 Ki characters are read.
     """
-    return [
-        statement
-        for number, piece in _split_sentences(text)
-        for statement in [_parse_statement(number, piece)]
-    ]
+    return [_parse_statement(number, sentence) for number, sentence in _split_sentences(text)]
 
 
 def _split_sentences(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(strip_controls(text[:MAX_CHARACTERS]).split("\n"), 1):
-        # Blanks one by one, so that no pattern tries a run of them from each of its places.
-        for piece in _SENTENCE_END.split(" ".join(_LIST_MARKS.sub("", line).split())):
-            if piece:
-                yield number, piece
+        # Runs of blanks become one: a pattern would try a long run from each of its characters.
+        for sentence in _SENTENCE_END.split(" ".join(_LIST_MARKS.sub("", line).split())):
+            if sentence:
+                yield number, sentence
 
 
-def _parse_statement(number: int, piece: str) -> ExtractedFact:
-    if piece.endswith("?"):
-        return _skip_statement(number, piece, "a question")
+def _parse_statement(number: int, sentence: str) -> ExtractedFact:
+    if sentence.endswith("?"):
+        return _skip_statement(number, sentence, "a question")
     for rule, pattern in _PATTERNS.items():
-        if (match := pattern.fullmatch(piece)) is None:
+        if (match := pattern.fullmatch(sentence)) is None:
             continue
-        name, value = (
-            _LEADING_ARTICLE.sub("", match[1].strip(), count=1),
-            match[2].strip().rstrip(".;"),
-        )
-        why = _fact_problem(name, value)
-        if why:
-            return _skip_statement(number, piece, why)
+        name = _LEADING_ARTICLE.sub("", match[1].strip(), count=1)
+        value = match[2].strip().rstrip(".;")
+        if problem := _fact_problem(name, value):
+            return _skip_statement(number, sentence, problem)
         return ExtractedFact(
             line=number,
-            text=one_line(piece, 200),
+            text=one_line(sentence, 200),
             rule=rule,
             name=one_line(name),
             value=one_line(value),
         )
-    return _skip_statement(number, piece, "no rule fits it")
+    return _skip_statement(number, sentence, "no rule fits it")
 
 
 def _fact_problem(name: str, value: str) -> str:
-    """What is wrong with the name or the value of a fact; empty when nothing is."""
+    """Why name and value are no fact; "" where they are one."""
     words = name.lower().split()
     if not words or not value:
         return "a side of it is empty"
@@ -92,5 +86,5 @@ def _fact_problem(name: str, value: str) -> str:
     return "the value is too long" if len(value) > MAX_VALUE else ""
 
 
-def _skip_statement(number: int, piece: str, why: str) -> ExtractedFact:
-    return ExtractedFact(line=number, text=one_line(piece, 200), why=why)
+def _skip_statement(number: int, sentence: str, why: str) -> ExtractedFact:
+    return ExtractedFact(line=number, text=one_line(sentence, 200), why=why)

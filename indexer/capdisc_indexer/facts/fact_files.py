@@ -1,4 +1,6 @@
-"""Facts on disk: `facts.jsonl` in the state folder, a fact or an open question a line."""
+"""Facts and open questions on disk: `facts.jsonl` in the state folder, one of them a line; and the
+values of questions and answers.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,15 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from capdisc_indexer.facts.question_terms import spelling_key
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import field, frozen, replace
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line, strip_controls, visible_text
-
-# Facts, questions and answers.
 
 FactValue: TypeAlias = str | int | float | bool
 
@@ -26,7 +27,9 @@ MAX_NAME, MAX_VALUE, MAX_QUESTION = 200, 4_000, 1_000
 
 @frozen(kw_only=True)
 class Fact:
-    """A value that somebody said or that a text holds; `reasoning` is why it is believed."""
+    """A value by name, as a person said it or a text states it; `reasoning` says why it holds, `at`
+    when it was stored.
+    """
 
     name: str
     value: FactValue
@@ -36,7 +39,7 @@ class Fact:
 
 @frozen(kw_only=True)
 class Question:
-    """A question that found no answer, `count` times, first and last."""
+    """A question that found no answer `count` times; `first` and `last` are times."""
 
     text: str
     count: int = 1
@@ -46,7 +49,7 @@ class Question:
 
 @frozen(kw_only=True)
 class FactStore:
-    """All that is stored, by the key that spellings of one name or question share."""
+    """All stored facts and open questions, by `spelling_key` of the name or the text."""
 
     facts: Mapping[str, Fact] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
@@ -54,8 +57,8 @@ class FactStore:
 
 @frozen(kw_only=True)
 class AnswerSource:
-    """Where something was read. `type` is "fact" or the kind of the capability, `excerpt` as it
-    stands there, `confidence` 0..1 that it answers the question.
+    """A fact or a capability that may answer a question. `type` is "fact" or the kind of the
+    capability, `excerpt` the value or sentence, `confidence` 0..1 that it is the answer.
     """
 
     type: str
@@ -66,7 +69,9 @@ class AnswerSource:
 
 @frozen(kw_only=True)
 class FactAnswer:
-    """The answer to a question; None where nothing that was read (`checked`) says enough."""
+    """The answer to a question; None where nothing that was read (`checked_ids`) is sure enough.
+    `confidence` is 0..1.
+    """
 
     question: str
     answer: FactValue | None
@@ -79,8 +84,8 @@ class FactAnswer:
 
 @frozen(kw_only=True)
 class ExtractedFact:
-    """A fact that a line of a text states, by one of the rules; `rule` is "" for a line that none
-    fits, `why` says what stood against it.
+    """What a sentence in line `line` of a text states, by one of the rules; `rule` is "" where it
+    states no fact, and `why` says the reason.
     """
 
     line: int
@@ -92,77 +97,71 @@ class ExtractedFact:
 
 
 def list_facts(state_dir: Path) -> tuple[Fact, ...]:
-    """The stored facts in the order in which they came. Raises InputError where the file is
-    damaged.
-    """
+    """The stored facts, latest last. Raises InputError where the file is damaged."""
     return tuple(load_store(state_dir).facts.values())
 
 
 def list_unresolved_questions(state_dir: Path) -> tuple[Question, ...]:
-    """The questions that were asked and have no answer yet, the latest last."""
+    """The questions that found no answer yet, latest last."""
     return tuple(load_store(state_dir).questions.values())
 
 
 def add_facts(state_dir: Path, facts: Sequence[Fact]) -> dict[str, Fact]:
-    """Store the facts; those that they replace, by name. Raises UsageError for a fact without name
-    or value, and when there would be more than 2,000.
-    """
-    sound = [_clean_fact(fact) for fact in facts]
-    replaced: dict[str, Fact] = {}
+    """Stores the facts and gives the ones that they replace, by the new name.
 
-    def step(book: FactStore) -> FactStore:
-        after = dict(book.facts)
-        for fact in sound:
-            if (replaced_fact := after.pop(spelling_key(fact.name), None)) is not None:
-                replaced[fact.name] = replaced_fact
-            after[spelling_key(fact.name)] = fact
-        if len(after) > MAX_FACTS:
+    Raises UsageError for a fact without name or value, and when there would be more than 2,000.
+    """
+    clean_facts = [_clean_fact(fact) for fact in facts]
+    replaced_facts: dict[str, Fact] = {}
+
+    def store_facts(store: FactStore) -> FactStore:
+        stored = dict(store.facts)
+        for fact in clean_facts:
+            key = spelling_key(fact.name)
+            if (old_fact := stored.pop(key, None)) is not None:
+                replaced_facts[fact.name] = old_fact
+            stored[key] = fact
+        if len(stored) > MAX_FACTS:
             raise UsageError(
                 f"there would be more than {MAX_FACTS:,} facts",
                 f"take some out of {_store_path(state_dir)}",
             )
-        return replace(book, facts=after)
+        return replace(store, facts=stored)
 
-    _update_store(state_dir, step)
-    return replaced
+    _update_store(state_dir, store_facts)
+    return replaced_facts
 
 
 def record_question(state_dir: Path, text: str, answered: bool) -> None:
-    """Note that the question was asked: without an answer it is kept, with one it is struck
-    out.
-    """
-    question = spelling_key(text)
-    if answered and question not in load_store(state_dir).questions:
+    """Stores an open question, or removes one that is answered now."""
+    key = spelling_key(text)
+    if answered and key not in load_store(state_dir).questions:
         return
 
-    def step(book: FactStore) -> FactStore:
-        after = dict(book.questions)
-        previous = after.pop(question, None)
+    def store_question(store: FactStore) -> FactStore:
+        questions = dict(store.questions)
+        question = questions.pop(key, None) or Question(text=one_line(text, MAX_QUESTION), count=0)
         if not answered:
-            now, entry = (
-                _timestamp(),
-                previous or Question(text=one_line(text, MAX_QUESTION), count=0),
+            now = _timestamp()
+            questions[key] = replace(
+                question, count=question.count + 1, first=question.first or now, last=now
             )
-            after[question] = replace(
-                entry, count=entry.count + 1, first=entry.first or now, last=now
-            )
-        return replace(book, questions=dict(list(after.items())[-MAX_QUESTIONS:]))
+        return replace(store, questions=dict(list(questions.items())[-MAX_QUESTIONS:]))
 
-    _update_store(state_dir, step)
+    _update_store(state_dir, store_question)
 
 
 def load_store(state_dir: Path) -> FactStore:
-    """All that is stored. Raises InputError naming the line that cannot be read."""
+    """All stored facts and questions. Raises InputError naming a line that cannot be read."""
     facts: dict[str, Fact] = {}
     questions: dict[str, Question] = {}
-    for number, line in enumerate(
-        (state_file.read_state_file(_store_path(state_dir)) or b"").splitlines(), 1
-    ):
+    data = state_file.read_state_file(_store_path(state_dir)) or b""
+    for number, line in enumerate(data.splitlines(), 1):
         try:
             entry = _parse_entry(line)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            what = f"{_store_path(state_dir)}: line {number} is neither a fact nor a question"
-            raise InputError(what, "mend the line, or take it out") from error
+            message = f"{_store_path(state_dir)}: line {number} is neither a fact nor a question"
+            raise InputError(message, "mend the line, or take it out") from error
         if isinstance(entry, Fact):
             facts[spelling_key(entry.name)] = entry
         else:
@@ -170,19 +169,22 @@ def load_store(state_dir: Path) -> FactStore:
     return FactStore(facts=facts, questions=questions)
 
 
-def _update_store(state_dir: Path, step: Callable[[FactStore], FactStore]) -> None:
+def _update_store(state_dir: Path, change: Callable[[FactStore], FactStore]) -> None:
     with state_file.lock_folder(state_dir):
-        book = step(load_store(state_dir))
-        rows = [*map(_fact_row, book.facts.values()), *map(_question_row, book.questions.values())]
+        store = change(load_store(state_dir))
+        rows = [
+            *map(_fact_row, store.facts.values()),
+            *map(_question_row, store.questions.values()),
+        ]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         state_file.replace_state_file(_store_path(state_dir), lines.encode("utf-8", "replace"))
 
 
-def _fact_row(fact: Fact) -> dict[str, Any]:
+def _fact_row(fact: Fact) -> JsonObject:
     return {"fact": fact.name, "value": fact.value, "reasoning": fact.reasoning, "at": fact.at}
 
 
-def _question_row(question: Question) -> dict[str, Any]:
+def _question_row(question: Question) -> JsonObject:
     return {
         "question": question.text,
         "count": question.count,
@@ -202,8 +204,8 @@ def _parse_entry(line: bytes) -> Fact | Question:
 
 
 def _clean_fact(fact: Fact) -> Fact:
-    """The fact as it is kept: bounded, without control characters. Raises UsageError for one that
-    says nothing.
+    """The fact as it is stored: of limited length, without control characters. Raises UsageError
+    for a fact without a visible name or value.
     """
     name, value = one_line(fact.name, MAX_NAME), _clean_value(fact.value)
     if not visible_text(name) or (isinstance(value, str) and not visible_text(value)):

@@ -1,5 +1,5 @@
-"""How capabilities belong together, for who wants to look at it: every kind of edge between two of
-them, with weights.
+"""The relations between capabilities: every kind of edge with its weight, declared and derived.
 
-Ranking uses the few edges that proved useful (`graph.py`); nothing here changes it.
+`capdisc graph` shows all of them. Ranking uses only the edges that proved useful: `requirements`
+and `partners` in `traversal`.
 """

@@ -1,11 +1,15 @@
-"""The whole of the edges, and the part of them around some capabilities."""
+"""The graph of all capabilities, parts of it, numbers about it, and the neighbours of hits.
+
+Beside the declared edges it has derived ones: between capabilities that share tags, and between
+those of a small category.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TypedDict, TypeVar
 
 from capdisc_indexer.graph.traversal import (
     CapabilityGraph,
@@ -19,18 +23,18 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
 
-# The edges that nobody wrote: shared tags, and small groups of one kind in one category.
+KeyT = TypeVar("KeyT")
 
 WEIGHT_PER_TAG, MIN_SHARED_TAGS = 0.3, 2
 # A tag on more capabilities than this, or on more than a quarter of them, tells nothing about a
-# pair, and makes n²/2 of them.
+# pair, and makes n²/2 pairs.
 MAX_TAG_CAPABILITIES, MAX_TAG_SHARE, MIN_TAG_LIMIT = 50, 0.25, 8
 CATEGORY_WEIGHT, CATEGORY_GROUP_SIZES = 0.1, range(2, 9)
 
 
 def find_tag_relations(headers: Sequence[CapabilityHeader]) -> tuple[list[Relation], list[str]]:
-    """An edge of 0.3 a shared tag, 1 at most, for each pair that shares two or more; and the tags
-    that were too common to count.
+    """An edge for each pair that shares two tags or more, of weight 0.3 for each shared tag and 1
+    at most; and the tags that were too common to count.
     """
     holders = _group_ids(
         (tag.lower(), header["id"]) for header in headers for tag in header.get("tags", ())
@@ -58,8 +62,8 @@ def find_tag_relations(headers: Sequence[CapabilityHeader]) -> tuple[list[Relati
 def find_category_relations(
     headers: Sequence[CapabilityHeader],
 ) -> tuple[list[Relation], list[str]]:
-    """An edge of 0.1 for each pair of one kind and category, in groups of two to eight; and the
-    groups that were too large. What has no category of its own is in none.
+    """An edge of weight 0.1 for each pair of one kind and category, in groups of two to eight; and
+    the groups that were too large. Capabilities without a category are in no group.
     """
     groups = _group_ids(
         ((header["kind"], header["category"]), header["id"])
@@ -72,33 +76,31 @@ def find_category_relations(
         if len(ids) in CATEGORY_GROUP_SIZES
         for source, target in combinations(ids, 2)
     ]
-    large = [
-        f"category {key[1]} of kind {key[0]} ({len(ids)})"
-        for key, ids in sorted(groups.items())
-        if len(ids) > 8
+    large_groups = [
+        f"category {category} of kind {kind} ({len(ids)})"
+        for (kind, category), ids in sorted(groups.items())
+        if len(ids) > CATEGORY_GROUP_SIZES[-1]
     ]
-    return relations, large
+    return relations, large_groups
 
 
-def _group_ids(pairs: Iterable[tuple[Any, str]]) -> dict[Any, list[str]]:
-    """The ids by key, each once and in order."""
-    groups: dict[Any, set[str]] = defaultdict(set)
+def _group_ids(pairs: Iterable[tuple[KeyT, str]]) -> dict[KeyT, list[str]]:
+    """The ids of each key, sorted and without duplicates."""
+    groups: dict[KeyT, set[str]] = defaultdict(set)
     for key, identifier in pairs:
         groups[key].add(identifier)
     return {key: sorted(ids) for key, ids in groups.items()}
 
 
-# What goes with the hits of a query, for who asks for it. By default nothing is added: it helped
-# no measured query.
-
+# Neighbours of hits are added on request only: they helped no measured query.
 NEIGHBOUR_SHARE = 0.7
 
 
 def add_neighbours(
     index: Index, ranking: Ranking, limit: int, is_available: Callable[[CapabilityHeader], bool]
 ) -> tuple[Hit, ...]:
-    """The hits, and behind them up to `limit` capabilities that they declare as related or used
-    together, at 0.7 of their score, `via` the hit; the query's filters hold for them too.
+    """The hits, and behind them up to `limit` capabilities that they declare as related or as used
+    together: at 0.7 of the hit's score, with `via` naming the hit, and within the query's filters.
     """
     ids = {hit.id for hit in ranking.hits}
     neighbours: list[Hit] = []
@@ -116,14 +118,9 @@ def add_neighbours(
                 continue
             ids.add(neighbour["id"])
             score = round(NEIGHBOUR_SHARE * hit.score, 4)
+            signals = {"related": score}
             neighbours.append(
-                Hit(
-                    id=neighbour["id"],
-                    score=score,
-                    relevance=0.0,
-                    via=hit.id,
-                    signals={"related": score},
-                )
+                Hit(id=neighbour["id"], score=score, relevance=0.0, via=hit.id, signals=signals)
             )
     return (*ranking.hits, *neighbours[:limit])
 
@@ -141,12 +138,12 @@ def _is_eligible(
     return is_visible and (not query.available or is_available(header))
 
 
-# Those that capabilities declare or share; foreign keys are REFERS_TO.
+# The kinds of edges; REFERS_TO is a foreign key.
 EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
 
 
 def build_graph(index: Index) -> CapabilityGraph:
-    """Every edge between capabilities of the index, all of them at depth 0."""
+    """All capabilities of the index, at depth 0, with every edge between them."""
     headers = list(index.documents.all_headers())
     header_of_name: dict[str, CapabilityHeader | None] = {}
 
@@ -155,154 +152,142 @@ def build_graph(index: Index) -> CapabilityGraph:
             header_of_name[name] = index.resolve(name)
         return header_of_name[name]
 
-    written, unresolved = find_declared_relations(headers, resolve)
-    by_tag, common = find_tag_relations(headers)
-    by_category, large = find_category_relations(headers)
+    declared, unresolved = find_declared_relations(headers, resolve)
+    by_tag, common_tags = find_tag_relations(headers)
+    by_category, large_groups = find_category_relations(headers)
     return CapabilityGraph(
         depths={header["id"]: 0 for header in headers},
-        relations=_strongest_edges([*written, *by_tag, *by_category]),
+        relations=_strongest_edges([*declared, *by_tag, *by_category]),
         unresolved=tuple(dict.fromkeys(unresolved)),
-        ignored=(*common, *large),
+        ignored=(*common_tags, *large_groups),
     )
 
 
 def filter_edges(
     graph: CapabilityGraph, kinds: Collection[str], min_weight: float
 ) -> CapabilityGraph:
-    """The same capabilities with the edges of these kinds (none: all) and of at least this
+    """The same capabilities with the edges of these kinds (none: all kinds) and of at least this
     weight.
     """
     relations = [
-        relation
-        for relation in graph.relations
-        if (not kinds or relation.kind in kinds) and relation.weight >= min_weight
+        edge
+        for edge in graph.relations
+        if (not kinds or edge.kind in kinds) and edge.weight >= min_weight
     ]
-    unresolved = [
-        unresolved_relation
-        for unresolved_relation in graph.unresolved
-        if not kinds or unresolved_relation.kind in kinds
-    ]
+    unresolved = [edge for edge in graph.unresolved if not kinds or edge.kind in kinds]
     return replace(graph, relations=tuple(relations), unresolved=tuple(unresolved))
 
 
 def select_neighbourhood(graph: CapabilityGraph, ids: Sequence[str], depth: int) -> CapabilityGraph:
-    """What can be reached from the ids in at most `depth` steps, whatever the direction, and the
-    edges between that.
+    """The capabilities within `depth` steps of the ids, in either direction, and the edges between
+    them; within one step, only the edges of the ids themselves.
     """
-    reachable: dict[str, list[str]] = defaultdict(list)
-    for relation in graph.relations:
-        reachable[relation.source].append(relation.target)
-        reachable[relation.target].append(relation.source)
+    neighbours: dict[str, list[str]] = defaultdict(list)
+    for edge in graph.relations:
+        neighbours[edge.source].append(edge.target)
+        neighbours[edge.target].append(edge.source)
     depths, frontier = dict.fromkeys(ids, 0), list(ids)
     for step in range(1, depth + 1):
-        frontier = [
-            neighbour
-            for identifier in frontier
-            for neighbour in reachable[identifier]
-            if neighbour not in depths
-        ]
-        frontier = list(dict.fromkeys(frontier))
+        next_ids = (neighbour for identifier in frontier for neighbour in neighbours[identifier])
+        frontier = list(dict.fromkeys(key for key in next_ids if key not in depths))
         depths |= dict.fromkeys(frontier, step)
-    if depth <= 1:  # what is related to the ids; not what its relatives have to do with each other
-        relations = [
-            relation
-            for relation in graph.relations
-            if relation.source in ids or relation.target in ids
-        ]
-    else:
-        relations = [
-            relation
-            for relation in graph.relations
-            if relation.source in depths and relation.target in depths
-        ]
-    unresolved = [
-        unresolved_relation
-        for unresolved_relation in graph.unresolved
-        if unresolved_relation.source in depths
-    ]
+    relations = [edge for edge in graph.relations if edge.source in ids or edge.target in ids]
+    if depth > 1:
+        relations = _edges_between(graph, depths)
+    unresolved = [edge for edge in graph.unresolved if edge.source in depths]
     return replace(graph, depths=depths, relations=tuple(relations), unresolved=tuple(unresolved))
 
 
 def limit_graph(graph: CapabilityGraph, nodes: int, edges: int) -> CapabilityGraph:
-    """At most so many capabilities, the nearest and best connected ones, and so many edges between
-    them, the heaviest; what is left out is counted.
+    """The `nodes` nearest and best connected capabilities, and the `edges` heaviest edges between
+    them; `left_out` counts the others.
     """
-    weight: dict[str, float] = defaultdict(float)
-    for relation in graph.relations:
-        weight[relation.source] += relation.weight
-        weight[relation.target] += relation.weight
-    order = sorted(graph.depths, key=lambda key: (graph.depths[key], -round(weight[key], 6), key))
+    weights: dict[str, float] = defaultdict(float)
+    for edge in graph.relations:
+        weights[edge.source] += edge.weight
+        weights[edge.target] += edge.weight
+    order = sorted(graph.depths, key=lambda key: (graph.depths[key], -round(weights[key], 6), key))
     depths = {key: graph.depths[key] for key in order[:nodes]}
-    between = [
-        relation
-        for relation in graph.relations
-        if relation.source in depths and relation.target in depths
-    ]
+    relations = tuple(_edges_between(graph, depths)[:edges])
     unresolved = graph.unresolved[:edges]
     left_out = {
         "capabilities": len(order) - len(depths),
-        "edges": len(graph.relations) - len(between[:edges]),
+        "edges": len(graph.relations) - len(relations),
         "unresolved": len(graph.unresolved) - len(unresolved),
     }
     return replace(
-        graph,
-        depths=depths,
-        relations=tuple(between[:edges]),
-        unresolved=unresolved,
-        left_out=left_out,
+        graph, depths=depths, relations=relations, unresolved=unresolved, left_out=left_out
     )
 
 
 def drop_isolated(graph: CapabilityGraph) -> CapabilityGraph:
-    """The same without the capabilities that no edge touches."""
-    touched = {end for relation in graph.relations for end in (relation.source, relation.target)}
+    """The same without the capabilities that have no edge."""
+    connected = {end for edge in graph.relations for end in (edge.source, edge.target)}
     return replace(
-        graph, depths={key: value for key, value in graph.depths.items() if key in touched}
+        graph, depths={key: depth for key, depth in graph.depths.items() if key in connected}
     )
 
 
-def graph_stats(graph: CapabilityGraph) -> dict[str, Any]:
-    """Numbers about the network: capabilities, edges by kind, the best connected, those that stand
-    alone.
+class ConnectedCapability(TypedDict):
+    """A capability, and how many others it has an edge with."""
+
+    id: str
+    neighbours: int
+
+
+class GraphStats(TypedDict):
+    """Numbers about a graph: capabilities, edges, pairs with an edge, edges by kind, capabilities
+    without an edge, the five with the most neighbours, edges that lead nowhere, and the tags and
+    categories that were too common to count.
     """
+
+    capabilities: int
+    edges: int
+    pairs: int
+    kinds: dict[str, int]
+    alone: int
+    most_connected: list[ConnectedCapability]
+    unresolved: int
+    ignored: list[str]
+
+
+def graph_stats(graph: CapabilityGraph) -> GraphStats:
+    """Numbers about the capabilities and edges of a graph."""
     kinds: dict[str, int] = defaultdict(int)
-    degree: dict[str, set[str]] = defaultdict(set)
-    for relation in graph.relations:
-        kinds[relation.kind] += 1
-        degree[relation.source].add(relation.target)
-        degree[relation.target].add(relation.source)
-    best_connected = sorted(degree, key=lambda key: (-len(degree[key]), key))[:5]
+    neighbours: dict[str, set[str]] = defaultdict(set)
+    for edge in graph.relations:
+        kinds[edge.kind] += 1
+        neighbours[edge.source].add(edge.target)
+        neighbours[edge.target].add(edge.source)
+    most_connected = sorted(neighbours, key=lambda key: (-len(neighbours[key]), key))[:5]
     return {
         "capabilities": len(graph.depths),
         "edges": len(graph.relations),
-        "pairs": len(
-            {frozenset((relation.source, relation.target)) for relation in graph.relations}
-        ),
+        "pairs": len({frozenset((edge.source, edge.target)) for edge in graph.relations}),
         "kinds": dict(sorted(kinds.items())),
-        "alone": sum(1 for key in graph.depths if key not in degree),
-        "most_connected": [{"id": key, "neighbours": len(degree[key])} for key in best_connected],
+        "alone": sum(key not in neighbours for key in graph.depths),
+        "most_connected": [
+            {"id": key, "neighbours": len(neighbours[key])} for key in most_connected
+        ],
         "unresolved": len(graph.unresolved),
         "ignored": list(graph.ignored),
     }
 
 
-def _strongest_edges(relations: Iterable[Relation]) -> tuple[Relation, ...]:
-    """Each kind of each pair once, with its greatest weight; heaviest first, ties by kind and
-    ids.
-    """
-    best: dict[tuple[str, str, str], Relation] = {}
-    for relation in relations:
-        key = (relation.kind, relation.source, relation.target)
-        if key not in best or relation.weight > best[key].weight:
-            best[key] = relation
+def _edges_between(graph: CapabilityGraph, ids: Container[str]) -> list[Relation]:
+    return [edge for edge in graph.relations if edge.source in ids and edge.target in ids]
+
+
+def _strongest_edges(edges: Iterable[Relation]) -> tuple[Relation, ...]:
+    """The heaviest edge of each kind of each pair; heaviest first, ties by kind and ids."""
+    strongest: dict[tuple[str, str, str], Relation] = {}
+    for edge in edges:
+        key = (edge.kind, edge.source, edge.target)
+        if key not in strongest or edge.weight > strongest[key].weight:
+            strongest[key] = edge
     return tuple(
         sorted(
-            best.values(),
-            key=lambda relation: (
-                -relation.weight,
-                relation.kind,
-                relation.source,
-                relation.target,
-            ),
+            strongest.values(),
+            key=lambda edge: (-edge.weight, edge.kind, edge.source, edge.target),
         )
     )

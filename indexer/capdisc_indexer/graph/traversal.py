@@ -1,29 +1,27 @@
-"""Edges between capabilities at query time: what a hit needs comes along, partners push each other
-a little.
+"""Relations between capabilities as values, those that authors declare, and the two that a query
+follows: what a hit requires comes along, and partners raise each other's score a little.
 
-The type of an edge decides. A closure over `requires` took one data set from 48 to 88 points;
-"used together" is worth a share of the partner's score; "similar", same category and shared tags
-added nothing and are left out of the default.
+The kind of a relation decides its use. A closure over `requires` took one data set from 48 to 88
+points; "used together" is worth a share of the partner's score; "similar", same category and
+shared tags added nothing and are left out of ranking.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import CapabilityHeader, SkillRequirement
+from capdisc_indexer.model.json_types import CapabilityHeader
 
-# Edges between capabilities of the index, and what of them one looks at.
-
-# These mean the same read from either end; every other kind leads from its source to its target.
+# These relations mean the same from either end; all others lead from their source to their target.
 UNDIRECTED = frozenset({"COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY"})
 
 
 @frozen(kw_only=True)
 class Relation:
-    """One edge between two ids of the index; `weight` is 0..1, `why` what it was derived from. The
-    ends of an undirected one are in order.
+    """One edge between two ids of the index; `weight` is 0..1, `why` says what it was derived from.
+    The ends of an undirected edge are sorted.
     """
 
     kind: str
@@ -34,13 +32,13 @@ class Relation:
 
     @property
     def directed(self) -> bool:
-        """Whether its direction says something."""
+        """Whether the edge leads from its source to its target, and not both ways."""
         return self.kind not in UNDIRECTED
 
 
 @frozen(kw_only=True)
 class UnresolvedRelation:
-    """An edge that leads to nothing in the index; `target` is as written."""
+    """An edge to a name that no capability of the index has; `target` is as written."""
 
     kind: str
     source: str
@@ -50,9 +48,10 @@ class UnresolvedRelation:
 
 @frozen(kw_only=True)
 class CapabilityGraph:
-    """The edges between capabilities, all kinds of a pair, strongest first. `depths` are the ids
-    of the picture and how far each is from where one began; `left_out` counts what a limit kept
-    away; `ignored` are tags and categories that too many share.
+    """Capabilities and the edges between them, strongest first; a pair may have several kinds.
+
+    `depths` are the ids with the number of steps from the start, `left_out` counts what a limit
+    removed, by what it is, `ignored` are tags and categories that too many capabilities share.
     """
 
     depths: Mapping[str, int]
@@ -62,30 +61,30 @@ class CapabilityGraph:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-# Late interaction leaves scores close together, so a hop may cost little: 0.97 lost half a point,
-# 0.95 one.
+# Late interaction leaves scores close together, so a hop must cost little: 0.97 lost half a point,
+# 0.95 a whole one.
 HOP_DECAY = 0.99
 MAX_HOPS = 5
 SEED_HITS = 3
 PARTNER_SHARE = 0.15
 
-ResolveName = Callable[[str], CapabilityHeader | None]
+# From a name as an author wrote it to the header of the capability; None where there is none.
+ResolveName: TypeAlias = Callable[[str], CapabilityHeader | None]
 
 
 def requirements(
     order: Sequence[CapabilityHeader], scores: Mapping[str, float], resolve: ResolveName
 ) -> dict[str, tuple[float, str]]:
-    """Score and parent of everything that the first hits need, directly or through something else.
+    """The score and the parent of everything that the first hits require, directly or indirectly,
+    by id.
 
-    Each hop costs a little, so that what is needed stands right behind what needs it; what may be
-    needed stands behind that. `resolve`
-    gives the head of a name, or None; what it refuses (filtered out, not indexed) is neither
-    listed nor passed through.
+    Each hop costs a little, so that a requirement stands right behind what requires it. What
+    `resolve` refuses (filtered out, not indexed) is neither listed nor passed through.
     """
     requirement_of_id: dict[str, tuple[float, str]] = {}
     frontier = [(header, scores[header["id"]]) for header in order[:SEED_HITS]]
     for _ in range(MAX_HOPS):
-        following = []
+        next_frontier = []
         for parent, score in frontier:
             for name, weight in required_names(parent).items():
                 header = resolve(name)
@@ -96,40 +95,39 @@ def requirements(
                     requirement_of_id.get(header["id"], (0.0, ""))[0], scores.get(header["id"], 0.0)
                 ):
                     requirement_of_id[header["id"]] = (reached_score, parent["id"])
-                    following.append((header, reached_score))
-        frontier = following
+                    next_frontier.append((header, reached_score))
+        frontier = next_frontier
     return requirement_of_id
 
 
 def partners(
     headers: Mapping[str, CapabilityHeader], scores: Mapping[str, float], resolve: ResolveName
 ) -> dict[str, float]:
-    """What each hit gains from hits that are used together with it; computed from the scores
-    before any gain.
+    """What each hit gains from hits that are used together with it, by id; computed from the
+    scores before any gain.
     """
     gains: dict[str, float] = {}
     for identifier in scores:
         for name, weight in partner_weights(headers[identifier]).items():
             partner = resolve(name)
-            if partner is not None and partner["id"] in scores and partner["id"] != identifier:
-                for gaining, giving in ((identifier, partner["id"]), (partner["id"], identifier)):
-                    gains[gaining] = max(
-                        gains.get(gaining, 0.0), PARTNER_SHARE * weight * scores[giving]
-                    )
+            if partner is None or partner["id"] not in scores or partner["id"] == identifier:
+                continue
+            for receiver, giver in ((identifier, partner["id"]), (partner["id"], identifier)):
+                gain = PARTNER_SHARE * weight * scores[giver]
+                gains[receiver] = max(gains.get(receiver, 0.0), gain)
     return gains
 
 
 def partner_weights(header: CapabilityHeader) -> dict[str, float]:
-    """The names that a capability is used together with, by its list and by its typed edges, which
-    have weights; a table is used with those that its keys lead to.
+    """The names that a capability is used together with, by its list (weight 1) and by its typed
+    edges; a table is used together with those that its keys refer to.
     """
-    weights = dict.fromkeys(header.get("composed_with", ()), 1.0)
-    if not (edges := header.get("edges", ())):
-        return weights
-    partner_edges = [
-        edge for edge in edges if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO")
-    ]
-    return {edge["target"]: edge["weight"] for edge in partner_edges} | weights
+    weights = {
+        edge["target"]: edge["weight"]
+        for edge in header.get("edges", ())
+        if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO")
+    }
+    return weights | dict.fromkeys(header.get("composed_with", ()), 1.0)
 
 
 def required_names(header: CapabilityHeader) -> dict[str, float]:
@@ -144,7 +142,7 @@ def required_names(header: CapabilityHeader) -> dict[str, float]:
     return weights
 
 
-# The edges that authors declare: lists of names, typed edges, tools that a skill may use.
+# The relations that authors declare: lists of names, typed edges, tools that a skill may use.
 
 COMPOSED_WEIGHT, RELATED_WEIGHT = 0.5, 0.5
 # A tool that a skill is allowed to use is one that it may need.
@@ -155,7 +153,7 @@ _MAX_NAMES = 256
 def find_declared_relations(
     headers: Sequence[CapabilityHeader], resolve: ResolveName
 ) -> tuple[list[Relation], list[UnresolvedRelation]]:
-    """The edges of all heads between ids of the index, and those that lead nowhere."""
+    """The declared edges between ids of the index, and those whose target it does not have."""
     relations: list[Relation] = []
     unresolved: list[UnresolvedRelation] = []
     for header in headers:
@@ -171,7 +169,7 @@ def find_declared_relations(
 
 
 def make_relation(kind: str, source: str, target: str, weight: float, why: str) -> Relation:
-    """The edge, the ends of an undirected one in order."""
+    """The edge; the ends of an undirected one are sorted."""
     if kind in UNDIRECTED and target < source:
         source, target = target, source
     return Relation(kind=kind, source=source, target=target, weight=round(weight, 4), why=why)
@@ -193,34 +191,23 @@ def find_references(header: CapabilityHeader) -> Iterator[tuple[str, str, float,
         yield "REQUIRES", need["target"], need["weight"], need["why"]
 
 
-def find_skill_requirements(extra: Mapping[str, Any]) -> list[SkillRequirement]:
-    """What the frontmatter of a skill says that it needs: `dependencies`, and at half the weight
-    the tools that it is allowed to use.
-    """
+def _find_skill_references(extra: JsonObject) -> Iterator[tuple[str, str, float, str]]:
     metadata = extra.get("metadata")
-    nested = metadata.get("dependencies") if isinstance(metadata, Mapping) else None
-    dependencies = [*_parse_names(extra.get("dependencies")), *_parse_names(nested)]
-    # `Bash(git:*)` allows some uses of the tool that stands before the bracket.
-    tools = [
-        tool.partition("(")[0].strip() or tool for tool in _parse_names(extra.get("allowed-tools"))
-    ]
-    return [
-        *(SkillRequirement(target=name, weight=1.0, why="dependencies") for name in dependencies),
-        *(
-            SkillRequirement(target=name, weight=ALLOWED_TOOL_WEIGHT, why="allowed-tools")
-            for name in tools
-        ),
-    ]
+    inner = metadata.get("dependencies") if isinstance(metadata, Mapping) else None
+    for value in (extra.get("dependencies"), inner):
+        for name in _parse_names(value):
+            yield "REQUIRES", name, 1.0, "dependencies"
+    for tool in _parse_names(extra.get("allowed-tools")):
+        # `Bash(git:*)` allows some uses of the tool that stands before the bracket.
+        name = tool.partition("(")[0].strip() or tool
+        yield "REQUIRES", name, ALLOWED_TOOL_WEIGHT, "allowed-tools"
 
 
 def _parse_names(value: Any) -> list[str]:
-    """The names in a list, or in a text with commas."""
-    items = (
-        value.split(",")
-        if isinstance(value, str)
-        else value
-        if isinstance(value, (list, tuple))
-        else ()
-    )
+    """The first 256 names in a list, or in a text with commas; none in anything else."""
+    if isinstance(value, str):
+        items: Sequence[Any] = value.split(",")
+    else:
+        items = value if isinstance(value, list | tuple) else ()
     names = (item.strip() for item in items[:_MAX_NAMES] if isinstance(item, str))
     return list(dict.fromkeys(name for name in names if name))

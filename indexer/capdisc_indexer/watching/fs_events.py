@@ -1,4 +1,6 @@
-"""The kernel's events below some folders, heard through watchdog."""
+"""Events of the file system: watchdog's observers, the filter of events that matter, and the
+signal that wakes the watch loop. Where the kernel gives no events, the loop polls.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import warnings
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.sources import source_for
@@ -21,21 +23,29 @@ from capdisc_indexer.watching.watched_roots import WatchOptions, WatchPlace, Wat
 if TYPE_CHECKING:
     import logging
 
-# Which events can matter to a scan. Most do not: a repository's own files, an index inside a root,
-# other programs.
-
-# The kinds of event that are asked for. Opening and reading are not among them: scans do that all
-# the time.
+# Opening and reading a file are not among these kinds: scans do that all the time.
 EVENT_KINDS = (
-    "FileCreatedEvent FileModifiedEvent FileClosedEvent FileDeletedEvent FileMovedEvent FileAttribEvent "
-    "DirCreatedEvent DirDeletedEvent DirMovedEvent DirAttribEvent"
+    "FileCreatedEvent FileModifiedEvent FileClosedEvent FileDeletedEvent FileMovedEvent"
+    " FileAttribEvent DirCreatedEvent DirDeletedEvent DirMovedEvent DirAttribEvent"
 ).split()
 _CONTENT_EVENTS = frozenset({"modified", "closed", "attrib"})
 
 
-def is_relevant_event(event: Any, base: str, index_dir: str, all_files: bool = False) -> bool:
-    """Whether a scan of the folder `base` could come out differently after this event; with
+class FileEvent(Protocol):
+    """The part of a watchdog event that the filter reads."""
+
+    src_path: Any
+    dest_path: Any
+    event_type: str
+    is_directory: bool
+
+
+def is_relevant_event(event: FileEvent, base: str, index_dir: str, all_files: bool = False) -> bool:
+    """Whether a scan of the folder `base` could give another result after this event; with
     `all_files`, any file there may be a source, whatever its name.
+
+    Most events do not matter: those of a repository's own files, of an index inside a root, of
+    other programs.
     """
     paths = [path for path in (event.src_path, event.dest_path) if path]
     return any(
@@ -49,9 +59,9 @@ def _is_within_scan(path: str, base: str, index_dir: str) -> bool:
     return SKIPPED_FOLDERS.isdisjoint(folders) and not is_inside(path, [index_dir])
 
 
-def _is_relevant_path(event: Any, path: str) -> bool:
-    """Other files may come and go as links to folders do; what they hold is none of our
-    business.
+def _is_relevant_path(event: FileEvent, path: str) -> bool:
+    """Whether the event can matter at this path: the content matters for source files alone, but
+    any file that comes or goes may be a link to a folder.
     """
     if event.is_directory or event.event_type not in _CONTENT_EVENTS:
         return True
@@ -64,13 +74,11 @@ def _is_relevant_path(event: Any, path: str) -> bool:
     return is_source or is_guidance(path)
 
 
-# What the listening threads tell the waiting one: that something changed, and when. Nothing else
-# passes.
-
-
 class ChangeSignal:
-    """A flag with two times. Setting it takes a microsecond, so that no queue of events grows
-    behind it.
+    """Wakes the watch loop: observer threads set it, with the time of the first and of the last
+    change.
+
+    Setting it takes a microsecond, so that no queue of events grows behind it.
     """
 
     def __init__(self) -> None:
@@ -83,47 +91,52 @@ class ChangeSignal:
         """Whether something changed since `reset`."""
         return self._flag.is_set()
 
-    def changed(self) -> None:
-        """Something changed just now."""
+    def notify_change(self) -> None:
+        """Sets the signal: something changed just now."""
         self._last = time.monotonic()
         if not self._flag.is_set():
             self._first = self._last
             self._flag.set()
 
     def notify_overflow(self) -> None:
-        """Something changed, and nobody can say where."""
+        """Sets the signal: events were lost, so something may have changed anywhere."""
         self.lost = True
-        self.changed()
+        self.notify_change()
 
     def reset(self) -> bool:
-        """Start anew, before looking; whether events were lost until now."""
+        """Clears the signal, before a scan; whether events were lost since the last time."""
         had_lost_events, self.lost = self.lost, False
         self._flag.clear()
         return had_lost_events
 
     def is_due(self, quiet_s: float, patience_s: float) -> bool:
-        """Whether the changes have come to rest, or have gone on for too long."""
+        """Whether nothing changed for `quiet_s` seconds, or changes have gone on for
+        `patience_s`.
+        """
         now = time.monotonic()
         return self.pending and (
             now - self._last >= quiet_s or now - self._first >= max(patience_s, quiet_s)
         )
 
     def wait(self, seconds: float) -> None:
-        """Wait for the first change; when there is one, just wait. Signals interrupt it."""
+        """Waits until the first change, at most so many seconds; after it, waits all of them.
+        Signals of the system interrupt it.
+        """
         if self.pending:
             time.sleep(seconds)
         else:
             self._flag.wait(seconds)
 
 
-# How long threads may take to end. They are daemons: one that hangs holds nothing back.
+# How long to wait for threads to end. They are daemons: one that hangs does not keep the process.
 _STOP_TIMEOUT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventHandler:
-    """What watchdog calls with each event below one folder; every microsecond here counts
-    thousands of times.
+    """Sets the signal for the relevant events below the folder `base`.
+
+    watchdog calls it for every event, in bursts of thousands: each microsecond counts.
     """
 
     base: str
@@ -131,38 +144,38 @@ class EventHandler:
     signal: ChangeSignal
     all_files: bool = False
 
-    def dispatch(self, event: Any) -> None:
-        """Note that there is something to look at; that a root itself is gone is found by looking,
-        too.
-        """
+    def dispatch(self, event: FileEvent) -> None:
+        """Sets the signal if the event is relevant."""
         if is_relevant_event(event, self.base, self.index_dir, self.all_files):
-            self.signal.changed()
+            self.signal.notify_change()
 
 
 class FileSystemObserver:
-    """Listens until closed; `signal` learns of what may matter. Only the thread that made it may
-    call its methods.
+    """Observes folders with watchdog until it is closed, and sets the signal for relevant events.
+
+    Only the thread that made it may call its methods.
     """
 
-    def __init__(self, hints: ChangeSignal, index_dir: str) -> None:
+    def __init__(self, signal: ChangeSignal, index_dir: str) -> None:
         import logging
 
-        self._signal, self._index_dir = hints, index_dir
+        self._signal, self._index_dir = signal, index_dir
         self._observer: Any = None
         # watchdog 7.1 warns when it meets a new folder twice, by its event and by its own walk.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
-        # Threads that another observer of this process has left running are not ours.
+        # Threads of other observers of this process, which report to those.
         self._foreign_threads = weakref.WeakSet(filter(_is_watchdog_thread, threading.enumerate()))
-        # watchdog tells of an overflow of the kernel's queue in its log and nowhere else.
+        # watchdog reports an overflow of the kernel's queue in its log and nowhere else.
         self._log = logging.getLogger("watchdog")
         self._log_handler = logging.Handler(logging.WARNING)
         self._log_handler.addFilter(self._on_log_record)
         self._log.addHandler(self._log_handler)
         self._log.propagate = False
-        self._hook, threading.excepthook = threading.excepthook, self._on_thread_error
+        self._previous_hook = threading.excepthook
+        threading.excepthook = self._on_thread_error
 
-    def listen(self, places: Iterable[WatchPlace]) -> None:
-        """Listen to these places, and to no others any more. Raises OSError where the kernel gives
+    def observe(self, places: Iterable[WatchPlace]) -> None:
+        """Observes these places from now on, and no others. Raises OSError where the kernel gives
         no events.
         """
         self._stop()
@@ -173,42 +186,41 @@ class FileSystemObserver:
         for folder, is_recursive, all_files in dict.fromkeys(
             (place.folder, place.is_folder, place.all_files) for place in places
         ):
-            ear = EventHandler(
+            handler = EventHandler(
                 base=folder, index_dir=self._index_dir, signal=self._signal, all_files=all_files
             )
             try:
-                self._observer.schedule(ear, folder, recursive=is_recursive, event_filter=kinds)
+                self._observer.schedule(handler, folder, recursive=is_recursive, event_filter=kinds)
             except (FileNotFoundError, NotADirectoryError):
-                self._signal.changed()  # gone since it was located, which the next look will show
+                self._signal.notify_change()  # deleted since it was located: the next scan shows it
         self.probe()
 
     def probe(self) -> None:
-        """Raises OSError when no further folder could be listened to: watchdog keeps that to
-        itself for inner ones.
+        """Raises OSError when the kernel refuses another folder: watchdog does not report that for
+        folders inside a root.
         """
-        # A folder in no root; of it, only its deletion is asked for, so that it never says
-        # anything.
+        # The root folder of the system is in no root, and will not be deleted: no event comes.
         kinds = [lazy_imports.watchdog().events.DirDeletedEvent]
-        ear = EventHandler(base=os.sep, index_dir=os.sep, signal=self._signal)
-        self._observer.unschedule(self._observer.schedule(ear, os.sep, event_filter=kinds))
+        handler = EventHandler(base=os.sep, index_dir=os.sep, signal=self._signal)
+        self._observer.unschedule(self._observer.schedule(handler, os.sep, event_filter=kinds))
 
     def has_stopped(self) -> bool:
-        """Whether a thread has ended: that of a folder does when the folder is deleted."""
+        """Whether a thread has ended, as that of a deleted folder does."""
         observer = self._observer
         return not observer.is_alive() or not all(
             emitter.is_alive() for emitter in observer.emitters
         )
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stops observing."""
         self._stop()
         self._log.removeHandler(self._log_handler)
         self._log.propagate = True
-        threading.excepthook = self._hook
+        threading.excepthook = self._previous_hook
 
     def _stop(self) -> None:
-        """Its threads get a limited time each: stopping waits for locks that a walk of a large
-        tree may hold.
+        """Stops the observer; waits only a limited time for its threads, since a walk of a large
+        tree may hold their locks.
         """
         observer, self._observer = self._observer, None
         if observer is not None:
@@ -223,24 +235,25 @@ class FileSystemObserver:
             self._signal.notify_overflow()
         return False
 
-    def _on_thread_error(self, args: Any) -> None:
-        """A thread of watchdog that fails would fall silent with a traceback."""
+    def _on_thread_error(self, args: threading.ExceptHookArgs) -> None:
+        """Counts a failed thread of watchdog as lost events: it would print a traceback and report
+        nothing more.
+        """
         if not _is_watchdog_thread(args.thread):
-            self._hook(args)
+            self._previous_hook(args)
         elif not self._is_foreign(args.thread):
             self._signal.notify_overflow()
 
-    def _is_foreign(self, thread: threading.Thread) -> bool:
+    def _is_foreign(self, thread: threading.Thread | None) -> bool:
         return thread in self._foreign_threads
 
 
-def _is_watchdog_thread(thread: Any) -> bool:
+def _is_watchdog_thread(thread: threading.Thread | None) -> bool:
     return type(thread).__module__.startswith("watchdog")
 
 
-# Hearing of changes: by the kernel's events where it gives them, else by looking often.
-
-# Events are missed now and then; folders of a network file system have none. So one looks anyway.
+# Events are missed now and then, and network file systems have none: the loop also scans without
+# events, at these intervals.
 EVENT_SCAN_INTERVAL_S = 60.0
 POLL_SCAN_INTERVAL_S = 2.0
 _LIMIT_HINTS = {
@@ -250,22 +263,23 @@ _LIMIT_HINTS = {
 
 
 class WatchBackend:
-    """Keeps ears on the places of the roots, or does without for good once the kernel refuses."""
+    """Observes the places of the roots, or polls for good once the kernel refuses events."""
 
-    def __init__(self, hints: ChangeSignal, index_dir: str, options: WatchOptions) -> None:
-        self._signal, self._options = hints, options
-        self._observer = None if options.poll else FileSystemObserver(hints, index_dir)
+    def __init__(self, signal: ChangeSignal, index_dir: str, options: WatchOptions) -> None:
+        self._signal, self._options = signal, options
+        self._observer = None if options.poll else FileSystemObserver(signal, index_dir)
         self._watched: WatchPlaces = {}
         self._renew = True
 
     @property
     def interval_s(self) -> float:
-        """How long to wait for changes before looking anyway."""
-        usual = EVENT_SCAN_INTERVAL_S if self._observer else POLL_SCAN_INTERVAL_S
-        return usual if self._options.interval_s is None else self._options.interval_s
+        """Seconds to wait for a change before the next scan."""
+        if self._options.interval_s is not None:
+            return self._options.interval_s
+        return EVENT_SCAN_INTERVAL_S if self._observer else POLL_SCAN_INTERVAL_S
 
     def refresh(self, places: WatchPlaces, has_lost_events: bool) -> list[str]:
-        """Listen to the places, anew where that may be needed; what to say about it."""
+        """Observes the places, anew where that may be needed; the notices about it."""
         if self._observer is None:
             return []
         notices = (
@@ -280,7 +294,7 @@ class WatchBackend:
                 or places != self._watched
                 or self._observer.has_stopped()
             ):
-                self._observer.listen(place for place in places.values() if place)
+                self._observer.observe(place for place in places.values() if place)
                 self._watched, self._renew = places, False
             else:
                 self._observer.probe()
@@ -290,19 +304,17 @@ class WatchBackend:
         return notices
 
     def note_missed_change(self) -> None:
-        """Something changed without an event, so that one folder at least is not heard: listen to
-        all of them anew.
-        """
+        """Observes all folders anew: one at least gave no event of a change."""
         self._renew = self._observer is not None
         if self._renew:
-            self._signal.changed()
+            self._signal.notify_change()
 
     def has_stopped(self) -> bool:
-        """Whether listening has to start anew."""
+        """Whether observing must start anew."""
         return self._observer is not None and self._observer.has_stopped()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stops observing."""
         if self._observer:
             self._observer.close()
 

@@ -1,4 +1,4 @@
-"""Wait for changes, look, build; again and again."""
+"""The watch loop: wait for changes, scan, and build where the scan differs."""
 
 from __future__ import annotations
 
@@ -33,28 +33,30 @@ from capdisc_indexer.watching.watched_roots import (
     locate_roots,
 )
 
-# See at a glance that nothing changed: 55 ms for 2,000 capabilities; a build that finds nothing
-# takes 130.
-
 
 @frozen(kw_only=True)
 class ScanBaseline:
-    """What a build was made of, once all of it was old enough for stamps to be believed."""
+    """The scan that the published generation was built from, once all of its files were old enough
+    for their stamps to be believed.
+
+    Comparing a new scan with it takes 55 ms for 2,000 capabilities; a build that finds no change
+    takes 130.
+    """
 
     scan: ScanResult
     pointer: str
 
     def still_holds(self, snapshot: ScanSnapshot, index_dir: Path) -> bool:
-        """Whether a build would find the same files, and the index as the last one left it."""
+        """Whether a build of this scan would find the same files, and the index as the last build
+        left it.
+        """
         return self.scan == snapshot.scan and self.pointer == generation.read_pointer(index_dir)
 
 
 def baseline_after(
     snapshot: ScanSnapshot, report: BuildReport, index_dir: Path
 ) -> ScanBaseline | None:
-    """What the build that followed the look settled; None when the next look must be a build
-    again.
-    """
+    """The baseline after a build of this scan; None where the next scan must be built again."""
     retry_codes = {UNFINISHED, *TRANSIENT}
     files: list[FileStat] = [
         stat for file in snapshot.scan.files for stat in (file, *file.companions)
@@ -69,21 +71,21 @@ def baseline_after(
 
 
 GRACE_S = 2.0
-# How often the roots themselves are looked at, which costs a few calls; and how soon a failed
+# How often the roots themselves are located, which costs a few system calls; and how soon a failed
 # build is tried again.
 LOCATE_INTERVAL_S = 1.0
 RETRY_INTERVAL_S = 5.0
-# Looking may take a tenth of the time at most: a scan of 50,000 files takes longer than a second.
+# Scans may take a tenth of the time at most: one of 50,000 files takes longer than a second.
 _MAX_SCAN_SHARE = 0.1
 
 
 def watch(
     roots: Sequence[Path], index_dir: Path, build_options: BuildOptions, options: WatchOptions
 ) -> Generator[WatchUpdate, None, None]:
-    """Keep the index up to date with the folders until closed; a turn whenever there is something
-    to tell.
+    """Keeps the index up to date with the folders until closed, and yields an update whenever
+    there is something new.
 
-    The first one tells of the build at the start, which may raise what `build` raises; later
+    The first update is of the build at the start, which may raise what `build_index` raises; later
     failures are notices, and the build is tried again. A file that fails to parse keeps its last
     version for GRACE_S seconds after a change.
     """
@@ -99,7 +101,9 @@ def watch(
 
 
 class _Watcher:
-    """What is known between two turns. Everything but the listening happens in one thread."""
+    """The state of the loop between two updates. Everything but the observers runs in one
+    thread.
+    """
 
     def __init__(
         self,
@@ -126,12 +130,12 @@ class _Watcher:
         self._scan_s = self._next = 0.0
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stops observing."""
         self._backend.close()
 
     def next_update(self) -> WatchUpdate:
-        """Listen to where the roots are now, and build if anything differs; an empty turn when
-        nothing does.
+        """Observes the roots where they are now, and builds if anything differs; an empty update
+        when nothing does.
         """
         was_signalled = self._signal.pending
         self._watch_places = locate_roots(self._roots, self._declared)
@@ -151,20 +155,15 @@ class _Watcher:
         return update
 
     def wait(self) -> None:
-        """Until changes have come to rest, or it is time to look anyway. Signals interrupt it."""
+        """Waits until changes are due to be built, or it is time for the next scan. Signals of the
+        system interrupt it.
+        """
         located_at = time.monotonic()
         while time.monotonic() < self._next and not self._signal.is_due(
             self._options.quiet_s, self._options.patience_s
         ):
-            self._signal.wait(
-                max(
-                    0.0,
-                    min(
-                        0.1 if self._signal.pending else LOCATE_INTERVAL_S,
-                        self._next - time.monotonic(),
-                    ),
-                )
-            )
+            pause = 0.1 if self._signal.pending else LOCATE_INTERVAL_S
+            self._signal.wait(max(0.0, min(pause, self._next - time.monotonic())))
             if time.monotonic() - located_at >= LOCATE_INTERVAL_S:
                 located_at = time.monotonic()
                 self._relocate()
@@ -173,20 +172,21 @@ class _Watcher:
         places = locate_roots(self._roots, self._declared)
         if places != self._watch_places or self._backend.has_stopped() or self._has_new_approvals():
             self._watch_places = places
-            self._signal.changed()
+            self._signal.notify_change()
 
     def _has_new_approvals(self) -> bool:
-        """Whether the memory of definitions has changed since something was held back."""
+        """Whether the memory of definitions has changed since a definition was held back."""
         return self._approvals is not None and self._approvals != _changed_ns(
             self._build_options.guard
         )
 
     def _try_build(self, roots: Sequence[Path]) -> tuple[BuildReport | None, str]:
-        """The build's report, None when nothing differs or no root is there; or else why it
-        failed.
+        """The report of a build, None when nothing differs or no root exists; and why the build
+        failed, "" when it did not.
         """
         try:
-            return (self._build(roots) if roots or any(self._watch_places.values()) else None), ""
+            has_places = bool(roots) or any(self._watch_places.values())
+            return (self._build(roots) if has_places else None), ""
         except (CapdiscError, OSError) as error:
             if not self._has_built and not isinstance(error, BusyError):
                 raise
@@ -211,10 +211,10 @@ class _Watcher:
             and not self._has_new_approvals()
         ):
             return None
-        before = _changed_ns(self._build_options.guard)
-        report = build_index(roots, self._index_dir, self._build_options, snapshot=snapshot)
-        # As it was before the build, so that what is approved during one is not missed.
-        self._approvals = before if report.held_definitions else None
+        # Taken before the build, so that an approval during the build is not missed.
+        approvals = _changed_ns(options.guard)
+        report = build_index(roots, self._index_dir, options, snapshot=snapshot)
+        self._approvals = approvals if report.held_definitions else None
         self._baseline = baseline_after(snapshot, report, self._index_dir)
         return report
 
@@ -253,7 +253,7 @@ class _Watcher:
 
 
 def _changed_ns(guard: DefinitionGuard | None) -> int:
-    """When the memory of definitions was last written to; 0 where there is none."""
+    """When the memory of definitions was last written to, in ns; 0 where there is none."""
     try:
         return os.stat(guard.memory).st_mtime_ns if guard else 0  # noqa: PTH116
     except OSError:
@@ -261,7 +261,7 @@ def _changed_ns(guard: DefinitionGuard | None) -> int:
 
 
 def _describe_error(error: CapdiscError | OSError) -> str:
-    """One line, the same for each failure of one cause, so that it is said once."""
+    """One line, the same for every failure with one cause, so that it is reported once."""
     if isinstance(error, BusyError):
         return "another process is writing this index; trying again until it is done"
     text = error.message if isinstance(error, CapdiscError) else f"{error.strerror or error}"

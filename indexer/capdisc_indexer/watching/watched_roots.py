@@ -1,5 +1,5 @@
-"""Where the roots are just now. A root may be missing, come back as another folder, or be a link
-that moves.
+"""Where the roots are now, and the options and updates of watching. A root may be missing, come
+back as another folder, or be a link that moves.
 """
 
 from __future__ import annotations
@@ -7,22 +7,23 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import BuildReport, Finding
 
-# What watching is told, and what it tells.
+# `os.path` rather than Path, which costs more for each of many roots every second.
+# ruff: noqa: PTH112, PTH116, PTH120
 
 
 @frozen(kw_only=True)
 class WatchOptions:
-    """How patient watching is, in seconds.
+    """When to build, in seconds; whether to poll; and which roots may be missing.
 
-    Changes are taken up once nothing happened for `quiet_s`, at the latest `patience_s` after the
-    first of them, so that a program that never stops writing cannot hold them back. Everything is
-    looked at every `interval_s` (None: every minute; every other second without events from the
-    kernel, which `poll` does without from the start). `optional` are the roots whose absence at
-    the start is no news.
+    A build starts once nothing changed for `quiet_s`, and at the latest `patience_s` after the
+    first change, so that a program that never stops writing cannot delay it. Everything is scanned
+    every `interval_s` (None: every minute; with `poll`, or where the kernel gives no events, every
+    other second). `optional` are the roots whose absence at the start is not reported.
     """
 
     interval_s: float | None = None
@@ -34,8 +35,8 @@ class WatchOptions:
 
 @frozen(kw_only=True)
 class WatchUpdate:
-    """Something worth telling: what a build did, the errors of files that the last turn did not
-    have, and notices.
+    """What is new since the last update: the report of a build, errors of files that the last
+    update did not have, and notices.
 
     Without a report there was no build, or one that changed nothing.
     """
@@ -45,13 +46,11 @@ class WatchUpdate:
     notices: tuple[str, ...] = ()
 
 
-# ruff: noqa: PTH112, PTH116, PTH120
-
-
 @frozen(kw_only=True)
 class WatchPlace:
-    """The real folder to listen to for a root, and what tells it from another one at the same
-    path. With `all_files`, all of its files count, whatever their names.
+    """The real folder to observe for a root, and its identity (device, inode, mode), which another
+    folder at the same path does not have. With `all_files`, all of its files are sources, whatever
+    their names.
     """
 
     folder: str
@@ -60,12 +59,13 @@ class WatchPlace:
     all_files: bool = False
 
 
-WatchPlaces = Mapping[Path, WatchPlace | None]
+# The place of each root; None for a root that does not exist.
+WatchPlaces: TypeAlias = Mapping[Path, WatchPlace | None]
 
 
 def locate_roots(roots: Iterable[Path], declared: Collection[Path] = ()) -> WatchPlaces:
-    """The place of each root and declared source; None for one that is not there. A file stands
-    for its folder, without those inside.
+    """The places of the roots and declared sources. The place of a file is its folder, without the
+    folders inside.
     """
     return {
         root: _locate_root(root, root in declared) for root in dict.fromkeys((*roots, *declared))
@@ -80,7 +80,7 @@ def _locate_root(root: Path, all_files: bool) -> WatchPlace | None:
         status = os.stat(folder)
     except OSError:
         return None
-    # The mode, since a folder that becomes readable has to be listened to anew.
+    # The mode, since a folder that becomes readable must be observed anew.
     identity = (status.st_dev, status.st_ino, status.st_mode)
     return WatchPlace(folder=folder, is_folder=is_folder, identity=identity, all_files=all_files)
 
@@ -88,15 +88,18 @@ def _locate_root(root: Path, all_files: bool) -> WatchPlace | None:
 def describe_changes(
     before: WatchPlaces | None, now: WatchPlaces, optional: frozenset[Path]
 ) -> list[str]:
-    """What to say about roots that came or went; at the start (`before` is None) that one is
-    missing.
+    """The notices about roots that came or went; at the start (`before` is None), about roots that
+    are missing.
     """
     if before == now:
         return []
-    present = {root for root in now if before is None or before[root]}
-    silent = optional if before is None else frozenset()
-    missing = [root for root, place in now.items() if not place and root in present - silent]
-    appeared = [root for root, place in now.items() if place and root not in present]
+    expected = {root for root in now if before is None or before[root]}
+    if before is None:
+        expected -= optional
+    missing = [root for root, place in now.items() if not place and root in expected]
+    appeared = [
+        root for root, place in now.items() if place and before is not None and not before[root]
+    ]
     messages = [f"{root} is not there; waiting for it" for root in missing]
     messages += [f"{root} is there now" for root in appeared]
     if not any(now.values()):
