@@ -28,6 +28,7 @@ from capdisc_indexer.indexing.document_changes import (
 from capdisc_indexer.indexing.embeddings import EmbeddingResult, reusable_rows, write_vectors
 from capdisc_indexer.indexing.previous_build import PreviousBuild, scan_record
 from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
@@ -85,7 +86,7 @@ def write_json_files(target: Path, contents: Mapping[str, Any]) -> None:
 
 
 def _overview_metadata(
-    cards: list[Mapping[str, Any]], guided_categories: list[str], counter: TokenCounter
+    cards: list[CapabilityCard], guided_categories: list[str], counter: TokenCounter
 ) -> dict[str, Any]:
     visible_cards = [card for card in cards if not card["hidden"]]
     lines = summarise_categories(visible_cards)
@@ -139,16 +140,14 @@ def commit_build(
                 "probes": embedding.nearest,
             },
         )
-        facts = {
-            "builder_id": builder_id,
-            **_manifest_facts(
-                selected,
-                embedding,
-                document_build.builder.encoder_fingerprint,
-                files,
-                deleted_count,
-            ),
-        }
+        facts = _manifest_facts(
+            builder_id,
+            selected,
+            embedding,
+            document_build.builder.encoder_fingerprint,
+            files,
+            deleted_count,
+        )
         number = publication.next_number(request.index_dir)
         return publication.publish_folder(
             request.index_dir, folder, facts, number, previous.generation
@@ -165,15 +164,17 @@ def _builder_id(task: BuildRequest, last: PreviousBuild) -> str:
 
 
 def _manifest_facts(
+    builder_id: str,
     selected: SelectedEncoder,
     embedding: EmbeddingResult,
     token_fingerprint: str,
     files: Mapping[str, FileState],
     deleted_count: int,
-) -> dict[str, Any]:
+) -> BuildFacts:
     """What the manifest says of the generation."""
     return {
         "made_by": __version__,
+        "builder_id": builder_id,
         "encoder": selected.name,
         "pieces": token_fingerprint,
         "fingerprint": selected.fingerprint,

@@ -17,7 +17,7 @@ from capdisc_indexer.indexing.change_detection import Changes, Progress
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityCard, CapabilityHeader
 from capdisc_indexer.model.records import (
     UNCATEGORISED,
     decode_descriptor,
@@ -266,7 +266,7 @@ class BuiltDocument:
 
     document: IndexedDocument
     texts: tuple[str, ...]
-    card: Mapping[str, Any]
+    card: CapabilityCard
 
 
 class DocumentBuilder:
