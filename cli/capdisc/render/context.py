@@ -21,7 +21,7 @@ from capdisc.render.render_context import RenderContext
 from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import CategoryRecord, Requirements
+from capdisc_indexer.model.json_types import CategoryRecord, OverviewCard, Requirements
 from capdisc_indexer.model.types import (
     Budgets,
     Context,
@@ -67,13 +67,16 @@ def overview_lines(
     return summarise_by_kind(cards) if kinds_first else summarise_categories(cards)
 
 
-def _cards(asked: open_index.CommandContext, query: Query) -> Iterator[dict[str, Any]]:
+def _cards(asked: open_index.CommandContext, query: Query) -> Iterator[OverviewCard]:
     """Kind, name and category of what may be shown."""
     columns, places = asked.index.columns, offered_places(asked, query)
     if is_told_by_columns(query):
         return map(columns.card, places)
     heads = offered_heads(asked, query, [columns.ids[place] for place in places])
-    return ({key: head.get(key, "") for key in ("kind", "name", "category")} for head in heads)
+    return (
+        OverviewCard(kind=head["kind"], name=head["name"], category=head.get("category", ""))
+        for head in heads
+    )
 
 
 def missing_by_capability(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, SkillRequirement
 
 # These relations mean the same from either end; all others lead from their source to their target.
 UNDIRECTED = frozenset({"COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY"})
@@ -191,16 +191,24 @@ def find_references(header: CapabilityHeader) -> Iterator[tuple[str, str, float,
         yield "REQUIRES", need["target"], need["weight"], need["why"]
 
 
-def _find_skill_references(extra: JsonObject) -> Iterator[tuple[str, str, float, str]]:
+def find_skill_requirements(extra: Mapping[str, Any]) -> list[SkillRequirement]:
+    """What the frontmatter of a skill says that it needs: `dependencies`, and at half the weight
+    the tools that it is allowed to use.
+    """
     metadata = extra.get("metadata")
-    inner = metadata.get("dependencies") if isinstance(metadata, Mapping) else None
-    for value in (extra.get("dependencies"), inner):
-        for name in _parse_names(value):
-            yield "REQUIRES", name, 1.0, "dependencies"
-    for tool in _parse_names(extra.get("allowed-tools")):
-        # `Bash(git:*)` allows some uses of the tool that stands before the bracket.
-        name = tool.partition("(")[0].strip() or tool
-        yield "REQUIRES", name, ALLOWED_TOOL_WEIGHT, "allowed-tools"
+    nested = metadata.get("dependencies") if isinstance(metadata, Mapping) else None
+    dependencies = [*_parse_names(extra.get("dependencies")), *_parse_names(nested)]
+    # `Bash(git:*)` allows some uses of the tool that stands before the bracket.
+    tools = [
+        tool.partition("(")[0].strip() or tool for tool in _parse_names(extra.get("allowed-tools"))
+    ]
+    return [
+        *(SkillRequirement(target=name, weight=1.0, why="dependencies") for name in dependencies),
+        *(
+            SkillRequirement(target=name, weight=ALLOWED_TOOL_WEIGHT, why="allowed-tools")
+            for name in tools
+        ),
+    ]
 
 
 def _parse_names(value: Any) -> list[str]:

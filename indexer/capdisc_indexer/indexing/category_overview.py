@@ -6,16 +6,13 @@ A build writes them down once for each generation; a render with filters makes t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
 
-from capdisc_indexer.model.json_types import CategoryRecord
+from capdisc_indexer.model.json_types import CapabilityCard, CategoryRecord, OverviewCard
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.text.normalization import one_line
 
 # What an overview shows of a capability: `kind`, `name`, `category`; and, as a build keeps it,
-# `hidden` and `size` (tokens and characters in full, tokens of its line in a listing).
-CapabilityCard: TypeAlias = Mapping[str, Any]
 
 _KIND_GROUPS = {
     "skills": frozenset({"skill"}),
@@ -25,7 +22,7 @@ _KIND_GROUPS = {
 _OTHER_GROUP = "others"
 
 
-def summarise_categories(cards: Iterable[CapabilityCard]) -> list[CategoryRecord]:
+def summarise_categories(cards: Iterable[OverviewCard]) -> list[CategoryRecord]:
     """A record for each category, largest first, ties by name.
 
     Its lines are `Category: a, b, c, d (+K more) (N)`, the same with two names, and
@@ -45,9 +42,9 @@ def summarise_categories(cards: Iterable[CapabilityCard]) -> list[CategoryRecord
     ]
 
 
-def summarise_by_kind(cards: Iterable[CapabilityCard]) -> list[CategoryRecord]:
+def summarise_by_kind(cards: Iterable[OverviewCard]) -> list[CategoryRecord]:
     """The same in blocks, one for each group of kinds: skills, tools, extensions, others."""
-    groups: dict[str, list[CapabilityCard]] = {name: [] for name in (*_KIND_GROUPS, _OTHER_GROUP)}
+    groups: dict[str, list[OverviewCard]] = {name: [] for name in (*_KIND_GROUPS, _OTHER_GROUP)}
     for card in cards:
         groups[_kind_group(card["kind"])].append(card)
     return [
@@ -69,7 +66,7 @@ def full_catalogue_size(cards: Iterable[CapabilityCard]) -> list[int]:
     return [sum(size[i] for size in sizes) for i in (0, 1)]
 
 
-def count_kinds(cards: Iterable[CapabilityCard]) -> dict[str, int]:
+def count_kinds(cards: Iterable[OverviewCard]) -> dict[str, int]:
     """The number of capabilities of each kind, by name of the kind."""
     return dict(sorted(Counter(card["kind"] for card in cards).items()))
 

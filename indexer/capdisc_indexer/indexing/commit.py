@@ -8,13 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict
 
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.category_overview import (
-    CapabilityCard,
     count_kinds,
     full_catalogue_size,
     summarise_categories,
@@ -27,7 +25,7 @@ from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     make_scan_record,
 )
-from capdisc_indexer.model.json_types import GuidanceRecord, Overview
+from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, GuidanceRecord, Overview
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
 from capdisc_indexer.store import builders, file_states
@@ -41,32 +39,6 @@ from capdisc_indexer.store.file_states import (
 )
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.token_counts import TokenCounter
-
-
-class GenerationCounts(TypedDict):
-    """The sizes of a generation: capabilities, vectors in all and in the vector store, their
-    dimension, deleted documents that the text index still carries, and files.
-    """
-
-    capabilities: int
-    rows: int
-    stored: int
-    dim: int
-    deleted: int
-    files: int
-
-
-class ManifestFacts(TypedDict):
-    """What the manifest says of a generation beside its files; see `model.types.Generation`."""
-
-    builder_id: str
-    made_by: str
-    encoder: str
-    pieces: str
-    fingerprint: str
-    background: float
-    built_at: str
-    counts: GenerationCounts
 
 
 def load_native_libraries(with_vector_store: bool = True) -> None:
@@ -199,7 +171,7 @@ def manifest_facts(
     builder_id: str,
     token_fingerprint: str,
     deleted_count: int,
-) -> ManifestFacts:
+) -> BuildFacts:
     """What the manifest says of the generation; `token_fingerprint` is that of the encoder whose
     tokens the documents hold.
     """

@@ -20,14 +20,13 @@ from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.token_bags import build_token_bag, encode_bag
 from capdisc_indexer.graph.traversal import find_skill_requirements
-from capdisc_indexer.indexing.category_overview import CapabilityCard
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.json_types import CapabilityCard, CapabilityHeader, JsonObject
 from capdisc_indexer.model.records import (
     UNCATEGORISED,
     decode_descriptor,
@@ -36,7 +35,7 @@ from capdisc_indexer.model.records import (
     to_record,
 )
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.rendering.token_accounting import count_pieces, full_size
+from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces, full_size
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
@@ -319,7 +318,7 @@ def make_bag_encoder(few: bool, checked_encoder: Encoder | None = None) -> tuple
 
 
 def build_document(
-    descriptor: Descriptor, counts: JsonObject, encode_bag: EncodeBag
+    descriptor: Descriptor, counts: PieceCounts, encode_bag: EncodeBag
 ) -> IndexedDocument:
     """The document of a capability; `counts` are the tokens of its rendered pieces."""
     header, body = to_record(descriptor)

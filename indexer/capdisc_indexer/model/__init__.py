@@ -1,1 +1,1 @@
-"""The values that cross packages, their stored form, errors, and frozen classes."""
+"""Defines the values that cross packages, their stored form, the errors, and `frozen`."""

@@ -1,10 +1,12 @@
-"""The errors that a caller can meet: each says what is wrong (`message`) and what to do next
-(`hint`).
+"""Defines the errors that a caller can meet.
+
+Each says what is wrong (`message`) and what to do next (`hint`).
 """
 
 from __future__ import annotations
 
-# What comes of stored values that are not what they should be; some show only where they are used.
+# What parsing raises for stored values of another shape than expected; some show only where they
+# are used.
 MALFORMED_DATA_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -18,11 +20,11 @@ class CapdiscError(Exception):
 
 
 class UsageError(CapdiscError):
-    """The request itself makes no sense: an unknown kind, an empty query, a budget too small."""
+    """The request itself is wrong: an unknown kind, an empty query, a budget that is too small."""
 
 
 class InputError(CapdiscError):
-    """Something that was named cannot be read: a missing folder, a broken configuration."""
+    """A named file or folder cannot be read: a missing folder, a broken configuration."""
 
 
 class IndexStateError(CapdiscError):
@@ -30,16 +32,16 @@ class IndexStateError(CapdiscError):
 
 
 class DamagedIndexError(IndexStateError):
-    """What the index holds cannot be read; a build makes it anew."""
+    """The content of the index cannot be read; a build makes it anew."""
 
 
 class ForeignIndexError(IndexStateError):
-    """The index was not built by this user, as far as the user's state knows: nothing of it is
-    believed.
+    """The user's state does not record that this user built the index, so nothing in it is
+    trusted.
     """
 
     def __init__(self, index_dir: str) -> None:
-        from shlex import quote  # 7 ms, which every command would pay for
+        from shlex import quote  # 7 ms that every command would pay for
 
         hint = f"build it: capdisc index; or see whose it is, and adopt it: capdisc trust {quote(index_dir)}"
         super().__init__(f"the index in {index_dir} was not built by you", hint)
@@ -54,10 +56,10 @@ class EncoderError(CapdiscError):
 
 
 class ApprovalRequiredError(CapdiscError):
-    """What was asked needs somebody's yes, which was not given."""
+    """The request needs the approval of a person, which was not given."""
 
 
 class LinkRefusedError(CapdiscError):
-    """A link is not followed: it leads out of its folder, to a place that is not public, or needs
-    leave to be.
+    """A link is not followed: it leads out of its folder or to an address that is not public, or
+    following it needs a permission.
     """

@@ -1,23 +1,25 @@
-"""Frozen values, as dataclasses make them, at a twentieth of the cost of declaring one.
+"""Replaces frozen dataclasses: declaring a class costs a twentieth.
 
 The standard library compiles half a dozen methods for each class when it is declared, and imports
-`inspect` for it: for the 34 values of one cold query that was 30 of 120 ms. Here all classes share
-their methods; a constructor of its own is compiled for a class when its first value is made. To a
-type checker they are dataclasses (PEP 681).
+`inspect` for it: for the 34 classes of one cold query that was 30 of 120 ms. Here all classes
+share their methods; the constructor of a class is compiled when its first value is made. To a type
+checker the classes are dataclasses (PEP 681).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, dataclass_transform, overload
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
+# The fields of a value by name.
+FieldValues: TypeAlias = dict[str, Any]
 
 _set_attribute = object.__setattr__
 
 
 class _DefaultFactory:
-    """A default that is made anew for each value."""
+    """A default that is computed for each value."""
 
     def __init__(self, factory: Callable[[], Any]) -> None:
         self.factory = factory
@@ -27,7 +29,7 @@ _UNSET: Any = object()
 
 
 def field(*, default_factory: Callable[[], Any]) -> Any:
-    """A field whose default is made anew for each value."""
+    """A field whose default is computed for each value."""
     return _DefaultFactory(default_factory)
 
 
@@ -37,8 +39,10 @@ def frozen(cls: type[T], /) -> type[T]: ...
 def frozen(*, kw_only: bool = ...) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
-    """The class as an immutable value with slots, equal to another of its class when all its
-    fields are.
+    """The class with slots, a constructor and immutable fields.
+
+    Two values of one class are equal when all their fields are. With `kw_only` the constructor
+    takes its arguments by name.
     """
     return (
         _make_value_class(cls, kw_only)
@@ -48,13 +52,13 @@ def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
 
 
 def fields(of: Any) -> tuple[str, ...]:
-    """The names of a value's fields, or of those of its class, in order."""
+    """The names of the fields of a value or of a class of values, in order."""
     names: tuple[str, ...] = of.__value_fields__
     return names
 
 
-def defaults(of: Any) -> Mapping[str, Any]:
-    """The defaults of a class of values; what is made anew for each is left out."""
+def defaults(of: Any) -> FieldValues:
+    """The defaults of a class of values by field; computed ones are left out."""
     return {
         name: default
         for name, default in of.__value_defaults__.items()
@@ -63,22 +67,22 @@ def defaults(of: Any) -> Mapping[str, Any]:
 
 
 def is_value(thing: object) -> bool:
-    """Whether this is a value, and not a class of them."""
+    """Whether this is a value of a frozen class, and not the class itself."""
     return hasattr(type(thing), "__value_fields__")
 
 
 def replace(old: T, /, **changes: Any) -> T:
-    """The value with some fields changed."""
+    """A copy of the value with some fields changed."""
     return type(old)(**shallow_dict(old) | changes)
 
 
-def shallow_dict(thing: Any) -> dict[str, Any]:
-    """The value's fields by name, each as it is."""
+def shallow_dict(thing: Any) -> FieldValues:
+    """The value's fields by name; nothing in them is copied."""
     return {name: getattr(thing, name) for name in fields(thing)}
 
 
-def asdict(thing: Any) -> dict[str, Any]:
-    """The value as a dict, and every value in it; lists and mappings are copied."""
+def asdict(thing: Any) -> FieldValues:
+    """The value and every value in it as dicts; lists and mappings are copied."""
     return {name: _to_plain(value) for name, value in shallow_dict(thing).items()}
 
 
@@ -95,10 +99,9 @@ def _to_plain(thing: Any) -> Any:
 
 
 def _make_value_class(cls: type, kw_only: bool) -> type:
-    """A class cannot be given slots once it is made: this is another of the same name."""
-    names = tuple(
-        cls.__annotations__
-    )  # not those of a base: each class has its own, if empty, since Python 3.10
+    """A new class of the same name: an existing class cannot get slots."""
+    # Not the annotations of a base: since Python 3.10 every class has its own, perhaps empty.
+    names = tuple(cls.__annotations__)
     body = {
         name: member
         for name, member in vars(cls).items()
@@ -118,8 +121,9 @@ def _make_value_class(cls: type, kw_only: bool) -> type:
 
 
 def _first_init(self: Any, *args: Any, **named: Any) -> None:
-    """Stands in until a class has its first value: most classes that a command imports never have
-    one.
+    """Compiles the constructor when the first value is made.
+
+    Most classes that a command imports never have a value.
     """
     kind: Any = next(base for base in type(self).__mro__ if "__value_fields__" in vars(base))
     constructor = _compile_init(kind)
@@ -141,21 +145,20 @@ def _compile_init(kind: Any) -> Callable[..., None]:
         ["self", *(["*"] if kind.__value_kw_only__ and parameters else []), *parameters]
     )
     names |= {"_set": _set_attribute, "_unset": _UNSET}
-    exec(
-        "\n".join([f"def __init__({head}):", *(lines or [" pass"])]), names
-    )  # names of fields alone, from our source
+    # The source holds only names of fields, which come from our own classes.
+    exec("\n".join([f"def __init__({head}):", *(lines or [" pass"])]), names)
     init: Callable[..., None] = names["__init__"]
     init.__qualname__ = f"{kind.__qualname__}.__init__"
     return init
 
 
-def _parameter_source(name: str, preset: Mapping[str, Any]) -> str:
+def _parameter_source(name: str, preset: FieldValues) -> str:
     if name not in preset:
         return name
     return f"{name}=_unset" if isinstance(preset[name], _DefaultFactory) else f"{name}=_{name}"
 
 
-def _argument_source(name: str, preset: Mapping[str, Any]) -> str:
+def _argument_source(name: str, preset: FieldValues) -> str:
     return (
         f"_{name}() if {name} is _unset else {name}"
         if isinstance(preset.get(name), _DefaultFactory)
@@ -183,7 +186,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _rebuild(kind: type[T], values: tuple[Any, ...]) -> T:
-    """The value as another process, or `copy`, makes it anew."""
+    """The value as `pickle` (in another process) or `copy` restores it."""
     instance = object.__new__(kind)
     for name, value in zip(fields(kind), values, strict=True):
         _set_attribute(instance, name, value)

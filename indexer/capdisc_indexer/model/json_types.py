@@ -1,8 +1,8 @@
-"""The shapes of JSON values that cross packages.
+"""Defines the shapes of JSON values that cross packages.
 
-What an index stores has a fixed shape, and a type here: the header of a capability, the overview,
-what is kept of a scan. What others wrote (schemas, arguments, answers) has none; its name says
-what it is.
+Values that an index stores have a fixed shape, and a type: the header of a capability, the
+manifest, the overview. Values that others wrote (schemas, arguments, answers) have none; an alias
+says what they are.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypeAlias, TypedDict
 
-# An object that was read from JSON, or is about to be written.
+# An object that was read from JSON or is about to be written.
 JsonObject: TypeAlias = dict[str, Any]
 # A JSON Schema, of any draft, as its author wrote it.
 JsonSchema: TypeAlias = Mapping[str, Any]
-# Arguments of a call by name, as a model or a person gave them.
+# The arguments of a call by name, as a model or a person gave them.
 Arguments: TypeAlias = Mapping[str, Any]
 
 
 class SourceRecord(TypedDict):
-    """Where a capability was read: SourceRef as JSON."""
+    """A SourceRef as JSON."""
 
     path: str
     format: str
@@ -29,7 +29,7 @@ class SourceRecord(TypedDict):
 
 
 class ParameterRecord(TypedDict):
-    """One parameter: Parameter as JSON."""
+    """A Parameter as JSON."""
 
     name: str
     type: NotRequired[str]
@@ -38,7 +38,7 @@ class ParameterRecord(TypedDict):
 
 
 class EdgeRecord(TypedDict):
-    """One relation to another capability: Edge as JSON."""
+    """An Edge as JSON."""
 
     kind: str
     source: str
@@ -55,7 +55,7 @@ class SkillRequirement(TypedDict):
 
 
 class Requirements(TypedDict, total=False):
-    """What a capability cannot be used without; a header is one, too."""
+    """The prerequisites of a capability; a header holds them, too."""
 
     secrets: Sequence[str]
     bins: Sequence[str]
@@ -63,11 +63,11 @@ class Requirements(TypedDict, total=False):
 
 
 class CapabilityHeader(TypedDict):
-    """What an index stores of a capability for lists, filters and summaries.
+    """The short fields of a capability, for lists, filters and summaries.
 
-    The fields of Descriptor but for the long ones, each left out where it has its default; then
-    what the build adds: `likeness` (64 hexadecimal digits of a MinHash, a space where a hash is
-    missing) and `size` (tokens and characters in full, tokens of name and description).
+    The fields of Descriptor without the long ones; those with their default value are left out.
+    The build adds `likeness` (MinHash signatures of description and content, 128 hex digits each,
+    a space between) and `size` (tokens and characters in full, tokens of name and description).
     """
 
     id: str
@@ -99,6 +99,41 @@ class CapabilityHeader(TypedDict):
     size: NotRequired[Sequence[int]]
 
 
+class OverviewCard(TypedDict):
+    """The fields of a capability that the lines of an overview are made of."""
+
+    kind: str
+    name: str
+    category: str
+
+
+class CapabilityCard(OverviewCard):
+    """What a build keeps of a capability for overview and columns; `size` as in its header."""
+
+    hidden: bool
+    size: Sequence[int]
+
+
+class NumberedColumn(TypedDict):
+    """A column with few different values: each once, and for each row the number of its value."""
+
+    values: list[str]
+    numbers: list[int]
+
+
+class ColumnsRecord(TypedDict):
+    """Columns as JSON: `hidden` holds row numbers, all other columns have a value for each id."""
+
+    ids: list[str]
+    names: list[str]
+    kinds: NumberedColumn
+    categories: NumberedColumn
+    tokens: list[int]
+    characters: list[int]
+    listing_tokens: list[int]
+    hidden: list[int]
+
+
 class CategoryRecord(TypedDict):
     """A category: how many capabilities it has, and its line at three lengths, longest first."""
 
@@ -108,10 +143,10 @@ class CategoryRecord(TypedDict):
 
 
 class Overview(TypedDict):
-    """What a build writes down of the whole catalogue.
+    """The summary that a build stores of the whole catalogue.
 
-    `static` is tokens and characters of everything in full; `counts` the tokens of each piece of
-    text that prints often; `guided` the categories that have guidance.
+    `static` holds the tokens and characters of everything in full, `counts` the tokens of each
+    text that is printed often, `guided` the categories that have guidance.
     """
 
     categories: Sequence[CategoryRecord]
@@ -122,7 +157,7 @@ class Overview(TypedDict):
 
 
 class ScanRecord(TypedDict):
-    """What a build writes down of its scan."""
+    """The facts that a build stores of its scan."""
 
     roots: Sequence[str]
     scanned_at_ns: int
@@ -131,7 +166,34 @@ class ScanRecord(TypedDict):
 
 
 class GuidanceRecord(TypedDict):
-    """The guidance of categories by their names, and the tokens of each line of it."""
+    """The guidance of categories by their case-folded names, and the tokens of each line."""
 
     categories: Mapping[str, Any]
     counts: Mapping[str, int]
+
+
+class FileEntry(TypedDict):
+    """The size in bytes and the digest of one file of a generation."""
+
+    size: int
+    sha256: str
+
+
+class BuildFacts(TypedDict):
+    """The fields of Generation that the build decides."""
+
+    made_by: str
+    builder_id: str
+    encoder: str
+    fingerprint: str
+    pieces: str
+    background: float
+    counts: Mapping[str, int]
+    built_at: str
+
+
+class Manifest(BuildFacts):
+    """The manifest of a generation: all fields of Generation but its number."""
+
+    schema_version: int
+    files: Mapping[str, FileEntry]

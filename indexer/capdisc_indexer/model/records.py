@@ -1,5 +1,6 @@
-"""Descriptors as stored bytes: `head` (what lists, filters and summaries need) and `body` (the
-long parts).
+"""Converts descriptors to and from their stored form, and says which prerequisites are missing.
+
+A record has two parts: the header (for lists, filters and summaries) and the body (the long parts).
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from capdisc_indexer.model.frozen import defaults, fields, is_value, shallow_dic
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Requirements
 from capdisc_indexer.model.types import Descriptor, Edge, Parameter, SourceRef
 
-# What a capability cannot be used without: secrets, programs, an operating system.
-
-# One of several programs is enough.
+# Between the names of programs of which one is enough.
 ANY_OF_SEPARATOR = "|"
-# The names of systems, as Python's `sys.platform` has them, by those that skills use.
+# The values of `sys.platform` by the names of systems that skills use.
 _SYSTEM_NAMES = {
     "linux": "linux",
     "darwin": "darwin",
@@ -27,7 +26,7 @@ _SYSTEM_NAMES = {
 
 
 def parse_systems(words: Iterable[str]) -> tuple[str, ...]:
-    """The systems that are meant; what is the name of none is passed over.
+    """The systems as `sys.platform` names them; other words are skipped.
 
     >>> parse_systems(["macOS", "Linux", "ubuntu-latest"])
     ('darwin', 'linux')
@@ -40,13 +39,15 @@ def parse_systems(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def any_of_name(programs: Iterable[str]) -> tuple[str, ...]:
-    """The need of one of these programs, as one name."""
+    """The requirement of one of these programs as one name, in a tuple; empty without programs."""
     alternatives = ANY_OF_SEPARATOR.join(programs)
     return (alternatives,) if alternatives else ()
 
 
 def any_of_systems(systems: Iterable[str]) -> tuple[str, ...]:
-    """How it is said that one of these systems is needed; nothing where any will do."""
+    """The requirement of one of these systems in words, in a tuple; empty where any system will
+    do.
+    """
     words = " or ".join(systems)
     return (words,) if words else ()
 
@@ -54,15 +55,15 @@ def any_of_systems(systems: Iterable[str]) -> tuple[str, ...]:
 def missing_prerequisites(
     needs: Requirements, environ: Mapping[str, str], path: str | None, system: str
 ) -> tuple[str, ...]:
-    """The secrets that are not set, the programs that are not on the path, and the systems that
-    this is none of.
+    """The secrets that are not set, the programs that are not on `path`, and the systems, if
+    `system` is not among them.
     """
     secrets = [name for name in needs.get("secrets", ()) if not environ.get(name)]
     return tuple(dict.fromkeys((*secrets, *missing_on_machine(needs, path, system))))
 
 
 def missing_on_machine(needs: Requirements, path: str | None, system: str) -> tuple[str, ...]:
-    """The same without secrets."""
+    """The missing programs and systems, as `missing_prerequisites` gives them, without secrets."""
     programs = [
         name
         for name in needs.get("bins", ())
@@ -76,12 +77,12 @@ def missing_on_machine(needs: Requirements, path: str | None, system: str) -> tu
 
 
 def _is_on_path(path: str | None, programs: Sequence[str]) -> bool:
-    from shutil import which  # which brings every archive format along
+    from shutil import which  # it imports every archive format
 
     return any(which(program, path=path) for program in programs)
 
 
-# What a capability without a category is filed under, everywhere: overview, filters, lists.
+# The category of capabilities that name none, everywhere: overview, filters, lists.
 UNCATEGORISED = "general"
 _BODY_FIELDS = (
     "content",
@@ -98,7 +99,7 @@ _DEFAULTS = dict.fromkeys(fields(Descriptor)) | dict(defaults(Descriptor))
 
 
 def to_record(descriptor: Descriptor) -> tuple[CapabilityHeader, JsonObject]:
-    """Head and body of a descriptor as JSON values, fields with their default value left out."""
+    """The header and body of a descriptor; fields with their default value are left out."""
     non_defaults = {
         key: value
         for key, default in _DEFAULTS.items()
@@ -114,17 +115,18 @@ def to_record(descriptor: Descriptor) -> tuple[CapabilityHeader, JsonObject]:
 
 
 def _to_json_value(value: Any) -> Any:
-    """The value as JSON has it. Not `asdict`, which copies every schema deeply: a quarter of a
-    build.
+    """The value as JSON writes it. Not `asdict`, which copies every schema deeply: that took a
+    quarter of a build.
     """
     if isinstance(value, tuple):
         return tuple(map(_to_json_value, value))
     return shallow_dict(value) if is_value(value) else value
 
 
-def from_record(header: CapabilityHeader, body: Mapping[str, Any] | None = None) -> Descriptor:
+def from_record(header: CapabilityHeader, body: JsonObject | None = None) -> Descriptor:
     """The descriptor that the record was made from; without a body its long parts are empty."""
-    values = {key: value for key, value in {**header, **(body or {})}.items() if key in _DEFAULTS}
+    stored: JsonObject = {**header, **(body or {})}
+    values = {key: value for key, value in stored.items() if key in _DEFAULTS}
     for key, value in values.items():
         if isinstance(value, list):
             values[key] = tuple(value)
@@ -135,28 +137,28 @@ def from_record(header: CapabilityHeader, body: Mapping[str, Any] | None = None)
 
 
 def encode_descriptor(descriptor: Descriptor) -> bytes:
-    """Head and body in one."""
+    """The header and the body as one JSON array."""
     return encode_json(to_record(descriptor))
 
 
 def decode_descriptor(record: bytes) -> Descriptor:
-    """The descriptor of such a record, equal to what a reader of the index gets."""
+    """The descriptor that `encode_descriptor` encoded, equal to what a reader of the index gets."""
     header, body = json.loads(record)
     return from_record(header, body)
 
 
 def digest_descriptor(descriptor: Descriptor) -> str:
-    """Thirty-two digits over everything that is stored of a descriptor."""
+    """A digest of 32 hex digits over everything that is stored of a descriptor."""
     return digest_record(encode_descriptor(descriptor))
 
 
 def digest_record(record: bytes) -> str:
-    """The same of its record as bytes."""
+    """The digest of an encoded descriptor."""
     import hashlib
 
     return hashlib.sha256(record).hexdigest()[:32]
 
 
 def encode_json(value: Any) -> bytes:
-    """Compact JSON."""
+    """The value as compact JSON in UTF-8; lone surrogates become `?`."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,6 +1,4 @@
-"""Every value that crosses a module boundary: frozen, flat, and free of behaviour beyond a small
-derived property.
-"""
+"""Defines the values that cross packages: frozen, flat, and without behaviour."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import JsonSchema
+from capdisc_indexer.model.json_types import FileEntry, JsonSchema
 
 
 class Severity(StrEnum):
@@ -22,9 +20,7 @@ class Severity(StrEnum):
 
 @frozen(kw_only=True)
 class Finding:
-    """One thing that is wrong with one file, and what to do about it. Lines and columns count from
-    1.
-    """
+    """One problem of one file, and what to do about it. Lines and columns count from 1."""
 
     code: str
     severity: Severity
@@ -37,8 +33,9 @@ class Finding:
 
 @frozen(kw_only=True)
 class SourceRef:
-    """Where a capability comes from. `pointer` tells apart several capabilities of one file (""
-    for the only one).
+    """Where a capability comes from.
+
+    `pointer` distinguishes several capabilities of one file ("" for the only one).
     """
 
     path: str
@@ -72,11 +69,11 @@ class Parameter:
 class Descriptor:
     """One capability, the same shape for every source format.
 
-    `id` is `kind:name`, `warnings` the codes of what a reader should be wary of. `bins` are
-    programs, `a|b` for one of them; `systems` are those of `sys.platform` that it works on, none
-    for all. `requires`, `composed_with` and `related` hold names or ids as written; they are
-    resolved against the index when a query is answered, so that a capability may appear after the
-    one that needs it.
+    `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
+    `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
+    works on, none for all. `requires`, `composed_with` and `related` hold names or ids as written;
+    they are resolved against the index when a query is answered, so that a capability may appear
+    after the one that requires it.
     """
 
     id: str
@@ -115,9 +112,10 @@ class Descriptor:
 
 @frozen(kw_only=True)
 class LoadedFile:
-    """What one file held: its capabilities and what was wrong with it. `parts` are the
-    `sources.parts.Part`s behind them, with those that came to nothing, for whoever checks more
-    than a reader needs.
+    """The capabilities of one file and its findings.
+
+    `parts` are what the capabilities were made from, and parts that became none, for validation,
+    which checks more than a reader needs.
     """
 
     descriptors: tuple[Descriptor, ...] = ()
@@ -127,7 +125,7 @@ class LoadedFile:
 
 @frozen(kw_only=True)
 class Query:
-    """What is asked. Several `texts` are fused; empty filters let everything through."""
+    """A search request. Several `texts` are fused; empty filters let everything through."""
 
     texts: tuple[str, ...]
     kinds: tuple[str, ...] = ()
@@ -141,9 +139,11 @@ class Query:
 
 @frozen(kw_only=True)
 class Hit:
-    """One answer. `score` orders (0..1 within this ranking), `relevance` is absolute (0..1), `via`
-    names the hit that requires this one, `copies` the near copies it stands for, and `signals`
-    holds each part of the score.
+    """One capability of an answer.
+
+    `score` (0..1) orders the hits of one ranking, `relevance` (0..1) can be compared between
+    queries. `via` names the hit that requires this one, `copies` the near copies that it stands
+    for, and `signals` holds each part of the score.
     """
 
     id: str
@@ -156,12 +156,12 @@ class Hit:
 
 @frozen(kw_only=True)
 class Ranking:
-    """The answer to a query: hits best first, and everything that the reader should know about how
-    it came to be.
+    """The answer to a query: hits, best first, and how they were found.
 
-    `unmatched` are the query's words that no capability uses, `categories` those nearest to the
-    query, hits or not. `candidates` counts what was looked at, and `timings` are milliseconds by
-    stage, which no answer depends on.
+    `degraded` says what the search had to do without. `unmatched` are the query's words that no
+    capability uses, `categories` those nearest to the query, with or without hits. `candidates`
+    counts the capabilities that were scored, and `timings` are milliseconds by stage, which no
+    answer depends on.
     """
 
     query: Query
@@ -177,9 +177,7 @@ class Ranking:
 
 @frozen(kw_only=True)
 class Block:
-    """One piece of rendered text about one capability (or category); `tokens` is its exact
-    count.
-    """
+    """A rendered text about one capability or category; `tokens` is its exact count."""
 
     id: str
     text: str
@@ -198,9 +196,10 @@ class DroppedBlock:
 
 @frozen(kw_only=True)
 class Tier:
-    """One level of detail: 0 overview, 1 summaries, 2 full detail. Beside them: 3, what a session
-    remembers, and 4, what the caller adds. `omitted` counts what did not fit beyond those in
-    `dropped`.
+    """One level of detail: 0 overview, 1 summaries, 2 full detail, 3 the session, 4 additions of
+    the caller.
+
+    `omitted` counts the capabilities that did not fit beyond those in `dropped`.
     """
 
     level: int
@@ -210,15 +209,13 @@ class Tier:
     omitted: int = 0
 
 
-# The total of a budget that nobody set.
+# The total where no budget is set.
 UNLIMITED = 1_000_000_000
 
 
 @frozen(kw_only=True)
 class Budgets:
-    """Hard limits in tokens of printed text, for each tier, for what a session remembers, and for
-    all of it.
-    """
+    """Hard limits in tokens of printed text: for each tier, for the session, and in total."""
 
     tier0: int = 200
     tier1: int = 800
@@ -229,8 +226,9 @@ class Budgets:
 
 @frozen(kw_only=True)
 class LayoutPiece:
-    """Of a layout: some text, or the name of the part that stands there. What is not `stable` may
-    differ from turn to turn.
+    """One piece of a layout: a text, or the name of a part of the context.
+
+    A piece that is not `stable` may differ from turn to turn.
     """
 
     text: str = ""
@@ -240,9 +238,11 @@ class LayoutPiece:
 
 @frozen(kw_only=True)
 class PrintOptions:
-    """How a context is printed: in the order of `layout` (none: the usual one), split into
-    "prefix", "suffix" or "both" ("": in one). `facts` are what formats for programs say beside it,
-    `request` what a user is to be heard saying.
+    """How a context is printed.
+
+    `layout` gives the order of its parts (empty: the usual one), `split` is "prefix", "suffix",
+    "both" or "" (not split). `facts` are additional fields of formats for programs, `request` is
+    the message of the user.
     """
 
     layout: tuple[LayoutPiece, ...] = ()
@@ -253,8 +253,10 @@ class PrintOptions:
 
 @frozen(kw_only=True)
 class Context:
-    """What `render` prints: tiers of blocks, already within their budgets. `tokens` counts what is
-    printed, `text_tokens` the prompt in it where a format wraps it up.
+    """A context that `render` prints: tiers of blocks within their budgets.
+
+    `tokens` counts the printed text, `text_tokens` the prompt in it where a format wraps the
+    prompt.
     """
 
     ranking: Ranking
@@ -268,10 +270,11 @@ class Context:
 
 @frozen(kw_only=True)
 class Generation:
-    """One published state of the index. `fingerprint` is of the encoder behind the vectors,
-    `pieces` of the one behind the bags of pieces, `background` the cosine that meaningless queries
-    reach. `made_by` is the release that built it, `builder_id` what the state of the user who
-    built it knows it by.
+    """One published state of the index.
+
+    `made_by` is the release that built it; `builder_id` is also in the state of the user who built
+    it. `fingerprint` is that of the encoder of the vectors, `pieces` that of the encoder of the
+    token bags, `background` the noise floor: the cosine that meaningless queries reach.
     """
 
     number: int
@@ -283,20 +286,19 @@ class Generation:
     pieces: str
     background: float
     counts: Mapping[str, int]
-    files: Mapping[str, Any]
+    files: Mapping[str, FileEntry]
     built_at: str
 
 
 @frozen(kw_only=True)
 class DeclaredSource:
-    """A `[[source]]` of the configuration: files at an absolute `path` (a file, a folder or a
-    pattern), to be read as `format`, with a name for what they describe.
+    """A `[[source]]` of the configuration: files at the absolute `path` (a file, a folder or a
+    pattern), read as `format`; `name` names what they describe.
 
-    `origin` is the file that declares it, `trusted` says that this is the user's own. `within`
-    keeps to what lies in these places (none: everywhere), `answers_folder` is the folder that
-    answers of programs are kept in. `allow_secret_files` is the user's own setting: files that
-    hold secrets are read as well. What leads out of the real folder or file `confined_to` (empty:
-    there is no such limit) once links are resolved is not read.
+    `origin` is the file that declares it; `trusted`: that file is the user's own. Only files in
+    `within` are read (empty: everywhere), and none that leads, links resolved, out of the folder
+    or file `confined_to` (empty: no such limit). `answers_folder` holds stored answers of programs
+    and servers. `allow_secret_files` is the user's setting to read files that hold secrets.
     """
 
     format: str
@@ -313,9 +315,10 @@ class DeclaredSource:
 
 @frozen(kw_only=True)
 class DefinitionGuard:
-    """What tells changed definitions of others from the user's own: the file that remembers what
-    was accepted, and the folders (without links) whose skills and manifests are the user's to
-    change.
+    """How a build recognises changed definitions that nobody accepted.
+
+    `memory` is the file of accepted definitions; skills and manifests in `own_places` (folders
+    without links) are the user's own and may change.
     """
 
     memory: str
@@ -324,8 +327,9 @@ class DefinitionGuard:
 
 @frozen(kw_only=True)
 class HeldDefinition:
-    """A capability that is left out since its definition changed: the id and the file, why, and
-    when the one before it was first seen ("": nobody knows).
+    """A capability that is left out because its definition changed.
+
+    `accepted` is when the definition before it was first seen ("": unknown).
     """
 
     id: str
@@ -336,18 +340,16 @@ class HeldDefinition:
 
 @frozen(kw_only=True)
 class BuildOptions:
-    """How to build: which encoder (None: the last build's), and how much of the last build to
-    trust.
+    """How to build an index.
 
-    Without `may_rebuild` an index that is damaged or of another version is an error instead of
-    being built anew.
-
-    An encoder that cannot be loaded is an error when it is required; else searching goes by words
-    alone. A file that was changed less than `grace_s` seconds ago and fails to parse keeps its
-    last version: it may be half written. `sources` are read beside the roots. Of the last build,
-    nothing is taken that has another `builder_id` (None: whoever built it). A root that `confined`
-    names is read only as long as it leads into one of these real folders. Without a `guard` no
-    changed definition is held back.
+    `encoder`: None takes that of the last build. One that cannot be loaded is an error if
+    `encoder_required`, else the index has no vectors. `rebuild` takes nothing from the last build;
+    without `may_rebuild` a damaged index or one of another version is an error. `verify` reads
+    every byte of the last build and of the sources instead of trusting sizes and times. A file
+    that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
+    may be half written. `sources` are read in addition to the roots. Without a `guard` no changed definition is left out. A last
+    build with another `builder_id` is not used (None: any is). A root in `confined` is read only
+    while it leads, links resolved, into one of its folders there.
     """
 
     encoder: str | None = None
@@ -365,9 +367,10 @@ class BuildOptions:
 
 @frozen(kw_only=True)
 class BuildReport:
-    """What a build did. `published` is False when nothing had changed. `held_definitions` are left
-    out until somebody has looked at them, `changed_definitions` the ids of those that changed in
-    ways that nobody has to look at.
+    """The result of a build.
+
+    `published` is False when nothing had changed. `held_definitions` are left out until a person
+    accepts them; `changed_definitions` are the ids of those whose changes need no review.
     """
 
     generation: Generation

@@ -1,3 +1,3 @@
-"""What lies on disk: documents (tantivy), vectors (LanceDB and one flat matrix), and the
+"""Stores and reads an index: documents in tantivy, vectors in LanceDB and one flat matrix, and the
 generations that hold them.
 """

@@ -1,22 +1,29 @@
-"""What lists, costs and overviews say of every capability, in columns: of 80,000 they take 8 MB on
-disk and 60 ms to read, where the documents take seconds.
+"""Stores the fields that lists, costs and overviews need of every capability, in columns.
+
+For 80,000 capabilities they take 8 MB on disk and 60 ms to read; the documents take seconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import (
+    CapabilityCard,
+    ColumnsRecord,
+    NumberedColumn,
+    OverviewCard,
+)
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 
 
 @frozen(kw_only=True)
 class Columns:
-    """One value a capability in each, all in the order of the ids; `hidden` are places in them.
-    Tokens are those of the capability in full, `characters` as many it has there, `listing_tokens`
-    those of its name and description.
+    """A value for each capability in each column, in the order of the ids.
+
+    `tokens` and `characters` are the size of a capability in full, `listing_tokens` the tokens of
+    its name and description. `hidden` holds the places (row numbers) of hidden capabilities.
     """
 
     ids: Sequence[str]
@@ -29,8 +36,8 @@ class Columns:
     hidden: frozenset[int]
 
     def matching(self, query: Query) -> Sequence[int]:
-        """The places of those that have the query's kinds and categories; what else it asks for is
-        not looked at.
+        """The places of the capabilities with the query's kinds and categories; its other filters
+        are ignored.
         """
         kinds = {kind.lower() for kind in query.kinds}
         categories = {category.lower() for category in query.categories}
@@ -42,12 +49,12 @@ class Columns:
         return places
 
     def size(self, places: Iterable[int]) -> list[int]:
-        """Tokens and characters of these in full, all together."""
+        """The total tokens and characters of these capabilities in full."""
         chosen = list(places)
         return [sum(column[place] for place in chosen) for column in (self.tokens, self.characters)]
 
-    def card(self, place: int) -> dict[str, Any]:
-        """What an overview needs of one."""
+    def card(self, place: int) -> OverviewCard:
+        """Kind, name and category of one capability, for an overview."""
         return {
             "kind": self.kinds[place],
             "name": self.names[place],
@@ -56,25 +63,25 @@ class Columns:
 
 
 def category_of(columns: Columns, place: int) -> str:
-    """The category that one is filed under."""
+    """The category of one capability; "general" where it names none."""
     return columns.categories[place] or UNCATEGORISED
 
 
 def is_told_by_columns(query: Query) -> bool:
-    """Whether the query asks for nothing that only the documents know."""
+    """Whether the columns suffice to answer the query's filters, without the documents."""
     return not (query.tags or query.exclude or query.max_risk or query.available)
 
 
-def columns_document(cards: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The columns as a JSON value, of what the build made of each capability, by id."""
+def columns_document(cards: Mapping[str, CapabilityCard]) -> ColumnsRecord:
+    """The columns as a JSON value, from the cards of all capabilities by id."""
     ids = sorted(cards)
     ordered = [cards[identifier] for identifier in ids]
     sizes = [card["size"] for card in ordered]
     return {
         "ids": ids,
         "names": [card["name"] for card in ordered],
-        "kinds": _numbered([card["kind"] for card in ordered]),
-        "categories": _numbered([card["category"] for card in ordered]),
+        "kinds": _number_values([card["kind"] for card in ordered]),
+        "categories": _number_values([card["category"] for card in ordered]),
         "tokens": [size[0] for size in sizes],
         "characters": [size[1] for size in sizes],
         "listing_tokens": [size[2] for size in sizes],
@@ -82,13 +89,13 @@ def columns_document(cards: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def read_columns(document: Mapping[str, Any]) -> Columns:
-    """The columns of such a JSON value."""
+def read_columns(document: ColumnsRecord) -> Columns:
+    """The columns that `columns_document` wrote."""
     return Columns(
         ids=document["ids"],
         names=document["names"],
-        kinds=_spelt_out(document["kinds"]),
-        categories=_spelt_out(document["categories"]),
+        kinds=_expand_values(document["kinds"]),
+        categories=_expand_values(document["categories"]),
         tokens=document["tokens"],
         characters=document["characters"],
         listing_tokens=document["listing_tokens"],
@@ -96,14 +103,12 @@ def read_columns(document: Mapping[str, Any]) -> Columns:
     )
 
 
-def _numbered(values: Sequence[str]) -> dict[str, Any]:
-    """The different values, and for each place the number of its value: there are few kinds and
-    categories.
-    """
+def _number_values(values: Sequence[str]) -> NumberedColumn:
+    """The different values and their numbers, since there are few kinds and categories."""
     numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
     return {"values": list(numbers), "numbers": [numbers[value] for value in values]}
 
 
-def _spelt_out(column: Mapping[str, Any]) -> list[str]:
+def _expand_values(column: NumberedColumn) -> list[str]:
     values = column["values"]
     return [values[number] for number in column["numbers"]]

@@ -1,10 +1,9 @@
-"""What is remembered of the definitions of tools, beyond the life of an index: a SQLite file of
-this user's own.
+"""Remembers which definitions of tools were accepted and which changes wait, in a SQLite file.
 
-It lies in the state folder, since an index may be deleted and built anew at any time, and what was
-accepted must not be forgotten with it. SQLite writes all of a build's changes or none of them,
-whenever the process ends; a build reads the rows of the files that it parses and no others. What
-cannot be read is moved aside and begun anew, and that is said.
+The file lies in the state folder: an index may be deleted and built anew at any time, and accepted
+definitions must not be forgotten with it. SQLite writes all changes of a build or none of them,
+whenever the process ends; a build reads only the rows of the files that it parses. A file that
+cannot be read is moved aside, a new one is started, and the user is told.
 """
 
 from __future__ import annotations
@@ -19,29 +18,30 @@ from typing import Any
 
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store import state_file
 
 FORM = 1
-# Some 250 bytes each; the longest unchanged are forgotten first.
+# Some 250 bytes each; the rows that are unchanged for longest are deleted first.
 MAX_REMEMBERED = 200_000
-_MAX_PLACES = 50  # of one id that are looked at to see which of them has moved
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_MAX_PLACES = 50  # files with one id that are checked for one that no longer exists
+_DAMAGE_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 _TABLES = """
 create table if not exists places (number integer primary key, path blob not null unique);
 create table if not exists accepted (
-    place integer not null, id text not null, digest text not null, definition text not null, seen text not null,
-    primary key (place, id)) without rowid;
+    place integer not null, id text not null, digest text not null, definition text not null,
+    seen text not null, primary key (place, id)) without rowid;
 create index if not exists accepted_ids on accepted (id);
 create table if not exists pending (
-    place integer not null, id text not null, definition text not null, digest text not null, seen text not null,
-    details text not null, primary key (place, id)) without rowid;
+    place integer not null, id text not null, definition text not null, digest text not null,
+    seen text not null, details text not null, primary key (place, id)) without rowid;
 """
 
 
 @frozen
 class Accepted:
-    """A definition that was accepted: its digest, itself in the words of
-    `check.changes.definition`, and when it was first seen.
+    """An accepted definition: its digest, its text (as `validation.changes` writes it), and when
+    it was first seen.
     """
 
     digest: str
@@ -51,9 +51,11 @@ class Accepted:
 
 @frozen(kw_only=True)
 class Pending:
-    """A changed definition that waits for somebody's yes: the file and the id, the digest of what
-    is held back, when it was first seen, when the one before it was, why it waits, and both as
-    lines to be compared.
+    """A changed definition that waits for approval.
+
+    `digest` and `seen` (when it was first seen) are of the changed definition; `accepted` is when
+    the definition before it was first seen, `reasons` say why it waits. `before` and `now` are
+    both definitions as lines to compare.
     """
 
     path: str
@@ -67,8 +69,9 @@ class Pending:
 
 
 class DefinitionMemory:
-    """The open memory, inside one transaction. Raises sqlite3.Error, which whoever opens it turns
-    into words.
+    """The open memory, inside one transaction; `changing` makes it.
+
+    Its methods raise sqlite3.Error, which `changing` turns into an InputError.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -77,103 +80,118 @@ class DefinitionMemory:
         self._is_empty = not self._rows("select 1 from accepted limit 1")
 
     def of_file(self, path: str) -> dict[str, Accepted]:
-        """What was accepted of a file, by id."""
+        """The accepted definitions of a file by id."""
         if self._is_empty:
             return {}
-        wanted = "select id, digest, definition, seen from accepted join places on number = place where path = ?"
-        return {name: Accepted(*rest) for name, *rest in self._rows(wanted, _bytes(path))}
+        sql = (
+            "select id, digest, definition, seen from accepted join places on number = place "
+            "where path = ?"
+        )
+        return {
+            identifier: Accepted(digest, definition, seen)
+            for identifier, digest, definition, seen in self._rows(sql, _bytes(path))
+        }
 
     def moved(self, identifier: str) -> Accepted | None:
-        """What was accepted under the id in a file that is gone; the latest, where there are
-        several.
-        """
+        """The latest definition accepted under this id in a file that no longer exists, or None."""
         if self._is_empty:
             return None
-        wanted = (
-            "select path, digest, definition, seen from accepted join places on number = place where id = ? "
-            "order by seen desc limit ?"
+        sql = (
+            "select path, digest, definition, seen from accepted join places on number = place "
+            "where id = ? order by seen desc limit ?"
         )
-        for path, *rest in self._rows(wanted, _text(identifier), _MAX_PLACES):
+        for path, digest, definition, seen in self._rows(sql, _text(identifier), _MAX_PLACES):
             if not os.path.lexists(path):
-                return Accepted(*rest)
+                return Accepted(digest, definition, seen)
         return None
 
     def held(self, path: str) -> dict[str, Pending]:
-        """What waits of a file, by id."""
-        return {one.id: one for one in self._pending("where path = ?", _bytes(path))}
+        """The waiting definitions of a file by id."""
+        return {
+            pending.id: pending for pending in self._select_pending("where path = ?", _bytes(path))
+        }
 
     def accept(self, path: str, definitions: Mapping[str, Accepted]) -> None:
-        """Remember definitions of a file, by id, as those that their changes are compared with."""
-        place = self._number(path)
+        """Remember these definitions of a file by id; later changes are compared with them."""
+        place = self._place_number(path)
         rows = (
-            (place, _text(name), one.digest, one.definition, one.seen)
-            for name, one in definitions.items()
+            (place, _text(identifier), accepted.digest, accepted.definition, accepted.seen)
+            for identifier, accepted in definitions.items()
         )
         self._connection.executemany("insert or replace into accepted values (?, ?, ?, ?, ?)", rows)
 
     def hold(self, pending: Pending, definition: str) -> None:
-        """Let a changed definition wait."""
+        """Remember a changed definition that waits for approval."""
         details = {key: getattr(pending, key) for key in ("accepted", "reasons", "before", "now")}
-        text = json.dumps(details)
         row = (
-            self._number(pending.path),
+            self._place_number(pending.path),
             _text(pending.id),
             definition,
             pending.digest,
             pending.seen,
-            text,
+            json.dumps(details),
         )
         self._connection.execute("insert or replace into pending values (?, ?, ?, ?, ?, ?)", row)
 
     def release(self, path: str, identifier: str) -> None:
-        """Forget that a changed definition waited."""
-        wanted = "delete from pending where id = ? and place = (select number from places where path = ?)"
-        self._connection.execute(wanted, (_text(identifier), _bytes(path)))
+        """Delete a waiting definition."""
+        sql = (
+            "delete from pending "
+            "where id = ? and place = (select number from places where path = ?)"
+        )
+        self._connection.execute(sql, (_text(identifier), _bytes(path)))
 
     def waiting(self) -> list[Pending]:
-        """Everything that waits, in the order of the ids."""
-        return list(self._pending("order by id, path"))
+        """All waiting definitions in the order of their ids."""
+        return list(self._select_pending("order by id, path"))
 
     def approve(self, pending: Pending) -> bool:
-        """Accept what waits, if it still is what was shown."""
-        wanted = (
+        """Accept a waiting definition; False when it is no longer the one that was shown."""
+        sql = (
             "select digest, definition, seen from pending join places on number = place "
             "where path = ? and id = ? and digest = ?"
         )
-        found = self._rows(wanted, _bytes(pending.path), _text(pending.id), pending.digest)
-        if not found:
+        rows = self._rows(sql, _bytes(pending.path), _text(pending.id), pending.digest)
+        if not rows:
             return False
-        self.accept(pending.path, {pending.id: Accepted(*found[0])})
+        self.accept(pending.path, {pending.id: Accepted(*rows[0])})
         self.release(pending.path, pending.id)
         return True
 
     def tidy(self) -> None:
-        """Forget what waits of files that are gone, and what is too much."""
-        gone = [one for one in self.waiting() if not os.path.lexists(_bytes(one.path))]
-        for one in gone:
-            self.release(one.path, one.id)
+        """Delete waiting definitions of files that no longer exist, and the oldest accepted ones
+        beyond the limit.
+        """
+        for pending in self.waiting():
+            if not os.path.lexists(_bytes(pending.path)):
+                self.release(pending.path, pending.id)
         ((count,),) = self._rows("select count(*) from accepted")
         if count > MAX_REMEMBERED:
             oldest = "select place, id from accepted order by seen limit ?"
-            wanted = f"delete from accepted where (place, id) in ({oldest})"
-            self._connection.execute(wanted, (count - MAX_REMEMBERED,))
-
-    def _pending(self, condition: str, *values: Any) -> Iterator[Pending]:
-        wanted = f"select path, id, digest, seen, details from pending join places on number = place {condition}"
-        for path, name, digest, seen, text in self._rows(wanted, *values):
-            details = _details(text)
-            lines = {key: _lines(details.get(key)) for key in ("reasons", "before", "now")}
-            accepted = str(details.get("accepted", ""))
-            yield Pending(
-                path=os.fsdecode(path),
-                id=name,
-                digest=digest,
-                seen=seen,
-                accepted=accepted,
-                **lines,
+            self._connection.execute(
+                f"delete from accepted where (place, id) in ({oldest})", (count - MAX_REMEMBERED,)
             )
 
-    def _number(self, path: str) -> int:
+    def _select_pending(self, condition: str, *values: Any) -> Iterator[Pending]:
+        sql = (
+            "select path, id, digest, seen, details from pending join places on number = place "
+            + condition
+        )
+        for path, identifier, digest, first_seen, details_text in self._rows(sql, *values):
+            details = _parse_details(details_text)
+            yield Pending(
+                path=os.fsdecode(path),
+                id=identifier,
+                digest=digest,
+                seen=first_seen,
+                accepted=str(details.get("accepted", "")),
+                reasons=_to_lines(details.get("reasons")),
+                before=_to_lines(details.get("before")),
+                now=_to_lines(details.get("now")),
+            )
+
+    def _place_number(self, path: str) -> int:
+        """The row of the file in the table of places; a new one where there is none."""
         if path not in self._numbers:
             self._connection.execute(
                 "insert or ignore into places (path) values (?)", (_bytes(path),)
@@ -183,30 +201,30 @@ class DefinitionMemory:
             )
         return self._numbers[path]
 
-    def _rows(self, wanted: str, *values: Any) -> list[Any]:
-        return self._connection.execute(wanted, values).fetchall()
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        return self._connection.execute(sql, values).fetchall()
 
 
 @contextmanager
 def changing(path: Path) -> Iterator[DefinitionMemory]:
-    """The memory, to be read and changed by nobody else meanwhile; what was changed counts once
-    the block has ended without an error.
+    """The memory, locked against other processes; changes are saved when the block ends without an
+    error.
 
-    Raises InputError where it cannot be used, with `damaged` true where that is for what it holds,
-    and BusyError when another process keeps it.
+    Raises DamagedMemoryError when its content cannot be read, InputError when it cannot be used
+    for another reason, and BusyError when another process keeps it locked.
     """
-    with state_file.lock_folder(path.parent), _opened(path) as connection:
+    with state_file.lock_folder(path.parent), _open_database(path) as connection:
         try:
             connection.execute("begin immediate")
             yield DefinitionMemory(connection)
             connection.execute("commit")
         except sqlite3.Error as error:
-            raise _refused(path, error) from error
+            raise _database_error(path, error) from error
 
 
 def waiting(path: Path) -> list[Pending]:
-    """Every changed definition that waits, none where nothing is remembered. Raises InputError as
-    `changing` does.
+    """All waiting definitions; none where there is no memory yet. Raises the errors of
+    `changing`.
     """
     if not path.exists():
         return []
@@ -215,9 +233,7 @@ def waiting(path: Path) -> list[Pending]:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged memory away, and say where it lies now. Raises InputError where the disk
-    refuses.
-    """
+    """Move a damaged memory aside and give its new path. Raises InputError on a disk error."""
     aside = path.with_name(f"{path.name}.damaged")
     try:
         with suppress(FileNotFoundError):
@@ -229,33 +245,33 @@ def set_aside(path: Path) -> Path:
 
 
 class DamagedMemoryError(InputError):
-    """What the memory of definitions holds cannot be read."""
+    """The content of the memory of definitions cannot be read."""
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    _make(path)
+def _open_database(path: Path) -> Iterator[sqlite3.Connection]:
+    _ensure_file(path)
     connection = None
     try:
         connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
-        _prepare(connection)
+        _prepare_tables(connection)
         yield connection
     except sqlite3.Error as error:
-        raise _refused(path, error) from error
+        raise _database_error(path, error) from error
     finally:
         if connection is not None:
             connection.close()
 
 
-def _make(path: Path) -> None:
-    """The file, for its owner alone, where it is missing. Raises InputError for anything but a
-    plain file.
+def _ensure_file(path: Path) -> None:
+    """Make the file, for its owner alone, if it is missing. Raises InputError unless it is a plain
+    file.
     """
     try:
-        handle = os.open(
+        fd = os.open(
             path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
         )
-        os.close(handle)
+        os.close(fd)
     except OSError as error:
         what = "it is a link" if path.is_symlink() else error.strerror or str(error)
         raise InputError(f"cannot use {path}: {what}", "move it away") from error
@@ -263,8 +279,8 @@ def _make(path: Path) -> None:
         raise InputError(f"cannot use {path}: it is no plain file", "move it away")
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Raises sqlite3.DatabaseError for a file of another form."""
+def _prepare_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables in an empty file. Raises sqlite3.DatabaseError for a file of another form."""
     connection.execute("pragma trusted_schema = off")
     ((form,),) = connection.execute("pragma user_version").fetchall()
     tables = connection.execute("select count(*) from sqlite_master").fetchone()[0]
@@ -276,9 +292,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(f"its form is {form}, and {FORM} is understood")
 
 
-def _refused(path: Path, error: sqlite3.Error) -> InputError:
+def _database_error(path: Path, error: sqlite3.Error) -> InputError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in _DAMAGED:
+    if code in _DAMAGE_CODES:
         return DamagedMemoryError(
             f"the memory of definitions is damaged: {path} ({error})", f"remove {path}"
         )
@@ -296,7 +312,7 @@ def _text(identifier: str) -> str:
     return identifier.encode("utf-8", "replace").decode()
 
 
-def _details(text: str) -> Mapping[str, Any]:
+def _parse_details(text: str) -> JsonObject:
     try:
         details = json.loads(text)
     except (ValueError, RecursionError):
@@ -304,7 +320,7 @@ def _details(text: str) -> Mapping[str, Any]:
     return details if isinstance(details, dict) else {}
 
 
-def _lines(value: Any) -> tuple[str, ...]:
-    return (
-        tuple(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else ()
-    )
+def _to_lines(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return ()
+    return tuple(map(str, value))

@@ -1,4 +1,8 @@
-"""Bytes and names that a power cut does not take away, and that only their owner can read."""
+"""Writes files that survive a power cut and that only their owner can read.
+
+Beside that: which file system holds a folder, what an error of the operating system means for the
+user, and who may write to an index.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,11 @@ from pathlib import Path
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
 
-# Where a folder is mounted, as Linux tells it in /proc/self/mountinfo (proc_pid_mountinfo(5)).
-
-# Reached over a network or through another program: locks and renames may not mean there what they
-# mean here.
+# Reached over a network or through another program: locks and renames may not work there as they do
+# on a local disk.
 _SHARED_FILE_SYSTEMS = frozenset(
-    "9p afs beegfs ceph cifs coda drvfs fuse fuseblk gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs prl_fs "
-    "smb3 smbfs vboxsf virtiofs vmhgfs".split()
+    "9p afs beegfs ceph cifs coda drvfs fuse fuseblk gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 "
+    "ocfs2 orangefs prl_fs smb3 smbfs vboxsf virtiofs vmhgfs".split()
 )
 # No permissions, or no hard links, or time stamps of two seconds.
 _LIMITED_FILE_SYSTEMS = frozenset("exfat hfs hfsplus msdos ntfs ntfs3 umsdos vfat".split())
@@ -27,16 +29,14 @@ _LIMITED_FILE_SYSTEMS = frozenset("exfat hfs hfsplus msdos ntfs ntfs3 umsdos vfa
 
 @frozen(kw_only=True)
 class Mount:
-    """What holds a folder. `point` is empty where the system does not tell."""
+    """A mounted file system: its mount point, "" where unknown, and its kind."""
 
     point: str = ""
     kind: str = ""
 
     @property
     def is_shared(self) -> bool:
-        """Whether other machines, or a program in between, may have a say in what happens
-        there.
-        """
+        """Whether another machine or a program in between may change files there."""
         return self.kind.partition(".")[0] in _SHARED_FILE_SYSTEMS
 
     @property
@@ -46,7 +46,10 @@ class Mount:
 
 
 def find_mount(folder: Path, table: Path = Path("/proc/self/mountinfo")) -> Mount:
-    """What holds the folder; an empty answer where the system does not tell."""
+    """The file system that holds the folder; an empty Mount where it is unknown.
+
+    Reads /proc/self/mountinfo (proc_pid_mountinfo(5)), which only Linux has.
+    """
     try:
         lines = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -65,8 +68,8 @@ def find_mount(folder: Path, table: Path = Path("/proc/self/mountinfo")) -> Moun
 
 
 def _parse_line(line: str) -> Mount | None:
-    """`36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw`, with blanks in names as
-    \\040.
+    """The mount of a line such as `36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root
+    rw`, with blanks in names as \\040.
     """
     before, _, after = line.partition(" - ")
     fields = before.split()
@@ -75,9 +78,6 @@ def _parse_line(line: str) -> Mount | None:
     point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
     return Mount(point=point, kind=after.split()[0])
 
-
-# What the operating system refused while the index was written, said so that one knows which disk
-# to look at.
 
 _OTHER_FOLDER_HINT = "or choose another folder with --index-dir DIR"
 _HINTS = {
@@ -97,8 +97,8 @@ _HINTS = {
 
 @contextmanager
 def translate_disk_errors(index_dir: Path) -> Iterator[None]:
-    """Turns an OSError from inside into an IndexStateError that says which disk it is about, and
-    what to do.
+    """Turns an OSError from inside into an IndexStateError that names the disk and says what to
+    do.
     """
     try:
         yield
@@ -107,24 +107,25 @@ def translate_disk_errors(index_dir: Path) -> Iterator[None]:
 
 
 def disk_error(error: OSError, index_dir: Path) -> IndexStateError:
-    """The error, with the disk's name and a hint."""
+    """The error of the operating system with the mount point of the disk and a hint."""
     path = os.fsdecode(error.filename) if error.filename else str(index_dir)
     mount_point = find_mount(Path(path)).point or "unknown"
     reason = error.strerror or str(error)
-    message = f"the index could not be brought up to date: {reason}: {path} (on the disk mounted at {mount_point})"
     return IndexStateError(
-        message, _HINTS.get(error.errno or 0, f"check that disk, {_OTHER_FOLDER_HINT}")
+        f"the index could not be brought up to date: {reason}: {path} "
+        f"(on the disk mounted at {mount_point})",
+        _HINTS.get(error.errno or 0, f"check that disk, {_OTHER_FOLDER_HINT}"),
     )
 
 
-# What network and FUSE file systems answer for a folder.
+# The errors of network and FUSE file systems when a folder is synced.
 _UNSYNCABLE_FOLDER_ERRNOS = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def sync_tree(top: Path) -> None:
-    """Sync everything below the folder and the folder itself, and take others' rights to it away.
+    """Sync the folder and everything below it, and make all of it private to the owner.
 
-    The native libraries make their files as the umask says.
+    The native libraries make their files with the permissions of the umask.
     """
     for parent, _, names in os.walk(top):
         for name in names:
@@ -133,11 +134,13 @@ def sync_tree(top: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Give the file this content in one step, synced before it gets its name; the name is not."""
+    """Give the file this content in one step: the content is synced before the rename; the name is
+    not synced (`sync_folder` does that).
+    """
     temporary = path.with_name(f".{path.name}.new")
     try:
-        # A name that is there was left by a killed writer, or came with a clone, as a link to
-        # anywhere.
+        # An existing file of this name was left by a killed writer, or came with a clone as a link
+        # to any place.
         with suppress(FileNotFoundError):
             temporary.unlink()
         fd = os.open(
@@ -155,7 +158,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in the folder durable, where its file system knows how."""
+    """Make the names in the folder durable, where its file system can."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _sync_names(fd)
@@ -167,8 +170,8 @@ def _sync_entry(path: Path, mode: int) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
-        # File systems without permissions refuse; what they show to others was decided when they
-        # were mounted.
+        # File systems without permissions refuse; who may read there was decided when they were
+        # mounted.
         with suppress(PermissionError, NotImplementedError):
             if stat.S_IMODE(status.st_mode) != mode:
                 os.fchmod(fd, mode)
@@ -188,17 +191,16 @@ def _sync_names(fd: int) -> None:
             raise
 
 
-# Who may change the index: its owner alone.
-#
-# What is inside reveals what someone's agents can do, and whoever can write there decides what they
-# do next.
+# Only its owner may change an index: its content reveals what the owner's agents can do, and whoever
+# can write to it decides what they do next.
 
 _OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
 
 
 def make_private_folder(path: Path) -> None:
-    """Make the folder, and what is missing above it, for its owner alone; a power cut does not
-    undo it.
+    """Make the folder and its missing parents, for the owner alone, and sync their names.
+
+    Raises IndexStateError when that fails.
     """
     try:
         for missing in reversed(
@@ -206,7 +208,7 @@ def make_private_folder(path: Path) -> None:
         ):
             missing.mkdir(mode=0o700, exist_ok=True)
             sync_folder(missing.parent)
-        path.mkdir(exist_ok=True)  # which says so when a file has the name
+        path.mkdir(exist_ok=True)  # raises where a file has this name
     except OSError as error:
         raise IndexStateError(
             f"the index folder cannot be made: {path} ({error.strerror})", _OTHER_INDEX_DIR_HINT
@@ -214,14 +216,12 @@ def make_private_folder(path: Path) -> None:
 
 
 def check_ownership(index_dir: Path) -> None:
-    """Raises IndexStateError unless only this user may write to the index, and it is this user's.
+    """Raises IndexStateError unless this user owns the index and nobody else may write to it.
 
-    Not even root may write to another user's: what it made there would be beyond that user's
-    reach.
+    Not even root may write to the index of another user, who could not change those files later.
     """
     if (index_dir / "gens").is_symlink():
-        # It can have come with a clone, and what is published and collected there is whole
-        # folders.
+        # The link may have come with a clone, and whole folders are published and removed there.
         raise IndexStateError(
             f"not writing to {index_dir / 'gens'}: it is a link",
             f"remove it; or {_OTHER_INDEX_DIR_HINT}",
@@ -234,16 +234,14 @@ def check_ownership(index_dir: Path) -> None:
 
 
 def distrust_reason(index_dir: Path) -> str:
-    """Why someone else may have made the index what it is; empty when only this user and root
-    could.
-    """
+    """Why another user may have changed the index; "" when only this user and root could."""
     reason = find_permission_flaw(index_dir, {os.geteuid(), 0})
     return f"what is in {reason[0]} may not be yours: {reason[1]}" if reason else ""
 
 
 def find_permission_flaw(index_dir: Path, owners: Collection[int]) -> tuple[Path, str] | None:
-    """The folder of the index that others may write to, or that belongs to none of `owners`, and
-    which it is.
+    """The first folder of the index that others may write to or that none of `owners` owns, and
+    the problem in words; None when there is none.
     """
     for folder in (index_dir, index_dir / "gens"):
         try:

@@ -1,5 +1,6 @@
-"""What the last build knew of each file, kept inside its generation, so that the next one reads
-only what changed.
+"""Stores the state of each file in its generation, so that the next build reads only what changed.
+
+A state says how the file looked, which capabilities it declared, and its findings.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from capdisc_indexer.model.frozen import field, frozen, shallow_dict
+from capdisc_indexer.model.json_types import CapabilityCard, JsonObject
 from capdisc_indexer.model.types import Finding, Severity
 
 _dump_json = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), default=shallow_dict
 ).encode
 TextHashesById = Mapping[str, Sequence[str]]
-# The status of a capability that is left out until somebody has looked at how its definition
-# changed.
+# The status of a capability whose definition changed: it is left out until a person accepts it.
 HELD = "held"
 
 
-# Tuples, which json reads and writes as they are: a run has one of each for every file, changed or
-# not, and making values of the other kind took a third of one that finds a change.
+# NamedTuples, which json writes as lists: a build has one for every file, changed or not, and
+# frozen values took a third of a build that finds a change.
 
 
 class DeclaredId(NamedTuple):
-    """One capability that a file declares. `id` is what the file says, `final` what the index
-    calls it ("" when it is not indexed), `texts` the hashes of its embedding texts, `digest` that
-    of its record, `card` what an overview shows of it.
+    """One capability that a file declares.
+
+    `id` is as in the file, `resolved_id` as in the index ("" when it is not indexed). `texts` are
+    the hashes of its embedding texts, `digest` is that of its record, `card` its fields for an
+    overview.
     """
 
     id: str
@@ -37,12 +40,13 @@ class DeclaredId(NamedTuple):
     other_path: str = ""
     texts: tuple[str, ...] = ()
     digest: str = ""
-    card: Mapping[str, Any] | None = None
+    card: CapabilityCard | None = None
 
 
 class FileState(NamedTuple):
-    """One scanned file: how it looked, what it held, what was wrong with it; `read_as` is what a
-    declaration said of it.
+    """One scanned file: its stat and hash, the ids that it declares, and its findings.
+
+    `read_as` is the format and name of the declaration that covers it.
     """
 
     path: str
@@ -54,14 +58,14 @@ class FileState(NamedTuple):
     read_as: str = ""
 
     def with_declared_ids(self, declared_ids: Iterable[DeclaredId]) -> FileState:
-        """The same file with other claims; itself where they are the same ones."""
+        """The same file with other declared ids; the same object where they are equal."""
         new_ids = tuple(declared_ids)
         return self if new_ids == self.declared_ids else self._replace(declared_ids=new_ids)
 
 
 @frozen(kw_only=True)
 class SavedStates:
-    """The states as a file holds them, by path, each with its line there."""
+    """The states of a file on disk by path, and the line of each."""
 
     roots: Sequence[str] = ()
     files: Mapping[str, FileState] = field(default_factory=dict)
@@ -69,25 +73,28 @@ class SavedStates:
 
 
 def save_states(path: Path, files: Mapping[str, FileState], previous: SavedStates) -> None:
-    """Write the states as lines of JSON: one with the roots, then one a file. What is as it was
-    `before` keeps its line: of 10,000 files that saves 70 of 80 ms.
+    """Write the states as lines of JSON: the roots first, then a line for each file.
+
+    A state of the `previous` build keeps its line: of 10,000 files that saves 70 of 80 ms.
     """
     roots = list(dict.fromkeys(state.root for state in files.values()))
-    number = {root: at for at, root in enumerate(roots)}
+    root_numbers = {root: number for number, root in enumerate(roots)}
     old, lines = previous.files if roots == previous.roots else {}, previous.lines
     rows = [
-        lines[key] if old.get(key) is state else _format_line(state, number)
+        lines[key] if old.get(key) is state else _format_line(state, root_numbers)
         for key, state in files.items()
     ]
     path.write_bytes("\n".join([_dump_json(roots), *rows]).encode("utf-8", "surrogatepass"))
 
 
-def _format_line(state: FileState, number: Mapping[str, int]) -> str:
-    return _dump_json((state.path, number[state.root], *state[2:]))
+def _format_line(state: FileState, root_numbers: Mapping[str, int]) -> str:
+    return _dump_json((state.path, root_numbers[state.root], *state[2:]))
 
 
 def load_states(path: Path) -> SavedStates:
-    """The states that a file holds."""
+    """The states that `save_states` wrote. Raises OSError, ValueError or TypeError for other
+    content.
+    """
     first, *lines = path.read_bytes().decode("utf-8", "surrogatepass").split("\n")
     roots, parse = json.loads(first), json.JSONDecoder().raw_decode
     states = [_parse_state(roots, *parse(line)[0]) for line in lines]
@@ -105,11 +112,11 @@ def _parse_state(
     root: int,
     stat: Any,
     content_hash: str,
-    claims: Any,
+    id_rows: Any,
     findings: Any,
     read_as: str,
 ) -> FileState:
-    declared_ids = tuple([_parse_declared_id(*row) for row in claims])
+    declared_ids = tuple([_parse_declared_id(*row) for row in id_rows])
     return FileState(
         path,
         roots[root],
@@ -127,7 +134,7 @@ def _parse_declared_id(
     return DeclaredId(name, resolved_id, status, other_path, tuple(texts), digest, card)
 
 
-def _parse_finding(row: Mapping[str, Any]) -> Finding:
+def _parse_finding(row: JsonObject) -> Finding:
     return Finding(**{**row, "severity": Severity(row["severity"])})
 
 
@@ -142,9 +149,7 @@ def content_hashes_by_id(files: Mapping[str, FileState]) -> dict[str, str]:
 
 
 def text_hashes_by_id(files: Mapping[str, FileState]) -> TextHashesById:
-    """The text hashes of every indexed id, in the order of the ids: as the rows of a matrix
-    stand.
-    """
+    """The text hashes of every indexed id in the order of the ids, which is that of matrix rows."""
     hashes_by_id = {
         declared_id.resolved_id: declared_id.texts
         for state in files.values()

@@ -1,15 +1,16 @@
-"""Immutable generations and one pointer: a reader sees either the whole of one or the whole of the
-next.
+"""Reads the published generation: immutable folders and one pointer, so that a reader sees either
+all of one generation or all of the next.
 
     CURRENT              number and MANIFEST digest of the published generation; replaced by rename
     LOCK                 one writer, by flock
-    scan.json            when files were last looked at; a build can do without
+    scan.json            when files were last scanned; a build can do without
     folders.json         what each folder held then; a build can do without
     gens/00000007/       text/ vectors/ pending/ matrix/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
-Nothing is written into a published generation. A power cut leaves the old or the new one: every
-file is synced before the folder gets its name, and the folder before CURRENT points to it.
+Nothing is written into a published generation. After a power cut either the old or the new one is
+there: every file is synced before the folder gets its name, and the folder before CURRENT points to
+it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer.model.errors import IndexStateError, InputError
+from capdisc_indexer.model.json_types import Manifest
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.builders import check_builder
@@ -33,16 +34,17 @@ _COUNT_KEYS = {"capabilities", "rows", "stored", "dim", "deleted", "files"}
 
 
 def generation_folder(index_dir: Path, number: int) -> Path:
-    """Where generation `number` lies."""
+    """The folder of generation `number`."""
     return index_dir / "gens" / f"{number:08d}"
 
 
 def load_current(index_dir: Path, builder_id: str | None = None) -> Generation | None:
-    """The published generation, checked as `integrity.check_files` does; None when there is none.
+    """The published generation, its files checked by `native_errors.check_files`; None when there
+    is none.
 
-    Raises IndexStateError when what is there cannot be trusted or was written by another version,
-    ForeignIndexError before anything that its manifest names is looked at where another than
-    `builder_id` built it (None: nobody asks).
+    Raises IndexStateError when it is damaged or of another version. Raises ForeignIndexError when
+    its builder is not `builder_id` (None: any is fine), before any file that the manifest names is
+    opened.
     """
     manifest = load_unchecked(index_dir)
     if manifest is not None:
@@ -52,9 +54,7 @@ def load_current(index_dir: Path, builder_id: str | None = None) -> Generation |
 
 
 def load_unchecked(index_dir: Path) -> Generation | None:
-    """The published generation as its manifest describes it; of its files, nothing has been looked
-    at.
-    """
+    """The published generation as its manifest describes it; its files are not checked."""
     try:
         number_text, digest = (index_dir / "CURRENT").read_text().split()
         number = int(number_text)
@@ -68,9 +68,7 @@ def load_unchecked(index_dir: Path) -> Generation | None:
 
 
 def check_folder(index_dir: Path) -> None:
-    """Raises InputError for a folder that holds other things than an index: ours are never mixed
-    with those.
-    """
+    """Raises InputError for a folder with other files than an index, so that both never mix."""
     try:
         names = {path.name for path in index_dir.iterdir()}
     except (FileNotFoundError, NotADirectoryError):
@@ -83,14 +81,14 @@ def check_folder(index_dir: Path) -> None:
 
 
 def read_pointer(index_dir: Path) -> str:
-    """What CURRENT says now; empty when there is none."""
+    """The content of CURRENT; "" when there is none."""
     try:
         return (index_dir / "CURRENT").read_text()
     except (OSError, ValueError):
         return ""
 
 
-def _read_manifest(gen: Path, digest: str) -> dict[str, Any]:
+def _read_manifest(gen: Path, digest: str) -> Manifest:
     path = gen / "MANIFEST"
     try:
         data = path.read_bytes()
@@ -105,10 +103,10 @@ def _read_manifest(gen: Path, digest: str) -> dict[str, Any]:
     return parse_manifest(data)
 
 
-def parse_manifest(data: bytes) -> dict[str, Any]:
-    """What a manifest says. Raises IndexStateError for one of another version."""
+def parse_manifest(data: bytes) -> Manifest:
+    """The manifest. Raises IndexStateError for one of another version or shape."""
     try:
-        manifest: dict[str, Any] = json.loads(data)
+        manifest: Manifest = json.loads(data)
         if manifest["schema_version"] == SCHEMA_VERSION and _is_valid_manifest(manifest):
             return manifest
         version = int(manifest["schema_version"])
@@ -117,7 +115,7 @@ def parse_manifest(data: bytes) -> dict[str, Any]:
     raise _version_error(version)
 
 
-def _is_valid_manifest(manifest: dict[str, Any]) -> bool:
+def _is_valid_manifest(manifest: Manifest) -> bool:
     counts, files = manifest["counts"], manifest["files"]
     return (
         set(manifest) == _MANIFEST_KEYS
@@ -132,18 +130,18 @@ def _is_valid_manifest(manifest: dict[str, Any]) -> bool:
 
 
 def _version_error(version: int) -> IndexStateError:
-    """Both ways the files are the truth, so that nothing is lost by building anew."""
-    what = "the index was written by another version of capdisc"
+    """A new build loses nothing, since an index is made from files."""
+    problem = "the index was written by another version of capdisc"
     if version > SCHEMA_VERSION:
         return IndexStateError(
-            f"{what}, a newer one (format {version}, this one knows {SCHEMA_VERSION})",
+            f"{problem}, a newer one (format {version}, this one knows {SCHEMA_VERSION})",
             "install that version again, or run: capdisc index",
         )
-    return IndexStateError(what, "run: capdisc index")
+    return IndexStateError(problem, "run: capdisc index")
 
 
 def verify_digests(index_dir: Path, generation: Generation) -> list[str]:
-    """The files of the generation whose content does not match its digest (reads everything)."""
+    """The files of the generation whose content does not match their digest; reads every byte."""
     return native_errors.find_changed_files(
         generation_folder(index_dir, generation.number), generation.files
     )

@@ -1,5 +1,6 @@
-"""Build the next generation in a hidden folder and publish it by one rename. The order of syncs is
-the guarantee.
+"""Publishes a generation that was built in a hidden folder, and removes old and unfinished ones.
+
+The order of syncs and renames guarantees that a power cut leaves a whole generation.
 """
 
 from __future__ import annotations
@@ -8,30 +9,28 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer.model.errors import IndexStateError
+from capdisc_indexer.model.json_types import BuildFacts, FileEntry, Manifest
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import durable_files, locks, native_errors
 from capdisc_indexer.store.generation import SCHEMA_VERSION, generation_folder
-
-# What killed writers and newer generations leave behind, removed. The caller holds the write lock.
 
 KEPT_GENERATIONS = 2
 
 
 def generation_numbers(index_dir: Path) -> list[int]:
-    """Every generation on disk, published or not."""
+    """The numbers of all generations on disk in order, published or not."""
     return sorted(
         int(path.name) for path in (index_dir / "gens").glob("[0-9]*") if path.name.isdigit()
     )
 
 
 def surplus_generations(index_dir: Path, published_number: int) -> list[int]:
-    """The generations that nothing needs: older than the newest two, or never pointed to."""
+    """The generations that no reader needs: older than the newest two, or never published."""
     existing = generation_numbers(index_dir)
     return [n for n in existing if n <= published_number][:-KEPT_GENERATIONS] + [
         n for n in existing if n > published_number
@@ -39,12 +38,12 @@ def surplus_generations(index_dir: Path, published_number: int) -> list[int]:
 
 
 def list_unfinished(index_dir: Path) -> list[Path]:
-    """What a writer makes and takes away again, unless it is killed."""
+    """The temporary files and folders of writers; without a writer, those of killed ones."""
     return [*(index_dir / "gens").glob(".tmp-*"), *index_dir.glob(".*.new")]
 
 
 def sweep(index_dir: Path) -> None:
-    """Remove what killed writers left unfinished."""
+    """Remove the files of killed writers. The caller holds the write lock."""
     for leftover in list_unfinished(index_dir):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
@@ -54,11 +53,13 @@ def sweep(index_dir: Path) -> None:
 
 
 def collect(index_dir: Path, published_number: int) -> None:
-    """Remove the surplus generations, but for those that a reader still holds a lease on."""
+    """Remove the surplus generations on which no reader holds a lease. The caller holds the write
+    lock.
+    """
     for number in surplus_generations(index_dir, published_number):
         gen = generation_folder(index_dir, number)
-        with locks.try_exclusive(gen / "LEASE") as free:
-            if free:
+        with locks.try_exclusive(gen / "LEASE") as is_free:
+            if is_free:
                 shutil.rmtree(gen, ignore_errors=True)
 
 
@@ -80,35 +81,28 @@ def staging_folder(index_dir: Path) -> Iterator[Path]:
 def publish_folder(
     index_dir: Path,
     temporary: Path,
-    facts: Mapping[str, Any],
+    facts: BuildFacts,
     number: int,
     previous: Generation | None = None,
 ) -> Generation:
     """Make the built folder the published generation: digests, sync, rename, pointer, sync, in
     this order.
 
-    Of what is linked from the `previous` generation, the digests are those that it was published
-    with.
+    Files that are hard links to those of the `previous` generation keep their digests.
     """
     (temporary / "LEASE").touch(mode=0o600)
-    previous_files = (
-        (generation_folder(index_dir, previous.number), previous.files)
-        if previous
-        else (temporary, {})
-    )
-    files = {
-        name: _find_linked_entry(temporary, name, *previous_files) or _make_entry(temporary / name)
-        for name in sorted(_file_names(temporary))
-    }
-    manifest = json.dumps(
-        {"schema_version": SCHEMA_VERSION, **facts, "files": files}, indent=1, sort_keys=True
-    ).encode()
-    adopt_folder(index_dir, temporary, manifest, number)
-    return Generation(number=number, schema_version=SCHEMA_VERSION, files=files, **facts)
+    files: dict[str, FileEntry] = {}
+    for name in sorted(_file_names(temporary)):
+        entry = _find_linked_entry(index_dir, temporary, name, previous) if previous else None
+        files[name] = entry or _make_entry(temporary / name)
+    manifest: Manifest = {"schema_version": SCHEMA_VERSION, **facts, "files": files}
+    encoded_manifest = json.dumps(manifest, indent=1, sort_keys=True).encode()
+    adopt_folder(index_dir, temporary, encoded_manifest, number)
+    return Generation(number=number, **manifest)
 
 
 def adopt_folder(index_dir: Path, temporary: Path, manifest: bytes, number: int) -> None:
-    """Make the folder with all the files of the manifest the published generation."""
+    """Make a folder with all files of the manifest the published generation."""
     (temporary / "MANIFEST").write_bytes(manifest)
     durable_files.sync_tree(temporary)
     final = generation_folder(index_dir, number)
@@ -118,36 +112,36 @@ def adopt_folder(index_dir: Path, temporary: Path, manifest: bytes, number: int)
 
 
 def format_pointer(number: int, manifest: bytes) -> str:
-    """What the pointer says of the generation with this manifest."""
+    """The content of CURRENT for the generation with this manifest."""
     return f"{number} {hashlib.sha256(manifest).hexdigest()}\n"
 
 
 def write_pointer(index_dir: Path, line: str) -> None:
-    """Make the pointer say this, and keep it so through a power cut."""
+    """Replace CURRENT durably. Raises IndexStateError when its name could not be synced."""
     durable_files.replace_file(index_dir / "CURRENT", line.encode())
     try:
         durable_files.sync_folder(index_dir)
     except OSError as error:
         number = line.split(maxsplit=1)[0]
         raise IndexStateError(
-            f"generation {number} answers now, but {index_dir} could not be synced ({error.strerror}): "
-            "a power cut may bring the last one back",
+            f"generation {number} answers now, but {index_dir} could not be synced "
+            f"({error.strerror}): a power cut may bring the last one back",
             "see the kernel's log (dmesg) about that disk, then run: capdisc index --rebuild",
         ) from error
 
 
 def next_number(index_dir: Path) -> int:
-    """One more than any generation on disk, so that a number never means two different states."""
+    """A number above all generations on disk, so that a number never means two states."""
     return 1 + max(generation_numbers(index_dir), default=0)
 
 
-def clone_folder(source: Path, target: Path, copied: Callable[[str], bool]) -> None:
-    """The files of `source` in `target`: hard links, or copies where `copied` says so or links are
-    not to be had.
+def clone_folder(source: Path, target: Path, must_copy: Callable[[str], bool]) -> None:
+    """Put the files of `source` into `target`: as hard links, or as copies where `must_copy` says
+    so or links are impossible.
     """
     for name in _file_names(source):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        if copied(name):
+        if must_copy(name):
             shutil.copyfile(source / name, target / name)
             continue
         try:
@@ -157,7 +151,7 @@ def clone_folder(source: Path, target: Path, copied: Callable[[str], bool]) -> N
 
 
 def _file_names(top: Path) -> list[str]:
-    # A lock belongs to a file's inode: linked into two generations it would tie them together.
+    # A lock belongs to an inode: a lock file linked into two generations would lock both.
     return [
         str(path.relative_to(top))
         for path in top.rglob("*")
@@ -166,14 +160,14 @@ def _file_names(top: Path) -> list[str]:
 
 
 def _find_linked_entry(
-    temporary: Path, name: str, previous_folder: Path, files: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """The entry of a file that is one with the last generation's of this name."""
-    if name not in files or not (temporary / name).samefile(previous_folder / name):
+    index_dir: Path, temporary: Path, name: str, previous: Generation
+) -> FileEntry | None:
+    """The entry of the previous generation's file of this name, if both are one file."""
+    previous_file = generation_folder(index_dir, previous.number) / name
+    if name not in previous.files or not (temporary / name).samefile(previous_file):
         return None
-    entry: dict[str, Any] = files[name]
-    return entry
+    return previous.files[name]
 
 
-def _make_entry(path: Path) -> dict[str, Any]:
+def _make_entry(path: Path) -> FileEntry:
     return {"size": path.stat().st_size, "sha256": native_errors.file_digest(path)}
