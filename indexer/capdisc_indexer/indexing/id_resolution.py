@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources.id_ownership import ClaimOutcome, IdClaim, fold_id, judge_claim
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState
 from capdisc_indexer.text.normalization import one_line
@@ -24,6 +25,7 @@ class _Owner(NamedTuple):
 
     state: FileState
     declared: DeclaredId
+    format: str
 
 
 def resolve_ids(
@@ -72,27 +74,25 @@ def _are_same_states(
 def _resolve_id(
     declared: DeclaredId, state: FileState, file: FoundFile, owners: dict[str, _Owner]
 ) -> DeclaredId:
-    owner = owners.get(declared.id)
+    key = fold_id(declared.id)
     if declared.status == HELD:  # nothing else takes its id meanwhile
-        owners.setdefault(declared.id, _Owner(state, declared))
-        owners.setdefault(_fold_case(declared.id), _Owner(state, declared))
+        owners.setdefault(key, _Owner(state, declared, file.format))
         return declared
-    if owner is None and file.format == "capability":
-        owner = owners.get(_fold_case(declared.id))
+    owner = owners.get(key)
     if owner is None:
         resolved = _with_resolution(declared, declared.id, "indexed")
-    elif owner.state.content_hash == state.content_hash and owner.state.path != state.path:
-        return _with_resolution(declared, "", "copy", owner.state.path)
-    elif owner.state.root != state.root:
-        return _with_resolution(declared, "", "shadowed", owner.state.path)
-    elif file.format == "capability":
-        return _with_resolution(declared, "", "duplicate", owner.state.path)
     else:
+        outcome = judge_claim(_claim(owner.state, owner.format), _claim(state, file.format))
+        if outcome is not ClaimOutcome.QUALIFIED:
+            return _with_resolution(declared, "", outcome.value, owner.state.path)
         qualified_id = _qualify_id(declared.id, file.relative, owners)
         resolved = _with_resolution(declared, qualified_id, "indexed", owner.state.path)
-    owners[resolved.resolved_id] = _Owner(state, resolved)
-    owners.setdefault(_fold_case(declared.id), _Owner(state, resolved))
+    owners[fold_id(resolved.resolved_id)] = _Owner(state, resolved, file.format)
     return resolved
+
+
+def _claim(state: FileState, source_format: str) -> IdClaim:
+    return IdClaim(state.path, state.content_hash, state.root, source_format == "capability")
 
 
 def _with_resolution(
@@ -107,11 +107,6 @@ def _with_resolution(
     return declared._replace(resolved_id=resolved_id, status=status, other_path=other_path)
 
 
-def _fold_case(identifier: str) -> str:
-    """A key for comparing the id without case; no id itself begins with a NUL."""
-    return f"\0{identifier.casefold()}"
-
-
 def _qualify_id(identifier: str, relative: str, owners: Mapping[str, object]) -> str:
     """The id with the folder of its file, numbered where that is taken as well."""
     folder = PurePosixPath(relative).parent
@@ -120,7 +115,7 @@ def _qualify_id(identifier: str, relative: str, owners: Mapping[str, object]) ->
     )
     candidate = f"{identifier}@{location}" if location != "." else f"{identifier}@2"
     number = 2
-    while candidate in owners:
+    while fold_id(candidate) in owners:
         number += 1
         candidate = f"{identifier}@{location}#{number}"
     return candidate

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.formats.naming_rules import LOOKALIKES, MAX_NAME
+from capdisc_indexer.sources.id_ownership import ClaimOutcome, IdClaim, fold_id, judge_claim
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.validation.catalogue_members import CatalogueMember, finding_at
 
@@ -40,9 +41,10 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     owners: dict[str, CatalogueMember] = {}
     names: dict[str, CatalogueMember] = {}
     for member in members:
-        owner = owners.setdefault(member.id.casefold(), member)
-        if owner is not member and not _is_copy(owner, member):
-            yield _collision(owner, member)
+        owner = owners.setdefault(fold_id(member.id), member)
+        outcome = judge_claim(_claim(owner), _claim(member))
+        if owner is not member and outcome is not ClaimOutcome.COPY:
+            yield _collision(owner, member, outcome)
         namesake = names.setdefault(member.name.casefold(), member)
         if namesake.kind != member.kind and namesake.root_order == member.root_order:
             message = f"{namesake.id} of {namesake.path} has the same name"
@@ -51,14 +53,14 @@ def id_collisions(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
             )
 
 
-def _is_copy(owner: CatalogueMember, member: CatalogueMember) -> bool:
-    return owner.content_hash == member.content_hash and owner.path != member.path
+def _claim(member: CatalogueMember) -> IdClaim:
+    return IdClaim(member.path, member.content_hash, member.root_order, member.is_declared)
 
 
-def _collision(owner: CatalogueMember, member: CatalogueMember) -> Finding:
+def _collision(owner: CatalogueMember, member: CatalogueMember, outcome: ClaimOutcome) -> Finding:
     what = "is" if owner.id == member.id else f"and {owner.id}, but for capital letters, are"
     message, hint = f"{member.id} {what} already defined by {owner.path}", "rename one of them"
-    if owner.root_order != member.root_order:
+    if outcome is ClaimOutcome.SHADOWED:
         return finding_at(
             member,
             "shadowed-id",
@@ -69,7 +71,7 @@ def _collision(owner: CatalogueMember, member: CatalogueMember) -> Finding:
     return finding_at(
         member,
         "duplicate-id",
-        Severity.ERROR if member.is_declared else Severity.WARNING,
+        Severity.ERROR if outcome is ClaimOutcome.DUPLICATE else Severity.WARNING,
         message,
         hint,
     )
