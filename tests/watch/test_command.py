@@ -56,7 +56,7 @@ def test_a_person_reads_a_line_for_each_change(root, index_dir, hermetic) -> Non
     os.close(reading)
     assert line[2] == line[5] == ":"
     assert line[8:].startswith(" generation 1: 1 added (")
-    assert f"notice: {hermetic / 'later'} is not there" in err
+    assert f"notice: {hermetic / 'later'} does not exist" in err
 
 
 def test_a_command_runs_after_each_change_and_may_fail(

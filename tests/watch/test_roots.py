@@ -12,9 +12,9 @@ def test_a_root_that_is_missing_at_the_start_is_waited_for(
     """A root that is missing at the start is waited for and then followed (S210, S315)."""
     later = hermetic / "not" / "yet"
     turns = watching(root, later)
-    assert next(turns).notices == (f"{later} is not there; waiting for it",)
+    assert next(turns).notices == (f"{later} does not exist; waiting for it",)
     write_skill(later, "beta")
-    assert next(turns).notices == (f"{later} is there now",)
+    assert next(turns).notices == (f"{later} exists now",)
     assert list(described()) == ["skill:alpha", "skill:beta"]
     write_skill(later, "gamma")
     assert next(turns).report.counts["added"] == 1
@@ -50,7 +50,7 @@ def test_what_a_vanished_root_held_leaves_the_index(
     next(turns)
     shutil.rmtree(root)
     turn = next(turns)
-    assert turn.notices == (f"{root} is not there; waiting for it",)
+    assert turn.notices == (f"{root} does not exist; waiting for it",)
     assert turn.report.counts["removed"] == 1
     assert list(described()) == ["skill:beta"]
     write_skill(root, "alpha")
@@ -65,7 +65,7 @@ def test_when_all_roots_are_gone_the_index_stays_and_that_is_said_once(
     shutil.rmtree(root)
     turn = next(turns)
     assert (turn.report, len(turn.notices)) == (None, 2)
-    assert "none of the folders is there" in turn.notices[1]
+    assert "none of the folders exists" in turn.notices[1]
     assert list(described()) == ["skill:alpha"]
     write_skill(root, "beta")
     assert next(turns).report.counts["added"] == 1

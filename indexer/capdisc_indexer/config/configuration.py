@@ -142,17 +142,17 @@ def load_config(
     `expand` makes a path absolute as its readers will. `load_grant` gives what the user allowed
     this workspace, and is called only where its file requests something.
     """
-    users = _load_file(user_file, is_users=True)
+    user_settings = _load_file(user_file, is_users=True)
     file = _find_workspace_file(workspace)
     if file is None:
-        own, permitted = None, _Permitted(values={})
+        workspace_settings, permitted = None, _Permitted(values={})
     else:
-        own = _load_file(file, is_users=False)
+        workspace_settings = _load_file(file, is_users=False)
         bounds = Bounds(folder=real_path(workspace, str(file)), expand=expand, origin=str(file))
-        permitted = _permit(own, bounds, load_grant)
+        permitted = _permit(workspace_settings, bounds, load_grant)
     effective = {
         **_make_layer({name: setting.default for name, setting in SETTINGS.items()}, "default"),
-        **_make_layer(users.values, str(user_file)),
+        **_make_layer(user_settings.values, str(user_file)),
         **_make_layer(permitted.values, str(file)),
         **_read_environment(environ, path_separator),
     }
@@ -166,10 +166,13 @@ def load_config(
     return Config(
         values={name: value for name, (value, _) in effective.items()},
         origins=origins,
-        unknown=(*users.unknown, *(own.unknown if own else ())),
-        sources=(*users.sources, *permitted.sources),
+        unknown=(
+            *user_settings.unknown,
+            *(workspace_settings.unknown if workspace_settings else ()),
+        ),
+        sources=(*user_settings.sources, *permitted.sources),
         file=str(file) if file else "",
-        digest=own.digest if own else "",
+        digest=workspace_settings.digest if workspace_settings else "",
         requests=permitted.requests,
         refused=permitted.refused,
         waiting=tuple(waiting),
@@ -181,21 +184,28 @@ def _make_layer(values: SettingValues, origin: str) -> _Layer:
     return {name: (value, origin) for name, value in values.items()}
 
 
-def _permit(own: _FileSettings, bounds: Bounds, load_grant: Callable[[], Grant]) -> _Permitted:
+def _permit(
+    workspace_settings: _FileSettings, bounds: Bounds, load_grant: Callable[[], Grant]
+) -> _Permitted:
     """What of a workspace's file counts: everything but the requests that no grant covers. Every
     source is confined to the place that was checked here.
     """
     value_requests = [
         request
-        for name, value in own.values.items()
+        for name, value in workspace_settings.values.items()
         for request in setting_requests(name, value, bounds)
     ]
-    source_requests = [source_request(source, bounds) for source in own.sources]
+    source_requests = [source_request(source, bounds) for source in workspace_settings.sources]
     requests = (*value_requests, *(request for request in source_requests if request))
     grant = load_grant() if requests else Grant()
-    refused = tuple(request for request in requests if not grant.covers(request, own.digest))
-    values = {name: permitted_value(name, value, refused) for name, value in own.values.items()}
-    pairs = list(zip(own.sources, source_requests, strict=True))
+    refused = tuple(
+        request for request in requests if not grant.covers(request, workspace_settings.digest)
+    )
+    values = {
+        name: permitted_value(name, value, refused)
+        for name, value in workspace_settings.values.items()
+    }
+    pairs = list(zip(workspace_settings.sources, source_requests, strict=True))
     return _Permitted(
         values={name: value for name, value in values.items() if value is not None},
         sources=tuple(

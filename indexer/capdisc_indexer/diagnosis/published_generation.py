@@ -87,14 +87,14 @@ def _examine_lock(index_dir: Path) -> Check:
     if is_locked:
         return _writing_check(holder)
     if holder and holder.is_on_other_host and find_mount(index_dir).is_shared:
-        text = f"{holder} is writing, or was ended while it did"
+        text = f"{holder} is writing, or was killed while it wrote"
         return Check(
             name="lock",
             state=CheckState.PROBLEM,
             text=text,
             fix=f"rm {quote_path(index_dir / 'LOCK')}",
         )
-    return Check(name="lock", state=CheckState.OK, text="nobody is writing")
+    return Check(name="lock", state=CheckState.OK, text="no process is writing")
 
 
 def _writing_check(holder: LockHolder | None) -> Check:
@@ -144,7 +144,7 @@ def examine_leftovers(index_dir: Path, published: int) -> Check:
     """Whether killed writers left something behind; not checked while one is writing."""
     name = "leftovers"
     if locks.lock_status(index_dir)[0]:
-        return Check(name=name, state=CheckState.OK, text="not looked at while someone is writing")
+        return Check(name=name, state=CheckState.OK, text="not checked while a process is writing")
     leftover_names = [path.name for path in publication.list_unfinished(index_dir)]
     leftover_names += [
         f"generation {number}" for number in publication.surplus_generations(index_dir, published)
@@ -254,7 +254,9 @@ def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
         text = f"changed since they were published: {', '.join(changed[:5])}"
         return _unusable_check(name, index_dir, text)
     if unknown := native_errors.find_unknown_files(folder, manifest.files):
-        return _unusable_check(name, index_dir, f"nobody published: {', '.join(unknown[:5])}")
+        return _unusable_check(
+            name, index_dir, f"files that were never published: {', '.join(unknown[:5])}"
+        )
     return Check(
         name=name, state=CheckState.OK, text=f"{len(manifest.files)}, every byte as published"
     )
@@ -310,10 +312,10 @@ def _examine_definitions(index_dir: Path, manifest: Generation) -> Iterator[Chec
         }
     )
     if held_ids:
-        others = f" and {len(held_ids) - 1:,} more" if len(held_ids) > 1 else ""
+        remainder = f" and {len(held_ids) - 1:,} more" if len(held_ids) > 1 else ""
         yield Check(
             name="definitions",
             state=CheckState.NOTICE,
-            text=f"held back, since their definitions changed: {held_ids[0]}{others}",
+            text=f"held back, since their definitions changed: {held_ids[0]}{remainder}",
             fix=f"capdisc trust {shlex.quote(held_ids[0])}",
         )

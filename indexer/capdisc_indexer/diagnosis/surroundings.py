@@ -106,7 +106,7 @@ def examine_encoder(index_dir: Path, manifest: Generation, deep: bool) -> Check:
     if not manifest.fingerprint:
         fix = index_command(index_dir, "--encoder static")
         return Check(
-            name=name, state=CheckState.NOTICE, text="none: searching goes by words alone", fix=fix
+            name=name, state=CheckState.NOTICE, text="none: search uses words alone", fix=fix
         )
     if encoder and encoder.fingerprint != manifest.fingerprint:
         text = f"the vectors were made by {manifest.fingerprint}, not by {encoder.fingerprint}"
@@ -139,17 +139,16 @@ def _examine_watch_limits(roots: Sequence[str]) -> Check:
         return Check(
             name=name,
             state=CheckState.NOTICE,
-            text="no events from this kernel: watch looks by itself",
+            text="the kernel gives no events: watch polls instead",
         )
     max_watches = limits["max_user_watches"]
     folders = _count_folders(roots, max_watches)
     text = f"{folders:,} folders of {max_watches:,} that may be watched"
     if folders < max_watches:
         return Check(name=name, state=CheckState.OK, text=text)
+    text = f"more than the {max_watches:,} folders that may be watched: watch polls instead"
     fix = f"sudo sysctl fs.inotify.max_user_watches={max(2 * folders, 65_536)}"
-    return Check(
-        name=name, state=CheckState.NOTICE, text=f"more than {text}: watch looks by itself", fix=fix
-    )
+    return Check(name=name, state=CheckState.NOTICE, text=text, fix=fix)
 
 
 def _read_number(path: Path) -> int:

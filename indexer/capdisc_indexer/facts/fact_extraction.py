@@ -74,15 +74,15 @@ def _fact_problem(name: str, value: str) -> str:
     """Why name and value are no fact; "" where they are one."""
     words = name.lower().split()
     if not words or not value:
-        return "a side of it is empty"
+        return "its name or its value is empty"
     if words[0] in _POINTING_WORDS:
-        return "it points to something that was said before"
+        return "its name points to an earlier sentence"
     if words[0] in _CONDITIONAL_WORDS:
         return "it holds under a condition"
     if _NEGATION.match(value):
         return "it says what something is not"
     if len(words) > _NAME_WORDS or len(name) > MAX_NAME:
-        return f"what it is about has more than {_NAME_WORDS} words"
+        return f"its name has more than {_NAME_WORDS} words"
     return "the value is too long" if len(value) > MAX_VALUE else ""
 
 

@@ -124,7 +124,7 @@ def add_facts(state_dir: Path, facts: Sequence[Fact]) -> dict[str, Fact]:
         if len(stored) > MAX_FACTS:
             raise UsageError(
                 f"there would be more than {MAX_FACTS:,} facts",
-                f"take some out of {_store_path(state_dir)}",
+                f"remove some from {_store_path(state_dir)}",
             )
         return replace(store, facts=stored)
 
@@ -161,7 +161,7 @@ def load_store(state_dir: Path) -> FactStore:
             entry = _parse_entry(line)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             message = f"{_store_path(state_dir)}: line {number} is neither a fact nor a question"
-            raise InputError(message, "mend the line, or take it out") from error
+            raise InputError(message, "correct the line, or remove it") from error
         if isinstance(entry, Fact):
             facts[spelling_key(entry.name)] = entry
         else:

@@ -102,7 +102,7 @@ def _build_answer(
     note = (
         f"an extract of {best.type} {best.name}; nothing was concluded from it"
         if best
-        else "nothing read says it"
+        else "no fact and no text that was read answers it"
     )
     return FactAnswer(
         question=one_line(question, MAX_QUESTION),

@@ -100,7 +100,7 @@ def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEnco
     except EncoderError as error:
         if options.encoder_required:
             raise
-        notice = f"{error.message}; searching will go by words alone ({error.hint})"
+        notice = f"{error.message}; search will use words alone ({error.hint})"
         return SelectedEncoder(name=name, notices=(notice,))
     return SelectedEncoder(name=name, encoder=encoder)
 

@@ -61,12 +61,12 @@ def scan_with_cache(
     A root that `confined` names is read only while it leads into one of these real folders. Raises
     InputError for a root that does not exist.
     """
-    known: CachedDirectories = {}
+    cached: CachedDirectories = {}
     if previous:
-        known = previous.memory.all
+        cached = previous.memory.all
     elif not forget:
-        known = _load_cache(index_dir / _CACHE_FILE)
-    memory, now_ns = DirectoryCache(known, _local_devices(roots)), time.time_ns()
+        cached = _load_cache(index_dir / _CACHE_FILE)
+    memory, now_ns = DirectoryCache(cached, _local_devices(roots)), time.time_ns()
     scan = scan_roots(roots, declared, memory, confined)
     return ScanSnapshot(at_ns=now_ns, scan=scan, memory=memory)
 

@@ -52,7 +52,7 @@ from capdisc_indexer.validation.changes.definition import (
 # Tables and documents are data.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions", "openapi"})
 _PROSE = frozenset({"skill", "capability", "catalogue"})
-_FORGOTTEN = "it was held back before, and the memory of what it had been is gone"
+_FORGOTTEN = "it was held back before, and no earlier definition of it is remembered"
 
 
 @frozen(kw_only=True)
@@ -91,8 +91,8 @@ def review_definitions(
                 return _review_files(guarded, parsed, memory, load_records, notices)
         except DamagedMemoryError as error:
             notices.append(
-                f"{error.message}; it was moved to {path}.damaged, and is begun anew from the last"
-                " index"
+                f"{error.message}; it was moved to {path}.damaged, and a new one starts from the"
+                " last index"
             )
             try:
                 set_aside(path)
@@ -151,7 +151,7 @@ class _Version:
 
     @property
     def digest(self) -> str:
-        """Over everything that an agent is told of it."""
+        """The digest of everything that an agent reads of it."""
         return self.accepted.digest
 
 
@@ -309,8 +309,8 @@ def _find_reasons(
         return (_FORGOTTEN,) if was_held else ()
     if before.digest == now.digest:
         return ()
-    known = before.definition or definition_of(before.record, is_prose)
-    return suspicious_changes(known, now.record, is_prose)
+    definition_before = before.definition or definition_of(before.record, is_prose)
+    return suspicious_changes(definition_before, now.record, is_prose)
 
 
 def _join_record(parts: Sequence[StoredRecord]) -> StoredRecord:

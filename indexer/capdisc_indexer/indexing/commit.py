@@ -107,8 +107,9 @@ def build_vectors(
 
 def choose_builder_id(plan: BuildPlan) -> str:
     """The id of the builder: from the options, else the last build's, else a new one."""
-    last = plan.previous.generation
-    return plan.request.options.builder_id or (last.builder_id if last else "") or builders.new_id()
+    published = plan.previous.generation
+    previous_id = published.builder_id if published else ""
+    return plan.request.options.builder_id or previous_id or builders.new_id()
 
 
 def write_metadata(

@@ -124,7 +124,7 @@ def _qualify_id(identifier: str, relative: str, owners: Mapping[str, object]) ->
 def _find_collision(state: FileState, declared: DeclaredId) -> Finding | None:
     taken = f"{declared.id} is already defined by {declared.other_path}"
     if declared.status == "shadowed":
-        hint = "rename one of them, or remove the one that is not wanted"
+        hint = "rename or remove one of them"
         return _make_finding("shadowed-id", state, taken, hint)
     if declared.status == "duplicate":
         message = f"{taken}; this one is left out"

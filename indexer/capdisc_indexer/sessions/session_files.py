@@ -123,7 +123,7 @@ def _decode_note(entry: JsonObject) -> SessionNote:
 
 def _check_object(value: Any) -> JsonObject:
     if not isinstance(value, dict):
-        raise ValueError("something in it is no mapping")  # noqa: TRY004
+        raise ValueError("an entry is not an object")  # noqa: TRY004
     return value
 
 
@@ -139,13 +139,13 @@ def _read_ids(document: JsonObject, key: str) -> JsonObject:
 def _read_list(document: JsonObject, key: str, limit: int) -> list[Any]:
     value = document.get(key, [])
     if not isinstance(value, list):
-        raise ValueError(f"{key} is no list")  # noqa: TRY004
+        raise ValueError(f"{key} is not a list")  # noqa: TRY004
     return value[-limit:]
 
 
 def _check_string(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("something in it is no text")  # noqa: TRY004
+        raise ValueError("an entry is not text")  # noqa: TRY004
     return value
 
 
@@ -156,7 +156,7 @@ def _read_text(entry: JsonObject, key: str, limit: int = MAX_TEXT) -> str:
 def _read_count(entry: JsonObject, key: str) -> int:
     value = entry.get(key, 0)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_COUNT:
-        raise ValueError(f"{key} is no count")
+        raise ValueError(f"{key} is not a whole number from 0 on")
     return value
 
 
@@ -282,7 +282,7 @@ def _session_path(state_dir: Path, name: str) -> Path:
         shown = f"{name[:40]!r}"
         raise UsageError(
             f"{shown} cannot name a session",
-            "use letters, digits and - _ . (96 at most), a letter first",
+            "use up to 96 letters, digits and - _ ., a letter or a digit first",
         )
     return _sessions_folder(state_dir) / f"{name}.json"
 

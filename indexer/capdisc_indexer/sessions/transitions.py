@@ -101,9 +101,9 @@ def extract_entities(rule: ExtractionRule, result: Any, source: str) -> Extracti
         return Extraction(why=f"the result has nothing at {place}")
     if isinstance(value, list) != rule.is_array:
         mismatch = (
-            "a list, which isArray does not say"
+            "a list, but isArray is not set"
             if isinstance(value, list)
-            else "no list, which isArray says"
+            else "not a list, but isArray is set"
         )
         return Extraction(why=f"{place} is {mismatch}")
     items = value if rule.is_array else [value]
@@ -126,7 +126,7 @@ def _value_at(value: Any, path: Sequence[str]) -> Any:
 def _build_entity(rule: ExtractionRule, item: Any, result: Any, source: str) -> Entity | str:
     """The entity that an item describes, or why it is none."""
     if not isinstance(item, Mapping):
-        return "an item is no mapping"
+        return "an item is not an object"
     kind = _clean_text(item.get(rule.type_field)) if rule.type_field else ""
     if rule.type_field and not kind and isinstance(result, Mapping):
         kind = _clean_text(result.get(rule.type_field))

@@ -283,7 +283,7 @@ class WatchBackend:
         if self._observer is None:
             return []
         notices = (
-            ["some of the kernel's events were lost; looking at everything again"]
+            ["some of the kernel's events were lost; scanning everything again"]
             if has_lost_events
             else []
         )
@@ -300,7 +300,9 @@ class WatchBackend:
                 self._observer.probe()
         except OSError as error:
             self._fall_back()
-            notices.append(f"{_describe_error(error)}; looking every {self.interval_s:g} s instead")
+            notices.append(
+                f"{_describe_error(error)}; scanning every {self.interval_s:g} s instead"
+            )
         return notices
 
     def note_missed_change(self) -> None:

@@ -265,6 +265,4 @@ def _describe_error(error: CapdiscError | OSError) -> str:
     if isinstance(error, BusyError):
         return "another process is writing this index; trying again until it is done"
     text = error.message if isinstance(error, CapdiscError) else f"{error.strerror or error}"
-    return (
-        f"could not bring the index up to date ({text}); the last one stays, and it is tried again"
-    )
+    return f"could not update the index ({text}); the last one stays, and capdisc tries again"

@@ -100,8 +100,8 @@ def describe_changes(
     appeared = [
         root for root, place in now.items() if place and before is not None and not before[root]
     ]
-    messages = [f"{root} is not there; waiting for it" for root in missing]
-    messages += [f"{root} is there now" for root in appeared]
+    messages = [f"{root} does not exist; waiting for it" for root in missing]
+    messages += [f"{root} exists now" for root in appeared]
     if not any(now.values()):
-        messages.append("none of the folders is there: what was indexed last stays until one is")
+        messages.append("none of the folders exists: the last index stays until one does")
     return messages

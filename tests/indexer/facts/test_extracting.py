@@ -32,14 +32,14 @@ def test_plain_statements_are_found(line, rule, name, value) -> None:
     ("line", "why"),
     [
         ("Is the sky blue?", "a question"),
-        ("It is late.", "it points to something that was said before"),
+        ("It is late.", "its name points to an earlier sentence"),
         ("If the sky is red, stay in.", "it holds under a condition"),
         ("The sky is not green.", "it says what something is not"),
         ("We went home at 10:30.", "no rule fits it"),
         ("see https://example.org", "no rule fits it"),
         (
             "one two three four five six seven eight nine is ten",
-            "what it is about has more than 8 words",
+            "its name has more than 8 words",
         ),
         ("a == b", "no rule fits it"),
     ],

@@ -72,7 +72,7 @@ def test_what_is_not_written_is_not_answered(call, question) -> None:
     assert done["answer"] is None
     assert done["needs_clarification"] is True
     assert done["confidence"] < MIN_ANSWER_CONFIDENCE
-    assert done["note"] == "nothing read says it"
+    assert done["note"] == "no fact and no text that was read answers it"
 
 
 def test_the_answer_has_the_promised_members_and_says_that_it_is_an_extract(call) -> None:

@@ -92,8 +92,8 @@ def test_a_type_in_each_item_wins_and_a_declared_one_fills_in() -> None:
     ("result", "why"),
     [
         ({"pages": [{"id": 1, "name": "x"}]}, "nothing at items"),
-        ({"items": {"id": 1}}, "no list, which isArray says"),
-        ({"items": ["a"]}, "no mapping"),
+        ({"items": {"id": 1}}, "not a list, but isArray is set"),
+        ({"items": ["a"]}, "is not an object"),
         ({"items": [{"name": "x"}]}, "has no id"),
         ({"items": [{"id": {"deep": 1}}]}, "has no id"),
         ({"items": [{"id": True}]}, "has no id"),
