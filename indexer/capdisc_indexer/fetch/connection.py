@@ -14,7 +14,7 @@ from capdisc_indexer.fetch.strict_url import Target, is_public, link_refusal
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.frozen import frozen
 
-# Of a name with many addresses: all are checked, so many are tried.
+# For a name with many addresses: all are checked, only so many are tried.
 MAX_ADDRESSES_TRIED = 4
 
 

@@ -66,7 +66,7 @@ def _collision(owner: CatalogueMember, member: CatalogueMember, outcome: ClaimOu
             "shadowed-id",
             Severity.WARNING,
             message,
-            f"{hint}, or remove the one that is not wanted",
+            f"{hint}, or remove the one that you do not want",
         )
     return finding_at(
         member,

@@ -64,10 +64,10 @@ def show_invisible(text: str) -> str:
     )
 
 
-# In a row, where none belong: pages that a generator of documentation wrote have one at each of 16
-# and more headings.
+# So many in a row are a message: pages that a generator of documentation wrote have one at each of
+# 16 and more headings.
 ZERO_WIDTHS = 16
-# Of so many in one text, two kinds with this share each are the two signs of a message; such pages
+# So many in one text are a message if two kinds have this share each, as its two signs; such pages
 # have one kind.
 SPREAD = 16
 SHARE_OF_A_KIND = 0.25
@@ -133,7 +133,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _message_findings(text: CapabilityText) -> Iterator[Finding]:
-    hint = "remove the characters; whoever wrote them meant them not to be seen"
+    hint = "remove the characters; their author meant to hide them"
     for match in _TAGS.finditer(_FLAG.sub(lambda flag: " " * len(flag[0]), text.value)):
         says = "".join(
             chr(ord(tag) - 0xE0000) for tag in match[0] if 0x20 <= ord(tag) - 0xE0000 < 0x7F

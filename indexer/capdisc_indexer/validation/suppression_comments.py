@@ -94,7 +94,7 @@ def _refusal_finding(comment: SuppressionComment, path: str) -> Finding | None:
     if not named:
         return None
     message = f"{', '.join(named[:5])} cannot be silenced from inside a file"
-    hint = "remove the comment; whoever runs the check can say --ignore"
+    hint = "remove the comment; the user who runs the check can add --ignore"
     return Finding(
         code="ignore-refused", severity=Severity.INFO, message=message, hint=hint, path=path, line=comment.line,
         column=comment.column,

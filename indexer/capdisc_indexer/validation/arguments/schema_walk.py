@@ -59,8 +59,8 @@ class SchemaWalk:
         self.keywords = keywords
         self.steps = steps
         self.levels = 0
-        # By identity, which is safe while the schema and the arguments live: as text, one list
-        # of choices would be written anew for each item of a long list.
+        # By identity, which is safe while the schema and the arguments live. Without them, the
+        # choices of an `enum` would become text again for every item of a long list.
         self._keys: dict[int, str] = {}
         self._choices: dict[int, frozenset[str]] = {}
         self._patterns: dict[str, re.Pattern[str] | None] = {}

@@ -133,7 +133,7 @@ def _iter_lines(values: Values) -> Iterator[str]:
     yield from _parameter_lines(schema, "", schema.get("required", ()), 0)
     yield f"side effects: {'yes' if values.get('has_side_effects') else 'no'}"
     yield f"asks for confirmation: {'yes' if values.get('confirm') else 'no'}"
-    yield f"risk: {values.get('risk') or 'not said'}"
+    yield f"risk: {values.get('risk') or 'unknown'}"
     yield f"secrets: {', '.join(values.get('secrets', ())) or 'none'}"
     for key, fact in (values.get("run") or {}).items():
         yield f"run by {key}: {_fact_text(fact)}"
