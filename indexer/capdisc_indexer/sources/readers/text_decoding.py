@@ -13,8 +13,8 @@ _MARKS = (
 
 
 def decode(data: bytes, path: str) -> str | Finding:
-    """The text without its byte order mark and with `\\n` as its only line end, or the reason why
-    it is no text.
+    """The text without byte order mark and with `\\n` as its only line end, or the finding that
+    says why the data is not text.
     """
     if wide := wide_finding(data, path):
         return wide
