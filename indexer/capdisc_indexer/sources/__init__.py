@@ -1,4 +1,4 @@
-"""Where capabilities come from: the formats, and the file names that belong to each."""
+"""Sources of capabilities: look-ups in the table of formats by file name and by declaration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCES: Mapping[str, SourceFormat] = MappingProxyType(
     {source.format: source for source in ALL_FORMATS}
 )
 DECLARED = tuple(sorted({source.declared for source in ALL_FORMATS if source.declared}))
-# What is read whole, even as a text that findings are shown in.
+# The largest file that is read at once, also to show findings in it.
 MAX_READ_BYTES = max(source.limit_bytes for source in ALL_FORMATS if source.reads)
 
 _BY_NAME = {name.lower(): source for source in ALL_FORMATS for name in source.filenames}
@@ -21,7 +21,7 @@ _ENDINGS = tuple(ending for ending, _ in _BY_ENDING)
 
 
 def source_for(filename: str) -> SourceFormat | None:
-    """The source whose format a file of this name has, or None."""
+    """The format of a file of this name, or None."""
     name = filename.lower()
     if named := _BY_NAME.get(name):
         return named
@@ -31,21 +31,21 @@ def source_for(filename: str) -> SourceFormat | None:
 
 
 def manifest_for(filename: str) -> SourceFormat | None:
-    """The same for the formats that are looked for everywhere, even beside a skill."""
+    """The format of a file of this name, if it is also read in the folder of a skill; else None."""
     source = source_for(filename)
     return source if source and source.everywhere else None
 
 
 def declared_source(word: str, filename: str) -> SourceFormat | None:
-    """The source that a declaration means by its format for a file of this name, or None.
+    """The format that a declaration means by this word for a file of this name, or None.
 
     >>> declared_source("openapi", "shop.yaml").format, declared_source("openapi", "notes.md")
     ('openapi', None)
     """
-    named = of_declaration(word)
-    return next((source for source in named if filename.lower().endswith(source.suffixes)), None)
+    formats = of_declaration(word)
+    return next((source for source in formats if filename.lower().endswith(source.suffixes)), None)
 
 
 def of_declaration(word: str) -> tuple[SourceFormat, ...]:
-    """The sources that share this word for a declaration."""
+    """The formats that share this word for a declaration."""
     return tuple(source for source in ALL_FORMATS if source.declared == word)

@@ -1,4 +1,4 @@
-"""Every format that is read, one entry each: how a file of it is told, and what reads it."""
+"""Every format that is read, one entry each: how its files are recognised, and what reads them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import LoadedFile
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
-# What a format is to whoever looks for files of it and reads them.
-
+# Reads a file of a format; never raises on what the file holds.
 Load = Callable[[FoundFile, bytes], LoadedFile]
 
 
 @frozen(kw_only=True)
 class SourceFormat:
-    """One format. `load` never raises on what a file holds; without `reads` it gets no bytes and
-    opens the file itself, which may be large. A file is told by its whole name (`filenames`, as
-    other readers look for them, the preferred one first) or by how its name ends (`endings`).
+    """One format of source files.
 
-    A `[[source]]` names the format by `declared`; several formats may share that word, told apart
-    by `suffixes`, which are those of the files that a declared folder is searched for. `options`
-    are what such a declaration may say beside path and name. `everywhere` formats are also looked
-    for in the folder of a skill or capability, which a file of an `owns_folder` format makes of a
-    folder. Files named in `companions` (lower case) belong to a file of this format beside them,
-    so they are not capabilities of their own; of one that `keeps`, those are what programs
-    answered.
+    A file is recognised by its full name (`filenames`, as other readers look for them, the
+    preferred one first) or by its ending (`endings`). Without `reads`, `load` gets no bytes and
+    opens the file itself, which may be large.
+
+    A `[[source]]` names the format by `declared`. Several formats may share that word, and differ
+    by `suffixes`, the endings of files that are searched in a declared folder. `options` are the
+    keys that such a declaration may have beside path and name.
+
+    A file of an `owns_folder` format makes its folder that of a skill or capability; in such a
+    folder, only files of `everywhere` formats are capabilities of their own. Files named in
+    `companions` (lower case) belong to a file of this format beside them. With `keeps`, the
+    companions are stored answers of programs.
     """
 
     format: str
@@ -44,8 +46,8 @@ class SourceFormat:
 
 
 def lazy_loader(module: str) -> Load:
-    """The `load` of a module beside this one, imported by its first call: a scan that finds
-    nothing changed parses nothing, so that it needs no YAML.
+    """The `load` of a module in `formats`, which is imported by the first call: a scan that finds
+    no change parses nothing and needs no YAML.
     """
 
     def load(file: FoundFile, data: bytes) -> LoadedFile:
@@ -60,8 +62,8 @@ def lazy_loader(module: str) -> Load:
 
 
 MEBIBYTE = 1024 * 1024
-# Patterns of names that are taken or left out, and name prefixes that are categories.
-_CHOICE = ("include", "exclude", "categories")
+# Patterns of names to take or leave out, and name prefixes that are categories.
+_SELECTION_OPTIONS = ("include", "exclude", "categories")
 _JSON_OR_YAML = (".json", ".yaml", ".yml")
 ALL_FORMATS = (
     SourceFormat(
@@ -98,7 +100,7 @@ ALL_FORMATS = (
         endings=(".tools.json",),
         declared="mcp",
         suffixes=(".json",),
-        options=_CHOICE,
+        options=_SELECTION_OPTIONS,
     ),
     SourceFormat(
         format="mcp-servers",
@@ -106,7 +108,7 @@ ALL_FORMATS = (
         limit_bytes=MEBIBYTE,
         declared="mcp-servers",
         suffixes=(".json",),
-        options=(*_CHOICE, "ask"),
+        options=(*_SELECTION_OPTIONS, "ask"),
         keeps=True,
     ),
     SourceFormat(
@@ -115,7 +117,7 @@ ALL_FORMATS = (
         limit_bytes=16 * MEBIBYTE,
         declared="functions",
         suffixes=(".json", ".jsonl"),
-        options=_CHOICE,
+        options=_SELECTION_OPTIONS,
     ),
     SourceFormat(
         format="openapi",

@@ -1,4 +1,4 @@
-"""CAPABILITY.yaml: one capability or several, each with all that an agent should know of it."""
+"""CAPABILITY.yaml: one capability or several, with their long texts and the files beside them."""
 
 from __future__ import annotations
 
@@ -18,76 +18,45 @@ from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, read_leni
 from capdisc_indexer.sources.scan.path_warnings import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 
-# The long texts of a manifest, as its readers get them, each with the place where it is
-# written.
-
-# Paths are plain text here: they may hold bytes that are no text.
+# Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH118, PTH120
-
 
 LONG_FIELDS = ("content", "guidance", "instructions")
 
 
-def long_texts(
-    fields: Fields, capability: Descriptor, file: FoundFile, companions: Companions
-) -> tuple[LongText, ...]:
-    """Content, guidance and instructions, whether they are given in place, named, or lie beside
-    the manifest.
-    """
-    texts = []
-    for field in LONG_FIELDS:
-        value = str(getattr(capability, field))
-        node = fields.value(field)
-        if isinstance(node, TextNode):
-            texts.append(_locate_text(value, node, file))
-        elif value:
-            texts.append(
-                LongText(value=value, path=companions.body_path, line=companions.body_line)
-            )
-    return tuple(text for text in texts if text.value)
-
-
-def _locate_text(value: str, node: TextNode, file: FoundFile) -> LongText:
-    written = node.value.strip()
-    if value and not written.startswith(value[:200].strip()):  # the name of a file, then
-        return LongText(value=value, path=os.path.join(os.path.dirname(file.path), written))
-    is_block = not node.is_plain and "\n" in node.value
-    return LongText(
-        value=value or written, path=file.path, line=node.line + is_block, in_place=not is_block
-    )
-
-
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The file's capability, or those of its `capabilities:` list, and what is wrong with them.
+    """The file's capability, or those of its `capabilities:` list, and the findings about them.
 
-    A capability with an error is left out and the others of the file stay. The files beside the
-    manifest belong to its only capability; where there are several, they are part of the digest
-    and of no capability.
+    A capability with an error is left out, and the others of the file stay. The files beside the
+    manifest belong to its only capability; if there are several, they are part of the digest and
+    of no capability.
     """
     text = decode(data, file.path)
     if isinstance(text, Finding):
         return LoadedFile(findings=(text,))
     documents, findings = read_leniently(text, file.path, 1, CERTAIN_SLIPS)
-    noted = [*mark_finding(data, file.path), *casing_findings(file), *findings]
+    about_file = [*mark_finding(data, file.path), *casing_findings(file), *findings]
     if len(documents) > 1:
-        return LoadedFile(findings=(*noted, _several(file.path, documents[1])))
+        return LoadedFile(findings=(*about_file, _several_documents(file.path, documents[1])))
     nodes = [node for document in documents for node in _capabilities(document)]
     if not nodes:
-        return LoadedFile(findings=(*noted, *(_empty(file.path) if not _has_errors(noted) else ())))
+        if not _has_errors(about_file):
+            about_file.append(_no_capability(file.path))
+        return LoadedFile(findings=tuple(about_file))
     companions = read_companions(file)
     source = source_ref(file, content_hash(data, companions.data))
     if len(nodes) == 1:
-        loaded = _one(nodes[0], file, source, companions)
-        return replace(loaded, findings=(*noted, *companions.findings, *loaded.findings))
+        loaded = _load_capability(nodes[0], file, source, companions)
+        return replace(loaded, findings=(*about_file, *companions.findings, *loaded.findings))
     parts = [
-        _one(node, file, replace(source, pointer=str(index)), Companions())
+        _load_capability(node, file, replace(source, pointer=str(index)), Companions())
         for index, node in enumerate(nodes)
     ]
     return LoadedFile(
         descriptors=tuple(descriptor for entry in parts for descriptor in entry.descriptors),
         parts=tuple(part for entry in parts for part in entry.parts),
         findings=(
-            *noted,
+            *about_file,
             *_warn_of_unused_files(file),
             *(finding for entry in parts for finding in entry.findings),
         ),
@@ -104,21 +73,20 @@ def _capabilities(document: Node) -> Iterator[Node]:
     yield document
 
 
-def _one(node: Node, file: FoundFile, source: SourceRef, companions: Companions) -> LoadedFile:
+def _load_capability(
+    node: Node, file: FoundFile, source: SourceRef, companions: Companions
+) -> LoadedFile:
     if not isinstance(node, MapNode):
         message, hint = "a capability is not a mapping of fields", "write lines such as name: ..."
-        return LoadedFile(
-            findings=(
-                _finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line),
-            )
-        )
+        finding = _finding(file.path, Severity.ERROR, "yaml-not-mapping", message, hint, node.line)
+        return LoadedFile(findings=(finding,))
     fields = Fields(node, file.path, MANIFEST_FIELDS)
     capability = build_descriptor(fields, file, source, companions)
     accepted = None if fields.has_error or _has_errors(companions.findings) else capability
     part = ParsedCapability(
         node=node,
         descriptor=accepted,
-        longs=long_texts(fields, capability, file, companions),
+        longs=_long_texts(fields, capability, file, companions),
         long_keys=frozenset(fields.key(field) for field in LONG_FIELDS),
         schema=companions.schema,
         schema_path=companions.schema_path,
@@ -132,13 +100,13 @@ def _has_errors(findings: Iterable[Finding]) -> bool:
     return any(finding.severity is Severity.ERROR for finding in findings)
 
 
-def _empty(path: str) -> tuple[Finding, ...]:
+def _no_capability(path: str) -> Finding:
     hint = "write name, kind and description, each on a line of its own"
-    return (_finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1),)
+    return _finding(path, Severity.ERROR, "yaml-empty", "the file holds no capability", hint, 1)
 
 
-def _several(path: str, second: Node) -> Finding:
-    """Readers differ in which of several documents they take, so a reviewer could be shown another
+def _several_documents(path: str, second: Node) -> Finding:
+    """Refused, since readers differ in which document they take: a reviewer could see another one
     than is used.
     """
     message, hint = "the file holds several documents", "write one, or a list: capabilities: [...]"
@@ -158,3 +126,32 @@ def _finding(
     path: str, severity: Severity, code: str, message: str, hint: str, line: int
 ) -> Finding:
     return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
+
+
+def _long_texts(
+    fields: Fields, capability: Descriptor, file: FoundFile, companions: Companions
+) -> tuple[LongText, ...]:
+    """Content, guidance and instructions, each with the place where it is written: in the manifest,
+    in a file that it names, or beside it.
+    """
+    texts = []
+    for field in LONG_FIELDS:
+        value = str(getattr(capability, field))
+        node = fields.value(field)
+        if isinstance(node, TextNode):
+            texts.append(_locate_text(value, node, file))
+        elif value:
+            texts.append(
+                LongText(value=value, path=companions.body_path, line=companions.body_line)
+            )
+    return tuple(text for text in texts if text.value)
+
+
+def _locate_text(value: str, node: TextNode, file: FoundFile) -> LongText:
+    written = node.value.strip()
+    if value and not written.startswith(value[:200].strip()):  # so it is the name of a file
+        return LongText(value=value, path=os.path.join(os.path.dirname(file.path), written))
+    is_block = not node.is_plain and "\n" in node.value
+    return LongText(
+        value=value or written, path=file.path, line=node.line + is_block, in_place=not is_block
+    )

@@ -1,4 +1,4 @@
-"""What the files beside a manifest add to it: the schema of its inputs, and its long text."""
+"""The files beside a manifest that belong to it: the schema of its inputs, and its long text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ MAX_SCHEMA_BYTES = 256 * 1024
 
 @frozen(kw_only=True)
 class Companions:
-    """`data` holds the bytes of each file that could be read, for the digest."""
+    """The contents of the companions; `data` has the bytes of each file that could be read, for
+    the digest.
+    """
 
     schema: Mapping[str, Json] | None = None
     body: str = ""
@@ -31,26 +33,23 @@ class Companions:
 
 
 def read_companions(file: FoundFile) -> Companions:
-    """What lies beside the manifest. A companion that cannot be used is an error: the manifest
-    says half without it.
+    """The companions of a manifest. One that cannot be used is an error, since the manifest is
+    incomplete without it.
     """
     companions = Companions(findings=file.lost)
     for companion in file.companions:
         is_schema = companion.path.lower().endswith(".json")
         data = _read(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)
-        companions = (
-            _with_schema(companions, companion, data)
-            if is_schema
-            else _with_body(companions, companion, data)
-        )
+        add_content = _with_schema if is_schema else _with_body
+        companions = add_content(companions, companion, data)
         if isinstance(data, bytes):
             companions = replace(companions, data=(*companions.data, data))
     return companions
 
 
 def _read(companion: FileStat, limit_bytes: int) -> bytes | Finding:
-    """Its bytes. One that is a link may be any file of its folder, and one that holds secrets is
-    not read.
+    """The bytes of a companion, unless it holds secrets: as a link, it may be any file of its
+    folder.
     """
     if holds := held_by_name(companion.path, companion.resolved):
         return secret_file(companion.path, holds)
@@ -61,23 +60,21 @@ def _read(companion: FileStat, limit_bytes: int) -> bytes | Finding:
 
 def _with_schema(companions: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
     schema = data if isinstance(data, Finding) else read_schema(data, companion.path)
-    return (
-        _add_finding(companions, schema)
-        if isinstance(schema, Finding)
-        else replace(companions, schema=schema, schema_path=companion.path)
-    )
+    if isinstance(schema, Finding):
+        return _add_finding(companions, schema)
+    return replace(companions, schema=schema, schema_path=companion.path)
 
 
 def _with_body(companions: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
     body = data if isinstance(data, Finding) else body_of(data, companion.path)
     if isinstance(body, Finding) or isinstance(data, Finding):
         return _add_finding(companions, body) if isinstance(body, Finding) else companions
-    above = data.count(b"\n") - body.count("\n")
-    return replace(companions, body=body, body_path=companion.path, body_line=above + 1)
+    lines_above = data.count(b"\n") - body.count("\n")
+    return replace(companions, body=body, body_path=companion.path, body_line=lines_above + 1)
 
 
 def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
-    """The schema in a JSON file, or the reason why there is none."""
+    """The schema in a JSON file, or the finding that says why there is none."""
     text = decode(data, path)
     value = text if isinstance(text, Finding) else read_json(text, path)
     if isinstance(value, Finding | dict):

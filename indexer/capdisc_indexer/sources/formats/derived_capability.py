@@ -1,4 +1,6 @@
-"""Capabilities that no one wrote down as such: made of a table, a document, a section."""
+"""Values and names that all formats share: the parsed capability, with its texts for the content
+rules, and ids for capabilities that are derived from tables and documents.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,15 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import one_line
 
-# One capability as its file has it: what the checks look at, beside the descriptor that readers
-# get.
+MAX_ID = 256
+
+_NOT_IN_ID = re.compile(r"[^\w.-]+")
 
 
 @frozen(kw_only=True)
 class LongText:
-    """A text that may have many lines, the file that holds it, and its first line there;
-    `in_place` says that the places of its other lines are not known.
+    """A text of many lines, its file, and its first line there; with `in_place`, the lines of its
+    other lines are unknown.
     """
 
     value: str
@@ -31,10 +34,10 @@ class LongText:
 
 @frozen(kw_only=True)
 class ParsedCapability:
-    """The fields with their places, and every long text that readers get; `descriptor` is None
-    when it was refused.
+    """One capability as its file has it, for the content rules: the fields with their places, and
+    every long text. `descriptor` is None if the capability was refused.
 
-    `long_keys` are the keys that hold or name the long texts, `schema` is that of a schema.json
+    `long_keys` are the keys that hold or name the long texts; `schema` comes from a schema.json
     beside the manifest.
     """
 
@@ -46,15 +49,10 @@ class ParsedCapability:
     schema_path: str = ""
 
 
-MAX_ID = 256
-
-_NO_NAME = re.compile(r"[^\w.-]+")
-
-
 def made_part(
     descriptor: Descriptor, fields: Mapping[str, Json] = {}, longs: tuple[LongText, ...] = ()
-) -> ParsedCapability:  # a literal that nobody writes to
-    """The capability with the texts that the content rules look at: its own, and those of
+) -> ParsedCapability:
+    """A derived capability with the texts for the content rules: its own, and those of
     `fields`.
     """
     field_values: dict[str, Json] = {
@@ -71,8 +69,8 @@ def made_part(
 
 
 def name_of(file: FoundFile) -> str:
-    """The name that a declaration gives this very file, else its own without the ending; fit to be
-    part of an id.
+    """The name that a declaration gives this very file, else the file's name without its ending;
+    it can be part of an id.
     """
     return (
         (plain_part(file.name) if file.is_alone else "")
@@ -82,7 +80,7 @@ def name_of(file: FoundFile) -> str:
 
 
 def folder_of(file: FoundFile) -> str:
-    """The name that a declaration gives, else that of the folder that the file lies in."""
+    """The name that a declaration gives, else that of the file's folder."""
     return (
         plain_part(file.name)
         or plain_part(printable_path(PurePath(file.path).parent.name))
@@ -91,22 +89,23 @@ def folder_of(file: FoundFile) -> str:
 
 
 def plain_part(text: str) -> str:
-    """The text with hyphens for all but letters, digits, dots and underscores; none at the ends.
+    """The text with hyphens in place of all characters but letters, digits, dots and underscores,
+    and none at its ends; at most 120 characters.
 
     >>> plain_part("Staff Handbook (2024)")
     'Staff-Handbook-2024'
     """
-    return _NO_NAME.sub("-", one_line(text)).strip("-.")[:120]
+    return _NOT_IN_ID.sub("-", one_line(text)).strip("-.")[:120]
 
 
 def sample_count(file: FoundFile) -> int:
-    """How many samples the declaration of the file asks for; none unless it does."""
+    """The number of samples that the declaration of the file asks for; 0 by default."""
     count: int = file.options.get("samples", 0)
     return count
 
 
 def changed_at(file: FoundFile) -> str:
-    """When the file was last written to, in UTC."""
+    """The time of the last change of the file in UTC, or "" if its stamp is not a time."""
     try:
         return datetime.fromtimestamp(file.mtime_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, OSError, ValueError):

@@ -1,10 +1,6 @@
-"""The long text of a capability: given in place, or in a file that must lie inside the
-capability's own folder.
+"""The long text of a capability: in the manifest, or in a file that must lie inside the capability's
+own folder.
 """
-
-# Paths are plain text here: they may hold bytes that are no text, and a Path for each of 10,000
-# folders takes long.
-# ruff: noqa: PTH118, PTH120
 
 from __future__ import annotations
 
@@ -19,9 +15,11 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.sources.scan.secret_files import held_by_content, held_by_name, secret_file
 
+# Paths are strings, since they may hold bytes that are not text.
+# ruff: noqa: PTH118, PTH120
+
 MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
-
 LONGEST_PATH = 4_096
 _BLANK = re.compile(r"\s")
 _TEXT_FILE = re.compile(r"\.(md|markdown|txt)(:.*)?\Z", re.IGNORECASE)
@@ -33,30 +31,30 @@ _ELSEWHERE = re.compile(r"[/~$%]|[^/]*[\\%]|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def text_or_file(value: str, file: FoundFile) -> str | Finding:
-    """The value itself, or the body of the file that it names, looked for beside the manifest."""
+    """The value itself, or the body of the file beside the manifest that it names; the finding if
+    that cannot be read.
+    """
     if not _is_path(value, file):
         return value
     if _ELSEWHERE.match(value) or _DEVICE.fullmatch(value) or "\n" in value:
-        return _escape(value)
+        return _outside_folder(value)
     path = os.path.join(os.path.dirname(file.path), value)
     try:
         resolved = os.path.realpath(path, strict=True)
     except OSError as error:
-        # What lies outside is refused by its name alone, so that no answer tells whether it
-        # exists.
+        # A path outside is refused by its name alone, so that no message shows whether it exists.
         if not is_inside(os.path.normpath(path), [os.path.dirname(file.path)]):
-            return _escape(value)
+            return _outside_folder(value)
         return _content_finding(
             "path-missing", f"{value[:200]} cannot be read: {error.strerror}", "correct the path"
         )
-    if not is_inside(
-        resolved, [os.path.dirname(file.resolved), os.path.realpath(os.path.dirname(file.path))]
-    ):
-        return _escape(value)
-    return _body_at(path, resolved)
+    folders = [os.path.dirname(file.resolved), os.path.realpath(os.path.dirname(file.path))]
+    if not is_inside(resolved, folders):
+        return _outside_folder(value)
+    return _read_body(path, resolved)
 
 
-def _body_at(path: str, resolved: str) -> str | Finding:
+def _read_body(path: str, resolved: str) -> str | Finding:
     if holds := held_by_name(path, resolved):
         return secret_file(path, holds)
     data = read_path(path, resolved, MAX_FILE_BYTES)
@@ -77,15 +75,15 @@ def body_of(data: bytes, path: str) -> str | Finding:
 
 
 def clip_content(text: str) -> str:
-    """The text up to the last whole line within MAX_CONTENT_BYTES, or up to that limit where lines
-    are very long.
+    """The text up to the last full line within MAX_CONTENT_BYTES, or up to that limit if lines are
+    very long.
     """
     data = text.encode("utf-8", "replace")
     if len(data) <= MAX_CONTENT_BYTES:
         return text
-    kept_text = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
-    end = kept_text.rfind("\n") + 1
-    return kept_text[:end] if end > len(kept_text) // 2 else kept_text
+    clipped = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
+    end = clipped.rfind("\n") + 1
+    return clipped[:end] if end > len(clipped) // 2 else clipped
 
 
 def _is_path(value: str, file: FoundFile) -> bool:
@@ -96,20 +94,19 @@ def _is_path(value: str, file: FoundFile) -> bool:
     if value.startswith(("./", "../", "/", "~/")):
         return True
     if " " not in value:
-        spelt = (
-            "/" in value
-            or "\\" in value
-            or value.lower().startswith("file:")
-            or _DEVICE.fullmatch(value)
-        )
+        has_path_sign = "/" in value or "\\" in value or value.lower().startswith("file:")
         return bool(
-            spelt or _TEXT_FILE.search(value) or _ESCAPED.search(value) or _is_there(value, file)
+            has_path_sign
+            or _DEVICE.fullmatch(value)
+            or _TEXT_FILE.search(value)
+            or _ESCAPED.search(value)
+            or _exists(value, file)
         )
-    # A sentence may end in a file's name; with blanks inside, only a file that is there counts.
-    return bool(_TEXT_FILE.search(value)) and _is_there(value, file)
+    # A sentence may end with the name of a file; with blanks inside, only an existing file counts.
+    return bool(_TEXT_FILE.search(value)) and _exists(value, file)
 
 
-def _is_there(value: str, file: FoundFile) -> bool:
+def _exists(value: str, file: FoundFile) -> bool:
     return (
         len(value) < 256
         and "\n" not in value
@@ -117,7 +114,7 @@ def _is_there(value: str, file: FoundFile) -> bool:
     )
 
 
-def _escape(value: str) -> Finding:
+def _outside_folder(value: str) -> Finding:
     message = f"{value[:200]} leads out of the capability's own folder; not read"
     return _content_finding("path-escape", message, "put the text into a file inside that folder")
 

@@ -1,5 +1,6 @@
-"""The MCP servers of an agent, with the tools that each gave when it was last asked. Nothing is
-asked here.
+"""Files that configure the MCP servers of an agent (mcp.json, .mcp.json, claude_desktop_config.json):
+how each server is started, and the tools that it gave when it was last asked. No server is asked
+here.
 """
 
 from __future__ import annotations
@@ -22,21 +23,19 @@ from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 
-# mcp.json, .mcp.json, claude_desktop_config.json: how the MCP servers of an agent are started.
-
 MAX_SERVERS = 100
-_HOW = 'write {"mcpServers": {"name": {"command": ..., "args": [...]}}}'
-_OVER_NETWORK = "the server {} speaks HTTP; only servers that are started as programs are asked"
-_ADDRESSES = {"url", "httpUrl", "serverUrl"}
-_BY_HAND = "save what it answers to tools/list as NAME.tools.json, in a folder that is scanned"
+_SHAPE_HINT = 'write {"mcpServers": {"name": {"command": ..., "args": [...]}}}'
+_HTTP_MESSAGE = "the server {} speaks HTTP; only servers that are started as programs are asked"
+_ADDRESS_KEYS = {"url", "httpUrl", "serverUrl"}
+_HTTP_HINT = "save what it answers to tools/list as NAME.tools.json, in a folder that is scanned"
+_ASK_HINT = "run: capdisc index --ask-servers"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 @frozen(kw_only=True)
 class ServerConfig:
-    """One server that is started as a program and spoken to over its standard streams; `env` maps
-    the names that it gets to values as the file has them, which may be references such as
-    ${TOKEN}.
+    """One server that is started as a program and communicates over its standard streams. `env`
+    are its variables with values as written, which may be references such as ${TOKEN}.
     """
 
     name: str
@@ -45,7 +44,7 @@ class ServerConfig:
     env: Mapping[str, str]
 
     def start(self) -> dict[str, Json]:
-        """How it is started, without a value of its environment."""
+        """The command that starts it, with the names of its variables and without their values."""
         return {
             "server": self.name,
             "command": self.command,
@@ -54,17 +53,17 @@ class ServerConfig:
         }
 
     def kept_name(self) -> str:
-        """The file name that its answers are kept under."""
+        """The file name that its answers are stored under."""
         digits = hashlib.sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         return f"{plain_part(self.name)[:60]}-{digits}.json"
 
 
 def read_servers(value: Json, file: FoundFile) -> Iterator[ServerConfig | Finding]:
-    """Each server of the file, or why it is none that can be asked."""
+    """Each server of the file, or a finding that says why it cannot be asked."""
     table = value.get("mcpServers", value.get("servers")) if isinstance(value, dict) else None
     if not isinstance(table, dict):
         yield file_finding(
-            file, Severity.ERROR, "servers-shape", "the file names no MCP servers", _HOW
+            file, Severity.ERROR, "servers-shape", "the file names no MCP servers", _SHAPE_HINT
         )
         return
     for name, declared in list(table.items())[:MAX_SERVERS]:
@@ -72,62 +71,62 @@ def read_servers(value: Json, file: FoundFile) -> Iterator[ServerConfig | Findin
 
 
 def fill_variables(text: str, environ: Mapping[str, str]) -> str | None:
-    """The text with ${NAME} and ${NAME:-otherwise} replaced; None where a name has no value.
+    """The text with ${NAME} and ${NAME:-default} replaced; None if a name has no value.
 
-    >>> filled("Bearer ${TOKEN}", {"TOKEN": "x"}), filled("${GONE}", {}), filled("${GONE:-y}", {})
-    ('Bearer x', None, 'y')
+    >>> environ = {"TOKEN": "x"}
+    >>> [fill_variables(text, environ) for text in ("Bearer ${TOKEN}", "${GONE}", "${GONE:-y}")]
+    ['Bearer x', None, 'y']
     """
-    parts = list(_VARIABLE.finditer(text))
-    if any(not environ.get(part[1]) and part[2] is None for part in parts):
+    references = list(_VARIABLE.finditer(text))
+    if any(not environ.get(match[1]) and match[2] is None for match in references):
         return None
-    return _VARIABLE.sub(lambda part: environ.get(part[1]) or part[2], text)
+    return _VARIABLE.sub(lambda match: environ.get(match[1]) or match[2], text)
 
 
 def variables_in(text: str, environ: Mapping[str, str]) -> list[str]:
-    """The names that `filled` takes a value of: those that are set, and those that must be.
+    """The names whose values `fill_variables` uses: those that are set, and those without default.
 
-    >>> references("${TOKEN} ${GONE:-y} ${NEEDED}", {"TOKEN": "x"})
+    >>> variables_in("${TOKEN} ${GONE:-y} ${NEEDED}", {"TOKEN": "x"})
     ['TOKEN', 'NEEDED']
     """
-    return [part[1] for part in _VARIABLE.finditer(text) if environ.get(part[1]) or part[2] is None]
+    return [
+        match[1] for match in _VARIABLE.finditer(text) if environ.get(match[1]) or match[2] is None
+    ]
 
 
 def _server(name: str, declared: Mapping[str, Json], file: FoundFile) -> ServerConfig | Finding:
     command, args, env = declared.get("command"), declared.get("args", []), declared.get("env", {})
     if not plain_part(name):
         return file_finding(
-            file, Severity.ERROR, "servers-shape", f"the server {name[:64]!r} has no name", _HOW
+            file,
+            Severity.ERROR,
+            "servers-shape",
+            f"the server {name[:64]!r} has no name",
+            _SHAPE_HINT,
         )
-    if "command" not in declared and declared.keys() & _ADDRESSES:
+    if "command" not in declared and declared.keys() & _ADDRESS_KEYS:
         return file_finding(
-            file, Severity.WARNING, "server-unasked", _OVER_NETWORK.format(name[:64]), _BY_HAND
+            file, Severity.WARNING, "server-unasked", _HTTP_MESSAGE.format(name[:64]), _HTTP_HINT
         )
     is_list = isinstance(args, list) and all(isinstance(argument, str) for argument in args)
     if not isinstance(command, str) or not command or not is_list or not isinstance(env, dict):
         return file_finding(
-            file, Severity.ERROR, "servers-shape", f"the server {name[:64]} cannot be started", _HOW
+            file,
+            Severity.ERROR,
+            "servers-shape",
+            f"the server {name[:64]} cannot be started",
+            _SHAPE_HINT,
         )
-    words = (
-        [argument for argument in args if isinstance(argument, str)]
-        if isinstance(args, list)
-        else []
+    return ServerConfig(
+        name=plain_part(name),
+        command=command,
+        args=tuple(str(argument) for argument in args) if isinstance(args, list) else (),
+        env={key: value for key, value in env.items() if isinstance(value, str)},
     )
-    texts = {
-        key: variable_value
-        for key, variable_value in env.items()
-        if isinstance(variable_value, str)
-    }
-    return ServerConfig(name=plain_part(name), command=command, args=tuple(words), env=texts)
-
-
-# Paths are plain text here: they may hold bytes that are no text.
-
-
-_ASK = "run: capdisc index --ask-servers"
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
-    """The tools of every server that was asked, and a notice about each one that was not."""
+    """The tools of every server that was asked, and a finding for each that was not."""
     text = decode(data, file.path)
     value = text if isinstance(text, Finding) else read_json(text, file.path)
     if isinstance(value, Finding):
@@ -148,8 +147,8 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
 
 
 def servers_of(file: FoundFile) -> list[ServerConfig | Finding]:
-    """The servers of a file, a finding for each that cannot be asked; none where it cannot be
-    read, which loading it tells of.
+    """The servers of a file, with a finding for each that cannot be asked; none if the file cannot
+    be read, for which loading it has a finding.
     """
     data = read_bytes(file, SOURCES[file.format].limit_bytes)
     text = data if isinstance(data, Finding) else decode(data, file.path)
@@ -158,7 +157,7 @@ def servers_of(file: FoundFile) -> list[ServerConfig | Finding]:
 
 
 def read_answer(value: Json) -> tuple[str, Json]:
-    """When a server was asked, and what it answered; both empty for a text that is no kept
+    """The time when a server was asked, and its answers; ("", None) for JSON that is not a stored
     answer.
     """
     if not isinstance(value, dict):
@@ -167,43 +166,37 @@ def read_answer(value: Json) -> tuple[str, Json]:
 
 
 def kept_text(name: str, asked_at: str, pages: Sequence[Mapping[str, Json]]) -> bytes:
-    """What is kept of a server's answers."""
-    return json.dumps(
-        {"server": name, "asked_at": asked_at, "answers": pages}, ensure_ascii=False, indent=1
-    ).encode()
+    """The stored form of a server's answers, which `read_answer` reads."""
+    stored = {"server": name, "asked_at": asked_at, "answers": pages}
+    return json.dumps(stored, ensure_ascii=False, indent=1).encode()
 
 
 def _load_server(server: ServerConfig, file: FoundFile) -> LoadedFile:
-    answer_file = next(
-        (
-            companion
-            for companion in file.companions
-            if os.path.basename(companion.path) == server.kept_name()
-        ),
-        None,
-    )
-    data = read_bytes(answer_file, MAX_READ_BYTES) if answer_file else b""
-    text = data if isinstance(data, Finding) else decode(data, file.path)
-    value = (
-        text
-        if isinstance(text, Finding)
-        else read_json(clean_export(text), file.path)
-        if text
-        else None
-    )
-    asked_at, pages = read_answer(None if isinstance(value, Finding) else value)
+    asked_at, pages = _stored_answer(server, file)
     if not asked_at:
         message = f"the server {server.name} was not asked for its tools yet"
-        return LoadedFile(
-            findings=(file_finding(file, Severity.WARNING, "server-unasked", message, _ASK),)
-        )
+        finding = file_finding(file, Severity.WARNING, "server-unasked", message, _ASK_HINT)
+        return LoadedFile(findings=(finding,))
     age = file_finding(
         file,
         Severity.INFO,
         "server-asked",
         f"the tools of {server.name} are those of {asked_at[:40]}",
-        _ASK,
+        _ASK_HINT,
     )
     return load_tools(
         file, [(item, 1) for item in tool_entries(pages)], server.name, (age,), server.start()
     )
+
+
+def _stored_answer(server: ServerConfig, file: FoundFile) -> tuple[str, Json]:
+    """The answer of a server among the companions of its file; ("", None) if there is none."""
+    for companion in file.companions:  # os.path, since paths may hold bytes that are not text
+        if os.path.basename(companion.path) == server.kept_name():
+            data = read_bytes(companion, MAX_READ_BYTES)
+            text = data if isinstance(data, Finding) else decode(data, file.path)
+            if not text or isinstance(text, Finding):
+                break
+            value = read_json(clean_export(text), file.path)
+            return ("", None) if isinstance(value, Finding) else read_answer(value)
+    return "", None

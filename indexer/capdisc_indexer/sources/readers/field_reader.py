@@ -1,5 +1,5 @@
-"""The fields of one document, each as the type that it should have; what does not fit is noted,
-never raised.
+"""The fields of one document, each as the type that it should have; a value of another type becomes a
+finding, never an exception.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
 
 QUOTE_THE_HASH = "put the value in quotes, # and all"
 MAX_ITEMS = 64
-REFUSED_ITEMS = 1_024  # nobody writes that many by hand
+REFUSED_ITEMS = 1_024  # more than anyone writes by hand
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
-# What readers by YAML 1.1 make a truth value, number or date of, so that two readers of a file
+# Texts that YAML 1.1 reads as truth values, numbers or dates, so that two readers of a file
 # disagree.
 AMBIGUOUS_SCALAR = re.compile(
     r"y|n|yes|no|on|off|true|false|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9]*)?(e[-+]?[0-9]+)?|0x[0-9a-f]+"
@@ -36,7 +36,7 @@ AMBIGUOUS_SCALAR = re.compile(
 
 
 def squeeze_key(key: str) -> str:
-    """The key without case and separators: `riskLevel`, `risk_level` and `risk-level` are one
+    """The key without case and separators: `riskLevel`, `risk_level` and `risk-level` are the same
     key.
     """
     return key.replace("_", "").replace("-", "").lower()
@@ -58,22 +58,9 @@ def split_outside(text: str, separators: str) -> list[str]:
     return [stripped for piece in [*pieces, text[start:]] if (stripped := piece.strip())]
 
 
-def _rank(key: str, names: Mapping[str, tuple[str, ...]], owners: Mapping[str, str]) -> int:
-    """How far a key is from the preferred one: of `name` and `Name` in one file, the first is
-    meant.
-    """
-    keys = names.get(owners.get(squeeze_key(key), ""), ())
-    return keys.index(key) if key in keys else len(keys)
-
-
-@lru_cache(64)  # formats have a few such tables, which are the same for every file
-def _owners(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
-    return {squeeze_key(key): field for field, keys in names for key in keys}
-
-
 class Fields:
-    """One document being read. `names` holds, for each field, the keys that it may have, the
-    preferred one first.
+    """The fields of a document. `names` has the keys of each field, the preferred one first;
+    `entries` has the entries by field, `others` those of unknown keys by key.
     """
 
     def __init__(self, node: MapNode, path: str, names: Mapping[str, tuple[str, ...]]) -> None:
@@ -93,9 +80,9 @@ class Fields:
                 self._claim(field, entry)
 
     def _claim(self, field: str, entry: Entry) -> None:
-        if first := self.entries.get(field):
+        if earlier := self.entries.get(field):
             message = (
-                f"{entry.key} says the same as {first.key} in line {first.line} and is not read"
+                f"{entry.key} says the same as {earlier.key} in line {earlier.line} and is not read"
             )
             self._add(entry, Severity.WARNING, "duplicate-field", message, "keep one of the two")
         else:
@@ -103,11 +90,11 @@ class Fields:
 
     @property
     def has_error(self) -> bool:
-        """Whether something was noted that keeps the capability out."""
+        """Whether a finding keeps the capability out."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
     def note(self, field: str, severity: Severity, code: str, message: str, hint: str = "") -> None:
-        """Adds a finding at the field's place, or at the document's when the field is missing."""
+        """Adds a finding at the place of the field, or of the document if the field is missing."""
         self._add(self.entries.get(field, self._node), severity, code, message, hint)
 
     def warn(self, field: str, code: str, message: str, hint: str = "") -> None:
@@ -115,7 +102,7 @@ class Fields:
         self.note(field, Severity.WARNING, code, message, hint)
 
     def warn_at(self, entry: Entry, code: str, message: str, hint: str = "") -> None:
-        """The same at a key that belongs to no field."""
+        """Adds a warning at a key that belongs to no field."""
         self._add(entry, Severity.WARNING, code, message, hint)
 
     def error(self, field: str, code: str, message: str, hint: str = "") -> None:
@@ -147,20 +134,20 @@ class Fields:
         self.findings.append(finding)
 
     def value(self, field: str) -> Node | None:
-        """What stands at the field, None for nothing or null."""
+        """The value of the field; None if it is missing or null."""
         entry = self.entries.get(field)
         return None if entry is None or is_null(entry.value) else entry.value
 
     def is_commented_out(self, field: str) -> bool:
-        """Whether `#` stands where the value is due."""
+        """Whether `#` stands in place of the value."""
         return field in self.entries and self.entries[field].is_commented_out
 
     def key(self, field: str) -> str:
-        """The key as the author spelt it."""
+        """The key as written."""
         return self.entries[field].key if field in self.entries else field
 
     def text(self, field: str) -> str:
-        """The text, stripped; "" where there is none. A plain `no` or `1.0` stays as written, with
+        """The text, stripped; "" if there is none. An unquoted `no` or `1.0` stays as written, with
         a warning.
         """
         node = self.value(field)
@@ -170,12 +157,12 @@ class Fields:
             self.warn(field, "field-type", f"{self.key(field)} is not text", "write it as text")
             return ""
         if node.is_plain and AMBIGUOUS_SCALAR.fullmatch(node.value):
-            message = f"{self.key(field)}: {node.value[:64]} is no text to other readers"
+            message = f"{self.key(field)}: {node.value[:64]} is not text to other readers"
             self.warn(field, "ambiguous-scalar", message, "put the value in quotes")
         return node.value.strip()
 
     def required_text(self, field: str, hint: str) -> str:
-        """The text; an error where there is none, one for each mistake."""
+        """The text; adds an error and gives "" if there is none."""
         node = self.value(field)
         if node is not None and not isinstance(node, TextNode):
             self.error(field, "field-type", f"{self.key(field)} is not text", hint)
@@ -189,8 +176,8 @@ class Fields:
         return text
 
     def texts(self, field: str, separators: str = ",") -> tuple[str, ...]:
-        """The list's texts without blanks, empty ones and repetitions; one text is split at
-        `separators`.
+        """The texts of a list, stripped, without empty ones and repetitions; a single text is split
+        at `separators`.
         """
         node = self.value(field)
         if node is None:
@@ -207,7 +194,7 @@ class Fields:
                 self.warn(
                     field,
                     "field-type",
-                    f"{self.key(field)} holds items that are no text",
+                    f"{self.key(field)} holds items that are not text",
                     "write them as text",
                 )
             return self._limit_items(field, items)
@@ -230,7 +217,7 @@ class Fields:
         return unique[:MAX_ITEMS]
 
     def flag(self, field: str, default: bool = False) -> bool:
-        """The truth value: true, yes, on, 1 or false, no, off, 0."""
+        """The truth value: true, yes, on, 1 or false, no, off, 0; else `default`."""
         node = self.value(field)
         word = node.value.strip().lower() if isinstance(node, TextNode) else ""
         if node is not None and word not in _TRUE | _FALSE:
@@ -243,7 +230,7 @@ class Fields:
         return word in _TRUE if word in _TRUE | _FALSE else default
 
     def number(self, field: str) -> float | None:
-        """The number, None where there is none."""
+        """The number, or None if there is none."""
         node = self.value(field)
         value = None if node is None else to_json(node)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -253,7 +240,7 @@ class Fields:
         return None
 
     def mapping(self, field: str, *, exact: bool = False) -> dict[str, Json] | None:
-        """The mapping as JSON values, None where there is none."""
+        """The mapping as JSON, or None if there is none."""
         node = self.value(field)
         if node is None:
             return None
@@ -267,3 +254,16 @@ class Fields:
             "write key: value lines below it",
         )
         return None
+
+
+def _rank(key: str, names: Mapping[str, tuple[str, ...]], owners: Mapping[str, str]) -> int:
+    """The place of a key among those of its field: of `name` and `Name` in one file, the preferred
+    one is read.
+    """
+    keys = names.get(owners.get(squeeze_key(key), ""), ())
+    return keys.index(key) if key in keys else len(keys)
+
+
+@lru_cache(64)  # formats have a few such tables, which are the same for every file
+def _owners(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
+    return {squeeze_key(key): field for field, keys in names for key in keys}

@@ -1,4 +1,4 @@
-"""The bytes of a file, read so that nothing but that file can be reached."""
+"""The bytes and digests of a file, opened so that no link can lead to another file."""
 
 from __future__ import annotations
 
@@ -24,20 +24,18 @@ from capdisc_indexer.sources.scan.secret_files import (
     secret_file,
 )
 
-# Files opened so that nothing but the very file that was meant can be reached.
-
-# Opening a folder as a mere handle needs no read permission on it, as is usual for the folders
-# above a home.
+# With O_PATH a folder needs no read permission, which the folders above a home often lack.
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
-# O_NONBLOCK: opening a pipe without a writer would wait for ever, before its type can be looked
-# at.
+# O_NONBLOCK: opening a pipe without a writer would wait for ever, before its type can be
+# checked.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def open_without_links(resolved: str) -> int:
-    """An open handle. Part by part, each refused if it is a link: a check of the path followed by
-    an ordinary open was beaten 458 times in 100,000 tries by a process that swapped a folder for a
-    link; this was not.
+    """An open handle. The path is opened part by part, and a link in it raises OSError.
+
+    A check of the path followed by an ordinary open was defeated 458 times in 100,000 tries by a
+    process that swapped a folder for a link; this was not.
     """
     *folders, name = resolved.strip("/").split("/")
     folder = os.open("/", _FOLDER)
@@ -52,13 +50,18 @@ def open_without_links(resolved: str) -> int:
 
 
 def read_head(path: str, count: int) -> bytes:
-    """The first bytes of a regular file that is no link; none where there is no such file, or it
-    cannot be read.
+    """The first bytes of a regular file that is not a link; b"" for any other, and if it cannot be
+    read.
     """
     try:
         handle = os.open(path, _FILE)
     except OSError:
         return b""
+    return _read_head(handle, count)
+
+
+def _read_head(handle: int, count: int) -> bytes:
+    """Closes the handle."""
     try:
         return os.read(handle, count) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
     except OSError:
@@ -68,16 +71,14 @@ def read_head(path: str, count: int) -> bytes:
 
 
 def read_bytes(file: FileStat, limit_bytes: int) -> bytes | Finding:
-    """The file's bytes, or the reason why there are none: too large, not a regular file, not
-    readable, gone.
+    """The file's bytes, or the finding that says why there are none: too large, not a regular
+    file, not readable, gone.
     """
     return read_path(file.path, file.resolved, limit_bytes)
 
 
 def read_path(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
-    """The same for a file that no scan has seen; `resolved` is where `path` leads once links are
-    followed.
-    """
+    """The bytes of a file that no scan has seen; `resolved` is `path` with all links followed."""
     try:
         handle = open_without_links(resolved)
     except OSError as error:
@@ -91,29 +92,27 @@ def read_path(path: str, resolved: str, limit_bytes: int) -> bytes | Finding:
 
 
 def head_of(file: FileStat, count: int) -> bytes:
-    """The file's first bytes; none where it cannot be read."""
+    """The file's first bytes; b"" if it cannot be read."""
     try:
         handle = open_without_links(file.resolved)
     except OSError:
         return b""
-    try:
-        return os.read(handle, count) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)
+    return _read_head(handle, count)
 
 
 def digest_of(file: FileStat, limit_bytes: int) -> str | Finding:
-    """SHA-256 of a file that may be too large to hold, or the reason why there is none."""
+    """SHA-256 of a file that may be larger than memory, or the finding that says why there is
+    none.
+    """
     try:
         handle = open_without_links(file.resolved)
     except OSError as error:
         return _open_problem(file.path, error)
     try:
-        wrong = _unfit(file.path, handle, limit_bytes)
+        if problem := _file_problem(file.path, handle, limit_bytes):
+            return problem
         with open(handle, "rb", closefd=False) as stream:
-            return wrong or hashlib.file_digest(stream, "sha256").hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         return unreadable_finding(file.path, error)
     finally:
@@ -127,27 +126,25 @@ def _open_problem(path: str, error: OSError) -> Finding:
             "symlink", Severity.ERROR, path, "became a link after the scan; not read", hint
         )
     # A socket cannot be opened at all; the error for it is ENXIO (Linux) or EOPNOTSUPP (BSD).
-    return (
-        not_a_file(path)
-        if error.errno in {errno.ENXIO, errno.EOPNOTSUPP}
-        else unreadable_finding(path, error)
-    )
+    if error.errno in {errno.ENXIO, errno.EOPNOTSUPP}:
+        return not_a_file(path)
+    return unreadable_finding(path, error)
 
 
 def _read(path: str, handle: int, limit_bytes: int) -> bytes | Finding:
-    if wrong := _unfit(path, handle, limit_bytes):
-        return wrong
-    # Room for the limit is a new mapping of memory for each file: 5 % of the time that reading one
-    # takes.
+    if problem := _file_problem(path, handle, limit_bytes):
+        return problem
+    # A buffer as large as the limit would be a new mapping of memory for each file: 5 % of the time
+    # of reading it.
     size = min(os.fstat(handle).st_size, limit_bytes)
     with open(handle, "rb", buffering=0, closefd=False) as stream:
         data = stream.read(size + 1) or b""
-        if len(data) > size:  # it grew meanwhile, or its file system does not say
+        if len(data) > size:  # it grew meanwhile, or its file system gives no size
             data += stream.read(limit_bytes + 1 - len(data)) or b""
     return data if len(data) <= limit_bytes else _too_large(path, limit_bytes)
 
 
-def _unfit(path: str, handle: int, limit_bytes: int) -> Finding | None:
+def _file_problem(path: str, handle: int, limit_bytes: int) -> Finding | None:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         return not_a_file(path)
@@ -161,28 +158,23 @@ def _too_large(path: str, limit_bytes: int) -> Finding:
     )
 
 
-# What the loader of a format is given of a file.
-
-
 def read_input(file: FoundFile) -> bytes | Finding:
-    """The file's bytes; none where its format opens the file itself. Or the reason why it cannot
-    be read.
+    """The bytes for the loader of the file's format, which are b"" if the loader opens the file
+    itself; or the finding that says why it cannot be read.
     """
     source = SOURCES[file.format]
     if not file.allows_secrets and (holds := held_by_name(file.path, file.resolved)):
         return secret_file(file.path, holds)
     if not source.reads:
-        wrong = digest_of(file, source.limit_bytes)
-        return (
-            wrong
-            if isinstance(wrong, Finding)
-            else _unless_secret(file, head_of(file, HEAD_BYTES)) or b""
-        )
+        digest = digest_of(file, source.limit_bytes)
+        if isinstance(digest, Finding):
+            return digest
+        return _secret_finding(file, head_of(file, HEAD_BYTES)) or b""
     data = read_bytes(file, source.limit_bytes)
-    return data if isinstance(data, Finding) else _unless_secret(file, data) or data
+    return data if isinstance(data, Finding) else _secret_finding(file, data) or data
 
 
-def _unless_secret(file: FoundFile, data: bytes) -> Finding | None:
+def _secret_finding(file: FoundFile, data: bytes) -> Finding | None:
     holds = "" if file.allows_secrets else held_by_content(data)
     return secret_file(file.path, holds) if holds else None
 
@@ -190,16 +182,14 @@ def _unless_secret(file: FoundFile, data: bytes) -> Finding | None:
 def content_digest(
     file: FoundFile, companions: list[bytes], data: bytes | None = None
 ) -> str | Finding:
-    """One digest over the file and its companions; `data` is what was given of it, None when it
-    was not read yet.
+    """One digest over the file and its companions; `data` are the file's bytes, None if it was not
+    read yet.
     """
     source = SOURCES[file.format]
     if not source.reads:
-        content_digest = digest_of(file, source.limit_bytes)
-        return (
-            content_digest
-            if isinstance(content_digest, Finding) or not companions
-            else content_hash(content_digest.encode(), companions)
-        )
+        digest = digest_of(file, source.limit_bytes)
+        if isinstance(digest, Finding) or not companions:
+            return digest
+        return content_hash(digest.encode(), companions)
     content = read_bytes(file, source.limit_bytes) if data is None else data
     return content if isinstance(content, Finding) else content_hash(content, companions)

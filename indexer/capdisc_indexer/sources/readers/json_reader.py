@@ -1,5 +1,5 @@
-"""JSON from a file that nobody vouches for: bounded depth, no key twice, nothing that JSON does
-not know.
+"""JSON from untrusted files: bounded depth, no key twice, nothing beyond the standard; whole texts,
+JSON lines, and the lines on which names and keys stand.
 """
 
 from __future__ import annotations
@@ -16,87 +16,18 @@ from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 
-# On which lines of a JSON text things stand: the reader keeps values only, and places are asked
-# for by few.
-
-_NAMES = re.compile(r'"name"\s*:\s*("(?:[^"\\\n]|\\.)*")')
-
-
-class LineIndex:
-    """The lines of places in a text, cheap where each is asked for after the ones before it."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._at, self._line = text, 0, 1
-
-    def of(self, place: int) -> int:
-        """The line of a place, counted from 1."""
-        if place < self._at:
-            self._at, self._line = 0, 1
-        self._line += self._text.count("\n", self._at, place)
-        self._at = place
-        return self._line
-
-
-def named_lines(text: str, names: Sequence[str]) -> list[int]:
-    """For each name the line of `"name": NAME`, looked for from the place of the one before it on;
-    the line of that one where there is none.
-    """
-    places = ((match.start(), match[1]) for match in _NAMES.finditer(text))
-    lines = LineIndex(text)
-    starts: list[int] = []
-    for name in names:
-        written = (json.dumps(name, ensure_ascii=False), json.dumps(name))
-        start = (
-            next((start for start, name_text in places if name_text in written), None)
-            if name
-            else None
-        )
-        starts.append(starts[-1] if start is None and starts else lines.of(start or 0))
-    return starts
-
-
-def key_place(text: str, key: str, start: int) -> int:
-    """Where the key stands next from `start` on; `start` where it does not."""
-    written = json.dumps(key, ensure_ascii=False)
-    match = re.compile(rf"{re.escape(written)}\s*:").search(text, start)
-    return match.start() if match else start
-
-
-# JSON as its standard has it: no number that is none, and none too large to be held.
-
-
-def loads(data: str | bytes) -> Any:
-    """The value. Raises ValueError for what is not JSON, and for NaN and Infinity, which Python
-    would take.
-
-    >>> loads('{"a": 1.5}')
-    {'a': 1.5}
-    """
-    try:
-        return json.loads(data, parse_constant=_reject_constant, parse_float=_strict_float)
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _strict_float(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {digits[:40]} is too large")
-    return number
-
-
 MAX_DEPTH = 32
 
-# The closing quote is optional, so that one pass is enough for a text whose last string never
-# ends.
+# The closing quote is optional, so that a text whose last string never ends is read in one pass.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 _ESCAPE = re.compile(r"\\r(?:\\n)?|\\u00(?:7[fF]|[89][0-9a-fA-F])|\\.", re.DOTALL)
-_RAW_C1 = re.compile("[\x7f-\x9f]")
+# Windows-1252 that was decoded as Latin-1: such controls stand in texts copied from the web, and
+# mean nothing.
+_RAW_CONTROLS = re.compile("[\x7f-\x9f]")
 _BAD_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# As large as a SKILL.md may be.
+MAX_LINE_BYTES = 1024 * 1024
+_NAMES = re.compile(r'"name"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 
 
 class _JsonRefusedError(Exception):
@@ -106,7 +37,7 @@ class _JsonRefusedError(Exception):
 
 
 def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | Finding:
-    """The value, or the reason why the text is refused.
+    """The value, or the finding that says why the text is refused.
 
     >>> read_json('{"a": [1, true]}')
     {'a': [1, True]}
@@ -133,25 +64,25 @@ def read_json(text: str, path: str = "", max_depth: int = MAX_DEPTH) -> Json | F
 
 
 def clean_export(text: str) -> str:
-    """The JSON text of another program without what such texts carry along and a text of our own
-    must not: carriage returns in strings, and the C1 controls that quotes of Windows-1252 became.
+    """The JSON text of another program with plain line ends in its strings, and blanks for the C1
+    controls that quotes of Windows-1252 became, both of which `read_json` refuses.
 
-    >>> exported(r'["a\\r\\nb\\u0092s"]')
+    >>> clean_export(r'["a\\r\\nb\\u0092s"]')
     '["a\\\\nb s"]'
     """
-    plain = _RAW_C1.sub(" ", text)
-    return _ESCAPE.sub(_plain, plain) if "\\" in plain else plain
+    plain = _RAW_CONTROLS.sub(" ", text)
+    return _ESCAPE.sub(_clean_escape, plain) if "\\" in plain else plain
 
 
-def _plain(escape: re.Match[str]) -> str:
+def _clean_escape(escape: re.Match[str]) -> str:
     if escape[0].startswith("\\r"):
         return "\\n"
     return " " if len(escape[0]) == 6 else escape[0]
 
 
 def _too_deep(text: str, max_depth: int) -> int | None:
-    """Where the limit is passed. Looked at beforehand, as the decoder recurses on the machine
-    stack.
+    """The offset at which the limit is passed, or None. Checked before decoding, since the decoder
+    recurses on the machine stack.
     """
     depth = 0
     for token in _TOKEN.finditer(text):
@@ -187,9 +118,8 @@ def _parse_finite(digits: str) -> float:
 
 
 def _integer(digits: str) -> int:
-    if (
-        len(digits) > 400
-    ):  # int() takes quadratic time and refuses more than 4,300 digits with an error of its own
+    # int() takes quadratic time, and refuses more than 4,300 digits with an error of its own.
+    if len(digits) > 400:
         raise _JsonRefusedError("json-syntax", "a number is too long", "write it as text")
     return int(digits)
 
@@ -229,19 +159,9 @@ def _finding(code: str, message: str, hint: str, path: str, text: str, offset: i
     )
 
 
-# A file of JSON lines, line by line: one that cannot be read costs itself and no other.
-
-# As much as a SKILL.md may have.
-MAX_LINE_BYTES = 1024 * 1024
-
-# What Windows-1252 becomes when it is taken for Latin-1. It stands in texts copied from the web,
-# and means nothing.
-_RAW_CONTROLS = re.compile("[\x7f-\x9f]")
-
-
 @frozen
 class JsonLine:
-    """The value of one line; `number` counts from 1, blank lines included."""
+    """The value of one line and its bytes; `number` counts from 1, blank lines included."""
 
     number: int
     raw: bytes
@@ -249,20 +169,17 @@ class JsonLine:
 
 
 def json_lines(data: bytes, path: str) -> Iterator[JsonLine | Finding]:
-    """The lines that are not blank, each as its value or as the reason why it has none, at its
-    line of the file.
-    """
+    """Each line that is not blank as its value, or as the finding that says why it has none."""
     for number, raw in enumerate(data.removeprefix(BOM_UTF8).splitlines(), 1):
         if stripped := raw.strip():
-            value = _value(stripped, path)
-            yield (
-                replace(value, line=number)
-                if isinstance(value, Finding)
-                else JsonLine(number, stripped, value)
-            )
+            value = _read_line(stripped, path)
+            if isinstance(value, Finding):
+                yield replace(value, line=number)
+            else:
+                yield JsonLine(number, stripped, value)
 
 
-def _value(raw: bytes, path: str) -> Json | Finding:
+def _read_line(raw: bytes, path: str) -> Json | Finding:
     if len(raw) > MAX_LINE_BYTES:
         message = f"the line is longer than {MAX_LINE_BYTES // 1024} KiB; not read"
         hint = "move long parts into files of their own"
@@ -271,3 +188,65 @@ def _value(raw: bytes, path: str) -> Json | Finding:
         )
     text = decode(raw, path)
     return text if isinstance(text, Finding) else read_json(_RAW_CONTROLS.sub(" ", text), path)
+
+
+class LineIndex:
+    """The lines of offsets in a text, fast if they are asked for in ascending order."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._offset, self._line = text, 0, 1
+
+    def of(self, offset: int) -> int:
+        """The line of an offset, from 1."""
+        if offset < self._offset:
+            self._offset, self._line = 0, 1
+        self._line += self._text.count("\n", self._offset, offset)
+        self._offset = offset
+        return self._line
+
+
+def named_lines(text: str, names: Sequence[str]) -> list[int]:
+    """For each name the line of `"name": NAME`, searched from the place of the name before it on;
+    the line of the latter if it is not found.
+    """
+    places = ((match.start(), match[1]) for match in _NAMES.finditer(text))
+    lines = LineIndex(text)
+    starts: list[int] = []
+    for name in names:
+        written = (json.dumps(name, ensure_ascii=False), json.dumps(name))
+        start = None
+        if name:
+            start = next((start for start, name_text in places if name_text in written), None)
+        starts.append(starts[-1] if start is None and starts else lines.of(start or 0))
+    return starts
+
+
+def key_place(text: str, key: str, start: int) -> int:
+    """The offset of the key, searched from `start` on; `start` if it is not found."""
+    written = json.dumps(key, ensure_ascii=False)
+    match = re.compile(rf"{re.escape(written)}\s*:").search(text, start)
+    return match.start() if match else start
+
+
+def loads(data: str | bytes) -> Any:
+    """The value. Raises ValueError for text that is not JSON, and for NaN and Infinity, which
+    Python would accept.
+
+    >>> loads('{"a": 1.5}')
+    {'a': 1.5}
+    """
+    try:
+        return json.loads(data, parse_constant=_reject_constant, parse_float=_strict_float)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _strict_float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return number

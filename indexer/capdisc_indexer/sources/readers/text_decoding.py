@@ -1,4 +1,4 @@
-"""The text of a file: UTF-8 and nothing else."""
+"""The text of a file, which must be UTF-8, and findings about its encoding."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MARKS = (
 
 
 def decode(data: bytes, path: str) -> str | Finding:
-    """The text without its byte order mark and with `\\n` as its only line end, or the reason why
-    it is no text.
+    """The text without byte order mark and with `\\n` as its only line end, or the finding that
+    says why the data is not text.
     """
     if wide := wide_finding(data, path):
         return wide
@@ -24,14 +24,8 @@ def decode(data: bytes, path: str) -> str | Finding:
         message = f"byte {error.start + 1} (0x{data[error.start]:02X}) is not UTF-8"
         return _problem("encoding", message, "save it as UTF-8", path, data, error.start)
     if "\0" in text:
-        return _problem(
-            "control-character",
-            "the file holds a NUL byte",
-            "remove it",
-            path,
-            data,
-            data.index(b"\0"),
-        )
+        message = "the file holds a NUL byte"
+        return _problem("control-character", message, "remove it", path, data, data.index(b"\0"))
     if "\r" not in text:
         return text
     text = text.replace("\r\n", "\n")
@@ -39,39 +33,35 @@ def decode(data: bytes, path: str) -> str | Finding:
 
 
 def wide_finding(data: bytes, path: str) -> Finding | None:
-    """The reason why a file in UTF-16 or UTF-32 is refused; None for any other."""
-    wide = _wide_encoding(data)
-    message = f"the file is {wide}, not UTF-8"
-    return _problem("encoding", message, "save it as UTF-8", path, data, 0) if wide else None
+    """The finding for a file in UTF-16 or UTF-32; None for any other."""
+    if encoding := _wide_encoding(data):
+        message = f"the file is {encoding}, not UTF-8"
+        return _problem("encoding", message, "save it as UTF-8", path, data, 0)
+    return None
 
 
 def mark_finding(data: bytes, path: str) -> tuple[Finding, ...]:
-    """A notice where the file begins with a UTF-8 byte order mark, or ends its lines in two ways:
-    both are read past here, and the first is refused by some other readers.
+    """Notices for a UTF-8 byte order mark, which some other readers refuse, and for two kinds of
+    line ends; both are accepted here.
     """
     findings = []
     if data.startswith(b"\xef\xbb\xbf"):
-        message, hint = "the file begins with a byte order mark", "save it as UTF-8 without a mark"
         findings.append(
             Finding(
                 code="byte-order-mark",
                 severity=Severity.INFO,
-                message=message,
-                hint=hint,
+                message="the file begins with a byte order mark",
+                hint="save it as UTF-8 without a mark",
                 path=path,
             )
         )
     if 0 < data.count(b"\r\n") < data.count(b"\n"):
-        message, hint = (
-            "some lines end with CR LF and some with LF",
-            "save it with one kind of line end",
-        )
         findings.append(
             Finding(
                 code="line-ends-mixed",
                 severity=Severity.INFO,
-                message=message,
-                hint=hint,
+                message="some lines end with CR LF and some with LF",
+                hint="save it with one kind of line end",
                 path=path,
             )
         )

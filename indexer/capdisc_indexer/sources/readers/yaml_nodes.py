@@ -1,4 +1,4 @@
-"""A parsed document that still knows where each part stood, and its plain values."""
+"""The nodes of a parsed document, each with its line and column from 1, and their values as JSON."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 @frozen
 class TextNode:
-    """A scalar as written; `is_plain` is False when it stood in quotes or as a block, so that it
-    is text for sure.
+    """A scalar as written. `is_plain` is False if it stood in quotes or as a block, and is text
+    for sure.
     """
 
     value: str
@@ -37,7 +37,7 @@ class ListNode:
 @frozen
 class Entry:
     """One key with its value; line and column are those of the key. `is_commented_out` says that
-    `#` stands where the value is due, so that YAML takes the rest of the line for a comment.
+    `#` stands in place of the value, so that YAML takes the rest of the line for a comment.
     """
 
     key: str
@@ -66,18 +66,17 @@ _FALSE = frozenset({"false", "False", "FALSE"})
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_LONGEST_NUMBER = (
-    18  # digits that a 64-bit integer surely holds; longer ones stay text instead of losing digits
-)
+# Digits that fit into a 64-bit integer; longer numbers stay text instead of losing digits.
+_LONGEST_NUMBER = 18
 
 
 def is_null(node: Node) -> bool:
-    """Whether the node is an unquoted null, or nothing at all."""
+    """Whether the node is an unquoted null, or empty."""
     return isinstance(node, TextNode) and node.is_plain and node.value in _NULLS
 
 
 def as_written(node: Node) -> Json:
-    """The node as JSON with every scalar kept as the text that the author wrote."""
+    """The node as JSON with every scalar as the text that the author wrote."""
     if isinstance(node, TextNode):
         return node.value
     if isinstance(node, ListNode):
@@ -88,8 +87,8 @@ def as_written(node: Node) -> Json:
 def to_json(node: Node, *, exact: bool = False) -> Json:
     """The node as JSON with unquoted scalars typed by the core schema.
 
-    With `exact`, a number that would not be printed as written (`1.10`, `0777`, `1e3`) stays text:
-    it is a version or a code, and typing it would lose something.
+    With `exact`, a number that does not print as written (`1.10`, `0777`, `1e3`) stays text, since
+    it is a version or a code.
     """
     if isinstance(node, TextNode):
         return _scalar(node.value, exact) if node.is_plain else node.value
@@ -105,17 +104,13 @@ def from_json(value: Json, line: int) -> Node:
         return MapNode(entries, line, 1)
     if isinstance(value, list):
         return ListNode(tuple(from_json(item, line) for item in value), line, 1)
-    return (
-        TextNode(value, False, line, 1)
-        if isinstance(value, str)
-        else TextNode(json.dumps(value), True, line, 1)
-    )
+    if isinstance(value, str):
+        return TextNode(value, False, line, 1)
+    return TextNode(json.dumps(value), True, line, 1)
 
 
 def place_of(node: Node, path: Sequence[str | int] = ()) -> tuple[int, int]:
-    """Line and column of the key (or list item) at `path`; of the last part that exists, where the
-    path ends early.
-    """
+    """Line and column of the key or list item at `path`, or of the last part of it that exists."""
     line, column = node.line, node.column
     for step in path:
         if isinstance(node, MapNode) and isinstance(step, str) and step in node.entries:
@@ -144,11 +139,8 @@ def _number(text: str) -> int | float | None:
             return int(text)
         if _BASED.fullmatch(text):
             return int(text, 0)
-    if (
-        len(text) <= 2 * _LONGEST_NUMBER
-        and not text.lstrip("+-").isdigit()
-        and _FLOAT.fullmatch(text)
-    ):
+    is_short = len(text) <= 2 * _LONGEST_NUMBER
+    if is_short and not text.lstrip("+-").isdigit() and _FLOAT.fullmatch(text):
         number = float(text)
         return number if math.isfinite(number) else None
     return None

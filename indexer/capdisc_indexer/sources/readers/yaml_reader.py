@@ -1,7 +1,7 @@
-"""The one place that makes values of YAML, in a way that no text can turn against the process.
+"""YAML from untrusted files as nodes, the only place that reads YAML.
 
-Only parser events are used, and they are counted while they come: the composer that normally
-follows recurses on the machine stack and was ended by signal 11 by 30,000 nested brackets, and
+Only the events of PyYAML's parser are used, and counted as they come: the composer, which normally
+follows, recurses on the machine stack and was ended by signal 11 by 30,000 nested brackets, and it
 expands aliases without limit. Events alone, with an early stop, were safe for a million brackets
 in a thread with a 512 KiB stack.
 """
@@ -27,10 +27,9 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
 MAX_DEPTH = 32
 MAX_EVENTS = 20_000
 
-# A carriage return that is still there is no line end: it takes a terminal back to overwrite its
-# line.
+# A carriage return that is not part of a line end moves a terminal back to overwrite its line.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
-# Line ends to YAML and to no editor: what follows could be a field that looks like part of a
+# YAML ends a line at these, and no editor does: a field behind one could look like part of a
 # comment.
 LINE_BREAKS = re.compile("[\u2028\u2029\x85]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -49,20 +48,18 @@ _HINTS = (
 
 @frozen
 class YamlLimits:
-    """How much a text may hold; the usual is far beyond what anyone writes by hand."""
+    """The limits of a text; the defaults are far beyond what anyone writes by hand."""
 
     events: int = MAX_EVENTS
     depth: int = MAX_DEPTH
 
 
-_SMALL = YamlLimits()
+_DEFAULT_LIMITS = YamlLimits()
 
 
 @frozen
 class YamlResult:
-    """The documents that are not empty; none when there is a finding, which says why the text is
-    refused.
-    """
+    """The documents that are not empty, or the finding that says why the text is refused."""
 
     documents: tuple[Node, ...] = ()
     finding: Finding | None = None
@@ -73,30 +70,24 @@ class _YamlRefusedError(Exception):
 
     def __init__(self, code: str, message: str, hint: str, line: int, column: int) -> None:
         super().__init__(message)
-        self.code, self.message, self.hint, self.line, self.column = (
-            code,
-            message,
-            hint,
-            line,
-            column,
-        )
+        self.code, self.message, self.hint = code, message, hint
+        self.line, self.column = line, column
 
 
 def read_yaml(
-    text: str, path: str = "", first_line: int = 1, limits: YamlLimits = _SMALL
+    text: str, path: str = "", first_line: int = 1, limits: YamlLimits = _DEFAULT_LIMITS
 ) -> YamlResult:
-    """The documents of a text whose first line is line `first_line` of the file, with every scalar
-    kept as text.
+    """The documents of a text whose first line is line `first_line` of the file; every scalar is
+    text as written.
     """
     try:
         _refuse_controls(text)
-        return YamlResult(
-            documents=tuple(_YamlReader(LINE_BREAKS.sub(" ", text), first_line, limits).documents())
-        )
+        reader = _YamlReader(LINE_BREAKS.sub(" ", text), first_line, limits)
+        return YamlResult(documents=tuple(reader.documents()))
     except _YamlRefusedError as error:
         refused = error
     except yaml.MarkedYAMLError as error:
-        refused = _syntax(error)
+        refused = _refused_syntax(error)
     except (yaml.YAMLError, UnicodeError) as error:
         refused = _YamlRefusedError(
             "yaml-syntax", f"not YAML: {str(error).splitlines()[0]}", "remove the character", 0, 0
@@ -114,8 +105,8 @@ def read_yaml(
 
 
 class _YamlReader:
-    """One text being parsed. Recursion ends at the limit of depth, since `_next` counts before a
-    node is entered.
+    """Parses one text. Recursion ends at the limit of depth, which `_next` checks before a node is
+    entered.
     """
 
     def __init__(self, text: str, first_line: int, limits: YamlLimits) -> None:
@@ -128,7 +119,7 @@ class _YamlReader:
         self._depth = 0
 
     def documents(self) -> Iterator[Node]:
-        """Each document but the empty ones, such as the one after a closing `---`."""
+        """Each document that is not empty, as the one after a closing `---` is."""
         try:
             while not isinstance(event := self._next(), yaml.StreamEndEvent):
                 if isinstance(event, yaml.DocumentStartEvent):
@@ -189,12 +180,11 @@ class _YamlReader:
         return entries
 
     def _is_commented_out(self, key: yaml.ScalarEvent, value: Node) -> bool:
-        if not (
-            isinstance(value, TextNode) and value.is_plain and not value.value and key.end_mark
-        ):
+        is_empty = isinstance(value, TextNode) and value.is_plain and not value.value
+        if not is_empty or not key.end_mark:
             return False
-        rest = self._text.split("\n")[key.end_mark.line][key.end_mark.column :]
-        return _COMMENT_FOR_VALUE.match(rest) is not None
+        behind_key = self._text.split("\n")[key.end_mark.line][key.end_mark.column :]
+        return _COMMENT_FOR_VALUE.match(behind_key) is not None
 
     def _place(self, event: yaml.Event) -> tuple[int, int]:
         line, column = _mark(event)
@@ -206,7 +196,8 @@ class _YamlReader:
                 event, "yaml-merge-key", "merge keys (<<) are not read", "write the keys out"
             )
         if event.value in entries:
-            message = f"the key {event.value[:64]!r} stands twice, first in line {entries[event.value].line}"
+            first_line = entries[event.value].line
+            message = f"the key {event.value[:64]!r} stands twice, first in line {first_line}"
             raise _refused_at(event, "yaml-duplicate-key", message, "remove one of the two")
 
 
@@ -223,7 +214,7 @@ def _refuse_indirection(event: yaml.NodeEvent) -> None:
 
 
 def _refuse_text(event: yaml.ScalarEvent) -> None:
-    """Controls and half characters that came in as escapes, since the raw text was looked at
+    """Refuses controls and half characters that came in as escapes; the raw text was checked
     before.
     """
     if _SURROGATE.search(event.value):
@@ -251,7 +242,7 @@ def _mark(event: yaml.Event) -> tuple[int, int]:
     return (event.start_mark.line, event.start_mark.column) if event.start_mark else (0, 0)
 
 
-def _syntax(error: yaml.MarkedYAMLError) -> _YamlRefusedError:
+def _refused_syntax(error: yaml.MarkedYAMLError) -> _YamlRefusedError:
     mark = error.problem_mark or error.context_mark
     reason = " ".join(part for part in (error.problem, error.context) if part)
     hint = next(

@@ -1,4 +1,4 @@
-"""A file as the scan saw it, and what can be wrong with one."""
+"""A file as the scan saw it, and the findings for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, Severity, SourceRef
 
-# What changed again within its time stamp's grain looks unchanged; only older stamps are believed.
+# A file that changes twice within the resolution of time stamps looks unchanged, so only older
+# stamps are believed.
 GRAIN_NS = 2_000_000_000
 
 
 @frozen(kw_only=True)
 class FileStat:
-    """What tells a changed file without reading it. `resolved` is `path` with every link
+    """The stamps that show a changed file without reading it. `resolved` is `path` with every link
     followed.
     """
 
@@ -30,17 +31,18 @@ class FileStat:
 
 @frozen(kw_only=True)
 class FoundFile(FileStat):
-    """One file to load. `path` is absolute and keeps its links; `relative` is `path` below `root`,
-    with slashes.
+    """One file to load. `path` is absolute, with its links; `relative` is `path` below `root`, with
+    slashes.
 
-    `companions` are files that count as part of this one: it has changed when one of them has;
-    `lost` says of each that has the name of one and cannot be it, such as a link out of the
-    folder, why. Files that a manifest only names (`skillContent: docs/long.md`) are not among
-    them, since a scan does not read manifests: a change there is seen when the manifest changes
-    too, or when everything is read again (`index --verify`, `--rebuild`). `is_declared` says that
-    a declaration tells the format, not the file's name; `name` and `options` are what it says
-    beyond that, `is_alone` that it means this very file, not a folder with it. `allows_secrets`
-    says that the user wants it even where it holds secrets.
+    `companions` are files that belong to this one, which has changed if one of them has. `lost`
+    has a finding for each file with the name of a companion that cannot be one, such as a link out
+    of the folder. Files that a manifest only names (`skillContent: docs/long.md`) are not
+    companions, since a scan does not read manifests: a change there is seen when the manifest
+    changes too, or when everything is read again (`index --verify`, `--rebuild`).
+
+    With `is_declared`, a declaration gives the format, and `name` and `options`; with `is_alone`
+    it names this very file and not a folder. With `allows_secrets`, the file is read even if it
+    holds secrets.
     """
 
     relative: str
@@ -57,8 +59,8 @@ class FoundFile(FileStat):
 
 
 def content_hash(data: bytes, companions: Sequence[bytes] = ()) -> str:
-    """SHA-256 of a file and its companions, as hexadecimal digits; alone, a file has its ordinary
-    digest.
+    """SHA-256 of a file and its companions, as hexadecimal digits; without companions, that of the
+    file.
     """
     digest = hashlib.sha256(data)
     for companion in companions:
@@ -68,7 +70,7 @@ def content_hash(data: bytes, companions: Sequence[bytes] = ()) -> str:
 
 
 def unreadable_finding(path: str, error: OSError) -> Finding:
-    """The finding for a file or folder that the operating system would not give."""
+    """The finding for a file or folder that the operating system cannot open or read."""
     if isinstance(error, FileNotFoundError):
         return refuse_file(
             "vanished", Severity.WARNING, path, "is gone since the scan", "run the command again"
@@ -84,7 +86,7 @@ def unreadable_finding(path: str, error: OSError) -> Finding:
 
 
 def not_a_file(path: str) -> Finding:
-    """The finding for a folder, pipe, socket or device where a file is due."""
+    """The finding for a folder, pipe, socket or device in place of a file."""
     return refuse_file(
         "path-not-file",
         Severity.ERROR,
@@ -95,7 +97,7 @@ def not_a_file(path: str) -> Finding:
 
 
 def source_ref(file: FoundFile, digest: str, pointer: str = "") -> SourceRef:
-    """Where a capability of this file comes from, as text that can be stored and printed."""
+    """The source of a capability of this file, as text that can be stored and printed."""
     return SourceRef(
         path=printable_path(file.path),
         format=file.format,

@@ -1,11 +1,9 @@
-"""Files that hold secrets: never a source, whoever names them, unless the user's own configuration
-allows it.
+"""Files that hold secrets: they are never read, whoever names them, unless the user's own
+configuration allows it.
 
-Known by the names that their programs give them, by what they begin with, and by the tables of a
-browser's databases.
+They are recognised by the names that their programs give them, by their first bytes, and by the
+tables of a browser's databases.
 """
-
-# Paths are plain text here: they may hold bytes that are no text.
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.scan.scanned_files import refuse_file
 
-# What a file holds, and the names it has: of the file alone, or with the folders above it. In
-# lower case, since some file systems do not tell case apart.
+# The contents of files by their names, which may include folders above them. In lower case, since
+# some file systems ignore case.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "a private key": (
         "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss",
@@ -90,8 +88,8 @@ _FOLDERS: Mapping[str, str] = {
 }
 _ENVIRONMENT = re.compile(r"\.env(?:\..+)?|\.envrc|.+\.env")
 _TEMPLATE = re.compile(r".*\.(?:example|sample|template|dist)|(?:example|sample|template)\.env")
-# What editors and careful people append to a name.
-_COPY = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
+# Endings that editors and people append to the name of a copy.
+_COPY_ENDING = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|swp))\Z")
 
 HEAD_BYTES = 16 * 1024
 _ARMOUR = rb"-----BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PARAMETERS|PUBLIC KEY)-----[A-Za-z0-9+/=\s]*-----END [^\n]{0,60}"
@@ -101,8 +99,8 @@ _PRIVATE_KEY = re.compile(
     rb"|PuTTY-User-Key-File-\d|(?:#[^\n]*\n\s*)*AGE-SECRET-KEY-1)"
 )
 _COOKIES = re.compile(rb"# (?:Netscape )?HTTP Cookie File")
-# The tables of which a database is no source, with columns that tell them from others of that
-# name.
+# Tables that keep a database from being read, with columns that distinguish them from other tables
+# of the same name.
 _TABLES: Mapping[str, tuple[str, frozenset[str]]] = {
     "cookies": ("cookies of a browser", frozenset({"host_key", "is_httponly"})),
     "moz_cookies": ("cookies of a browser", frozenset({"host", "value"})),
@@ -116,12 +114,12 @@ _TABLES: Mapping[str, tuple[str, frozenset[str]]] = {
 
 
 def _by_name(table: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[tuple[str, str], ...]]:
-    """For the last part of each name, the whole names with what their files hold."""
+    """For the last part of each name, the full names with the contents of their files."""
     entries: dict[str, tuple[tuple[str, str], ...]] = {}
     for holds, names in table.items():
         for name in names:
-            last = name.rpartition("/")[2]
-            entries[last] = (*entries.get(last, ()), (f"/{name}", holds))
+            last_part = name.rpartition("/")[2]
+            entries[last_part] = (*entries.get(last_part, ()), (f"/{name}", holds))
     return entries
 
 
@@ -130,7 +128,8 @@ _ENDING_HOLDS = {ending: holds for holds, endings in _ENDINGS.items() for ending
 
 
 def held_by_name(*paths: str) -> str:
-    """What secret a file holds by one of its paths, as words for a sentence; empty for any other.
+    """The kind of secret that a file holds by one of its paths, as words for a sentence; "" for
+    any other file.
 
     >>> held_by_name("/home/me/.aws/credentials"), held_by_name("/a/.env.local"), held_by_name("/a/.env.example")
     ('credentials of a cloud', 'values of an environment', '')
@@ -139,21 +138,22 @@ def held_by_name(*paths: str) -> str:
 
 
 def _held_at(path: str) -> str:
-    whole = f"/{path.lower()}"
-    name = _COPY.sub("", os.path.basename(whole))
+    lowered = f"/{path.lower()}"
+    name = _COPY_ENDING.sub("", os.path.basename(lowered))
     if entries := _LOOKUP.get(name):
-        place = whole[: len(whole) - len(os.path.basename(whole))] + name
-        if holds := next((holds for entry, holds in entries if place.endswith(entry)), ""):
+        original = lowered[: len(lowered) - len(os.path.basename(lowered))] + name
+        if holds := next((holds for entry, holds in entries if original.endswith(entry)), ""):
             return holds
     if name.endswith(tuple(_ENDING_HOLDS)):
         return next(holds for ending, holds in _ENDING_HOLDS.items() if name.endswith(ending))
     if "env" in name and _ENVIRONMENT.fullmatch(name) and not _TEMPLATE.fullmatch(name):
         return "values of an environment"
-    return next((holds for folder, holds in _FOLDERS.items() if folder in whole), "")
+    return next((holds for folder, holds in _FOLDERS.items() if folder in lowered), "")
 
 
 def held_by_content(data: bytes) -> str:
-    """What secret a file holds by what it begins with, whatever its name; empty for any other.
+    """The kind of secret that a file holds by its first bytes, whatever its name; "" for any other
+    file.
 
     >>> held_by_content(b"-----BEGIN OPENSSH PRIVATE KEY-----"), held_by_content(b"# About keys")
     ('a private key', '')
@@ -170,17 +170,20 @@ def held_by_content(data: bytes) -> str:
 
 
 def held_by_tables(tables: Iterable[tuple[str, Iterable[str]]]) -> str:
-    """What secret a database holds by its tables, each with the names of its columns; empty for
-    any other.
+    """The kind of secret that a database holds by its tables, given with the names of their
+    columns; "" for any other database.
     """
     for name, columns in tables:
-        holds, telling = _TABLES.get(name.lower(), ("", frozenset()))
-        if holds and telling <= {column.lower() for column in columns}:
+        holds, required_columns = _TABLES.get(name.lower(), ("", frozenset()))
+        if holds and required_columns <= {column.lower() for column in columns}:
             return holds
     return ""
 
 
 def secret_file(path: str, holds: str) -> Finding:
-    """The finding for a file that is not read, since it holds this."""
-    hint = "write about it in another file; allow_secret_files = true in your own configuration lets a [[source]] in"
+    """The finding for a file that is not read because of this kind of secret."""
+    hint = (
+        "write about it in another file; "
+        "allow_secret_files = true in your own configuration lets a [[source]] in"
+    )
     return refuse_file("secret-file", Severity.ERROR, path, f"holds {holds}; not read", hint)

@@ -1,3 +1,3 @@
-"""Documents by section: each format gives its pieces in order, which are cut alike and become
-capabilities.
+"""Documents: each reader gives the same blocks, and `document_capabilities` makes sections and
+capabilities of them.
 """

@@ -1,3 +1,3 @@
-"""Tables of databases and files: each reader gives the same values, and one function makes
+"""Tables of databases and files: each reader gives the same values, and `table_capabilities` makes
 capabilities of them.
 """

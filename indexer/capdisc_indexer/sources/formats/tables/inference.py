@@ -1,5 +1,7 @@
-"""What the columns of rows without a schema hold: their types by the first rows, their values as
-far as asked for.
+"""Tables from rows without a schema: the types of columns from their first rows, and samples of their
+values that are fit to be stored.
+
+Samples are cut to size, fit for JSON, and without columns whose names show that they are private.
 """
 
 from __future__ import annotations
@@ -12,19 +14,150 @@ from typing import Any
 from capdisc_indexer.sources.formats.tables.table_types import Column, ColumnValues, Samples, Table
 from capdisc_indexer.text.normalization import strip_controls
 
-# Samples as they may be stored: cut to size, fit for JSON, without the columns whose name says
-# secret.
-
 MAX_SAMPLES = 1_000
 MAX_CHARACTERS = 200  # of one value
 _PRIVATE = re.compile(
     r"passw|pwd|secret(?!ar)|token|api_?key|private_?key|credential|salt\b|hash|ssn\b|social_?sec|iban|card_?n|cvv|cvc",
     re.IGNORECASE,
 )
+TYPED_ROWS = 1_000  # that types are inferred from
+MAX_COLUMNS = 500
+_MAX_DISTINCT = 10_000  # values of a column that are counted
+_TEXT_TYPES = (
+    ("integer", re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")),
+    ("number", re.compile(r"[-+]?(?:0|[1-9]\d{0,30})?(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?(?<=\d)")),
+    ("boolean", re.compile(r"true|false", re.IGNORECASE)),
+    ("date", re.compile(r"\d{4}-\d\d-\d\d")),
+    ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?:Z|[-+]\d\d:?\d\d)?")),
+)
+
+
+class RowSampler:
+    """Gathers a table from its rows: the first ones, their number, and some values of each
+    column.
+    """
+
+    def __init__(self, sample_size: int) -> None:
+        self._sample_size = min(sample_size, MAX_SAMPLES)
+        self._first_rows: list[Sequence[Any]] = []
+        self._distinct: list[dict[Any, None]] = []  # values of each column
+        self.count = 0
+
+    def add(self, row: Sequence[Any]) -> None:
+        """Adds one row."""
+        self.count += 1
+        if self.count <= max(TYPED_ROWS, self._sample_size):
+            self._first_rows.append(row)
+        if self._sample_size:
+            self._add_values(row)
+
+    def table(self, name: str, names: Sequence[str], complete: bool = True) -> Table:
+        """The table of these columns; if not `complete`, its number of rows is unknown."""
+        typed_rows = self._first_rows[:TYPED_ROWS]
+        columns = []
+        for place, column in enumerate(unique_names(names)[:MAX_COLUMNS]):
+            values = [row[place] if place < len(row) else None for row in typed_rows]
+            columns.append(_infer_column(column, values))
+        return Table(
+            name=name,
+            columns=tuple(columns),
+            row_count=self.count if complete else None,
+            samples=self._samples(columns, complete),
+        )
+
+    def _add_values(self, row: Sequence[Any]) -> None:
+        self._distinct += [{} for _ in range(len(row) - len(self._distinct))][:MAX_COLUMNS]
+        for values, value in zip(self._distinct, row, strict=False):
+            if value not in (None, "") and len(values) <= _MAX_DISTINCT:
+                values.setdefault(json_value(value) if isinstance(value, str) else _hashable(value))
+
+    def _samples(self, columns: Sequence[Column], complete: bool) -> Samples | None:
+        if not self._sample_size:
+            return None
+        by_column = {}
+        for column, values in zip(columns, self._distinct, strict=False):
+            distinct_count = len(values) if complete and len(values) <= _MAX_DISTINCT else None
+            sample = list(values)[: self._sample_size]
+            by_column[column.name] = (
+                [_convert_value(value, column.type) for value in sample],
+                distinct_count,
+            )
+        rows = [
+            [
+                _convert_value(value, column.type)
+                for value, column in zip(row, columns, strict=False)
+            ]
+            for row in self._first_rows[: self._sample_size]
+        ]
+        names = [column.name for column in columns]
+        return build_samples(names, by_column, rows, self.count if complete else None)
+
+
+def _hashable(value: Any) -> Any:
+    """The value, or the text of a list or an object."""
+    import json
+
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)[:1_000]
+    return value
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """The names, with numbers for repeated and empty ones.
+
+    >>> unique_names(["a", "", "a"])
+    ['a', 'column2', 'a_2']
+    """
+    unique: dict[str, None] = {}
+    for place, declared_name in enumerate(names, 1):
+        name, number = declared_name or f"column{place}", 2
+        while name in unique:
+            name, number = f"{declared_name or 'column'}_{number}", number + 1
+        unique[name] = None
+    return list(unique)
+
+
+def _infer_column(name: str, values: Sequence[Any]) -> Column:
+    present = [value for value in values if value not in (None, "")]
+    return Column(name=name, type=_infer_type(present), nullable=len(present) < len(values))
+
+
+def _infer_type(values: Sequence[Any]) -> str:
+    """One word for all values: their JSON types, or for texts the type that all of them look
+    like.
+    """
+    if not all(isinstance(value, str) for value in values):
+        kinds = dict.fromkeys(map(_json_type, values))
+        return "number" if set(kinds) == {"integer", "number"} else "|".join(kinds)
+    for name, pattern in _TEXT_TYPES:
+        if values and all(pattern.fullmatch(value) for value in values):
+            return name
+    return "text"
+
+
+def _json_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    kinds = ((int, "integer"), (float, "number"), (str, "text"), (list, "array"))
+    return next((word for kind, word in kinds if isinstance(value, kind)), "object")
+
+
+def _convert_value(value: Any, kind: str) -> Any:
+    """The value of a text in a column of this type; other values as `_hashable` gives them."""
+    if not isinstance(value, str):
+        return _hashable(value)
+    if value == "":
+        return None
+    if kind == "boolean":
+        return value.lower() == "true"
+    try:
+        return int(value) if kind == "integer" else float(value) if kind == "number" else value
+    except ValueError:
+        return value
 
 
 def is_private(column: str) -> bool:
-    """Whether the name of a column says that its values are nobody's business.
+    """Whether the name of a column shows that its values are private.
 
     >>> is_private("PasswordHash"), is_private("api_key"), is_private("passenger"), is_private("Name")
     (True, True, False, False)
@@ -38,33 +171,35 @@ def build_samples(
     rows: Sequence[Sequence[Any]],
     row_count: int | None,
 ) -> Samples:
-    """The samples of a table from raw values; each column comes with how many distinct values it
-    has.
+    """The samples of a table from raw values; `columns` has the values of each column with the
+    number of its distinct values.
 
-    In rows, what is left out is null, and then they are not complete.
+    Private columns are left out; in rows their values are null, and the rows are not complete.
     """
     shown = {
-        name: _values(*columns[name]) for name in names if name in columns and not is_private(name)
+        name: _column_values(*columns[name])
+        for name in names
+        if name in columns and not is_private(name)
     }
-    hidden = [is_private(name) for name in names]
-    samples = tuple(
-        tuple(None if out else json_value(value) for value, out in zip(row, hidden, strict=False))
-        for row in rows
-    )
-    is_complete = row_count == len(rows) and not any(hidden)
-    same = all(json_value(value) == value for row in rows for value in row)
-    return Samples(columns=shown, rows=samples, complete=is_complete and same)
+    private = [is_private(name) for name in names]
+    sample_rows = []
+    for row in rows:
+        cells = zip(row, private, strict=False)
+        sample_rows.append(tuple(None if hidden else json_value(value) for value, hidden in cells))
+    has_all_rows = row_count == len(rows) and not any(private)
+    is_unchanged = all(json_value(value) == value for row in rows for value in row)
+    return Samples(columns=shown, rows=tuple(sample_rows), complete=has_all_rows and is_unchanged)
 
 
-def _values(raw: Sequence[Any], distinct: int | None) -> ColumnValues:
+def _column_values(raw: Sequence[Any], distinct: int | None) -> ColumnValues:
     values = tuple(dict.fromkeys(json_value(value) for value in raw if value is not None))
-    same = all(json_value(value) == value for value in raw)
-    return ColumnValues(values=values, distinct=distinct, complete=same and distinct == len(values))
+    is_unchanged = all(json_value(value) == value for value in raw)
+    is_complete = is_unchanged and distinct == len(values)
+    return ColumnValues(values=values, distinct=distinct, complete=is_complete)
 
 
 def json_value(value: Any) -> Any:
-    """The value as JSON has it: long texts are cut, bytes become a word, and what has no place in
-    JSON its text.
+    """The value in JSON: long texts are cut, bytes become their length, and other types their text.
 
     >>> json_value(b"1234"), json_value(1.5), json_value("x" * 300)[-2:]
     ('<4 bytes>', 1.5, 'x…')
@@ -79,135 +214,3 @@ def json_value(value: Any) -> Any:
         return f"<{len(value):,} bytes>"
     text = strip_controls(str(value))
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
-
-
-LOOKED_AT = 1_000  # rows that types come from
-MAX_COLUMNS = 500
-_MAX_DISTINCT = 10_000  # values of a column that are told apart
-_TEXTS = (
-    ("integer", re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")),
-    ("number", re.compile(r"[-+]?(?:0|[1-9]\d{0,30})?(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?(?<=\d)")),
-    ("boolean", re.compile(r"true|false", re.IGNORECASE)),
-    ("date", re.compile(r"\d{4}-\d\d-\d\d")),
-    ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?:Z|[-+]\d\d:?\d\d)?")),
-)
-
-
-class RowSampler:
-    """The rows of one table as they go by: the first ones, how many there are, and some values of
-    each column.
-    """
-
-    def __init__(self, samples: int) -> None:
-        self._wanted = min(samples, MAX_SAMPLES)
-        self._first: list[Sequence[Any]] = []
-        self._seen: list[dict[Any, None]] = []
-        self.count = 0
-
-    def add(self, row: Sequence[Any]) -> None:
-        """Looks at one more row."""
-        self.count += 1
-        if self.count <= max(LOOKED_AT, self._wanted):
-            self._first.append(row)
-        if self._wanted:
-            self._note(row)
-
-    def table(self, name: str, names: Sequence[str], complete: bool = True) -> Table:
-        """The table of these columns; when not `complete`, nobody knows how many rows there
-        are.
-        """
-        names = unique_names(names)[:MAX_COLUMNS]
-        columns = tuple(_column(column, [row[n] if n < len(row) else None for row in self._first[:LOOKED_AT]])
-                        for n, column in enumerate(names))  # fmt: skip
-        count = self.count if complete else None
-        return Table(
-            name=name, columns=columns, row_count=count, samples=self._samples(columns, complete)
-        )
-
-    def _note(self, row: Sequence[Any]) -> None:
-        self._seen += [{} for _ in range(len(row) - len(self._seen))][:MAX_COLUMNS]
-        for values, value in zip(self._seen, row, strict=False):
-            if value not in (None, "") and len(values) <= _MAX_DISTINCT:
-                values.setdefault(json_value(value) if isinstance(value, str) else repr_of(value))
-
-    def _samples(self, columns: Sequence[Column], complete: bool) -> Samples | None:
-        if not self._wanted:
-            return None
-        typed = {}
-        for column, values in zip(columns, self._seen, strict=False):
-            distinct_count = len(values) if complete and len(values) <= _MAX_DISTINCT else None
-            typed[column.name] = (
-                [_convert_value(value, column.type) for value in list(values)[: self._wanted]],
-                distinct_count,
-            )
-        rows = [
-            [
-                _convert_value(value, column.type)
-                for value, column in zip(row, columns, strict=False)
-            ]
-            for row in self._first[: self._wanted]
-        ]
-        return build_samples(
-            [column.name for column in columns], typed, rows, self.count if complete else None
-        )
-
-
-def repr_of(value: Any) -> Any:
-    """What tells a value from others: itself, or its text where it is a list or an object."""
-    import json
-
-    return (
-        json.dumps(value, ensure_ascii=False)[:1_000] if isinstance(value, dict | list) else value
-    )
-
-
-def unique_names(names: Iterable[str]) -> list[str]:
-    """The names, numbered where one comes again or is empty.
-
-    >>> unique(["a", "", "a"])
-    ['a', 'column2', 'a_2']
-    """
-    names_seen: dict[str, None] = {}
-    for place, declared_name in enumerate(names, 1):
-        name, number = declared_name or f"column{place}", 2
-        while name in names_seen:
-            name, number = f"{declared_name or 'column'}_{number}", number + 1
-        names_seen[name] = None
-    return list(names_seen)
-
-
-def _column(name: str, values: Sequence[Any]) -> Column:
-    there = [value for value in values if value not in (None, "")]
-    return Column(name=name, type=_type(there), nullable=len(there) < len(values))
-
-
-def _type(values: Sequence[Any]) -> str:
-    """One word for all values: of JSON where they have a type, else what all texts look like."""
-    if not all(isinstance(value, str) for value in values):
-        kinds = dict.fromkeys(map(_json_type, values))
-        return "number" if set(kinds) == {"integer", "number"} else "|".join(kinds)
-    for name, pattern in _TEXTS:
-        if values and all(pattern.fullmatch(value) for value in values):
-            return name
-    return "text"
-
-
-def _json_type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    kinds = ((int, "integer"), (float, "number"), (str, "text"), (list, "array"))
-    return next((word for kind, word in kinds if isinstance(value, kind)), "object")
-
-
-def _convert_value(value: Any, kind: str) -> Any:
-    """A text as the value that its column's type makes of it."""
-    if not isinstance(value, str):
-        return repr_of(value)
-    if value == "":
-        return None
-    if kind == "boolean":
-        return value.lower() == "true"
-    try:
-        return int(value) if kind == "integer" else float(value) if kind == "number" else value
-    except ValueError:
-        return value
