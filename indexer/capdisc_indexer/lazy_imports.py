@@ -1,5 +1,4 @@
-"""The one gate for late imports: every heavy or native library enters through a function of this
-module.
+"""Imports heavy and native libraries late: every one enters through a function of this module.
 
 Cold, over a bare interpreter: tantivy 3 ms, simsimd 1, rs-bpe 30, numpy 57, lancedb 980,
 sentence-transformers 3,900. A query needs the first two.
@@ -19,7 +18,7 @@ from capdisc_indexer.model.errors import EncoderError, IndexStateError, InputErr
 
 
 def tantivy() -> Any:
-    """The text engine."""
+    """The text index. Raises IndexStateError when it cannot be loaded, as all without an extra do."""
     try:
         import tantivy
     except ImportError as error:
@@ -28,20 +27,20 @@ def tantivy() -> Any:
 
 
 def lancedb() -> Any:
-    """The vector store; only building an index imports it."""
+    """The vector table; only a build imports it. Raises OSError when it cannot start a thread."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             import lancedb
         except ImportError as error:
             raise _load_error("lancedb", error) from error
-        except RuntimeError as error:  # it starts a thread, and this user may have no more of them
+        except RuntimeError as error:  # the limit of threads of this user is reached
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     return lancedb
 
 
 def pyarrow() -> Any:
-    """Columns in memory, as the vector store wants them."""
+    """Columns in memory, the input of LanceDB."""
     try:
         import pyarrow
     except ImportError as error:
@@ -50,7 +49,7 @@ def pyarrow() -> Any:
 
 
 def parquet() -> Any:
-    """Reader of Parquet files."""
+    """The reader of Parquet files."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -59,7 +58,7 @@ def parquet() -> Any:
 
 
 def arrow_ipc() -> Any:
-    """Reader of Arrow files."""
+    """The reader of Arrow files."""
     try:
         import pyarrow.ipc
     except ImportError as error:
@@ -68,10 +67,10 @@ def arrow_ipc() -> Any:
 
 
 def numpy() -> Any:
-    """Arrays; without the setting, importing it spins up threads that cost 50 ms of CPU."""
-    if (
-        "numpy" not in sys.modules
-    ):  # a server makes its environment anew for each request where something changed it
+    """Arrays."""
+    # Without the setting, the import starts threads that take 50 ms of CPU. It is not set again
+    # later: a server rebuilds its environment for each request that changed it.
+    if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         import numpy
@@ -81,24 +80,23 @@ def numpy() -> Any:
 
 
 def numpy_if_loaded() -> Any | None:
-    """Arrays, in a process that has imported them: where they are quicker, and give what goes
-    without them too.
+    """numpy in a process that has imported it already, else None.
 
-    While another thread imports them, they are there by name and without their contents; an import
-    waits for it.
+    For code that has another way to the same result. While another thread imports numpy, it is in
+    `sys.modules` without its content, so it is imported here, too, which waits for that thread.
     """
     return numpy() if sys.modules.get("numpy") else None
 
 
 def simsimd() -> Any:
-    """Vector kernels over plain buffers."""
+    """Vector arithmetic over plain buffers."""
     import simsimd
 
     return simsimd
 
 
 def sentence_transformers() -> Any:
-    """Any transformer by name or path; needs the extra `transformers`."""
+    """Models of sentence-transformers. Raises EncoderError without the extra `transformers`."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     try:
@@ -112,7 +110,7 @@ def sentence_transformers() -> Any:
 
 
 def matplotlib() -> Any:
-    """Charts, drawn without a display; needs the extra `plot`."""
+    """Charts, drawn without a display. Raises InputError without the extra `plot`."""
     try:
         import matplotlib.figure
     except ImportError as error:
@@ -120,13 +118,13 @@ def matplotlib() -> Any:
             "drawing needs the package matplotlib, which is not installed",
             "install capdisc with its extra: pip install 'capdisc[plot]'",
         ) from error
-    # Ids of shapes that are the same in every run, and words that stay words in the file.
+    # The same ids of shapes in every run, and text that stays text in the file.
     matplotlib.rcParams.update({"svg.hashsalt": "capdisc", "svg.fonttype": "none"})
     return matplotlib
 
 
 def pypdf() -> Any:
-    """Reader of PDF; needs the extra `documents`."""
+    """The reader of PDF. Raises InputError without the extra `documents`."""
     try:
         import pypdf
     except ImportError as error:
@@ -138,7 +136,9 @@ def pypdf() -> Any:
 
 
 def sqlalchemy() -> Any:
-    """Databases by their address; needs the extra `sql`, and the driver of the database."""
+    """Databases by URL; needs the driver of the database, too. Raises InputError without the extra
+    `sql`.
+    """
     try:
         import sqlalchemy
     except ImportError as error:
@@ -150,8 +150,9 @@ def sqlalchemy() -> Any:
 
 
 def obstore() -> Any:
-    """Client of object stores: 2 ms of its own, and conditional writes (boto3: 600 ms; pyarrow's:
-    no conditions).
+    """The client of object stores. Raises InputError without the extra `s3`.
+
+    It takes 2 ms to import and has conditional writes (boto3: 600 ms; pyarrow: no conditions).
     """
     try:
         import obstore.store
@@ -164,7 +165,7 @@ def obstore() -> Any:
 
 
 def watchdog() -> Any:
-    """Events of the file system; only watching imports it."""
+    """Events of the file system; only `capdisc watch` imports it."""
     import watchdog.events
     import watchdog.observers
 
@@ -172,7 +173,9 @@ def watchdog() -> Any:
 
 
 def load_token_counter() -> Callable[[str], int]:
-    """The exact o200k_base counter of whichever tokenizer package this Python has a wheel for."""
+    """A function that counts o200k_base tokens exactly, by rs-bpe or, where this Python has no
+    wheel of it, by toktok.
+    """
     try:
         from rs_bpe.bpe import openai
 
@@ -181,7 +184,7 @@ def load_token_counter() -> Callable[[str], int]:
         try:
             import toktok
         except ImportError:
-            raise error from None  # the one that belongs to this Python is there, and did not load
+            raise error from None  # rs-bpe is installed and could not be loaded
 
         def exact(text: str) -> int:
             return int(toktok.batch_count([text], "o200k_base", threads=1)[0])
@@ -190,22 +193,23 @@ def load_token_counter() -> Callable[[str], int]:
 
 
 def load_claude_counter() -> Callable[[str], int] | None:
-    """A counter of the newest known Claude tokenizer's tokens; None where the extra `claude` is
-    not installed.
+    """A function that counts tokens of the newest known Claude tokenizer; None without the extra
+    `claude`.
 
-    It is a reconstruction, which counts a message; the tokens of its frame are taken off again.
+    The tokenizer is a reconstruction that counts a message, so the tokens of its frame are
+    subtracted.
     """
     try:
-        from ctok import token_count as counted
+        from ctok import token_count
     except ImportError:
         return None
-    family = "4.7"  # which counts most
-    frame = counted("", family)
-    return lambda text: int(counted(text, family)) - frame if text else 0
+    family = "4.7"  # the one that counts most
+    frame_tokens = token_count("", family)
+    return lambda text: int(token_count(text, family)) - frame_tokens if text else 0
 
 
 def mcp_sdk() -> Any:
-    """The parts of the MCP SDK that are used here, and anyio, which it is written for (0.5 s).
+    """The parts of the MCP SDK that capdisc uses, and anyio (0.5 s).
 
     Raises InputError without the extra `mcp`.
     """
@@ -245,7 +249,7 @@ def mcp_sdk() -> Any:
 
 
 def _silence_mcp_loggers() -> None:
-    """No tracebacks of the SDK's on stderr: what they mean is said by whoever called it."""
+    """Keep tracebacks of the SDK off stderr: its callers report the errors."""
     import logging
 
     for name in ("mcp", "asyncio"):
@@ -256,7 +260,9 @@ def _silence_mcp_loggers() -> None:
 
 
 def _load_error(name: str, error: ImportError) -> IndexStateError:
-    """numpy's own text is a page long; what the dynamic linker says of a library is one line."""
+    # The text of numpy is a page long; the message of the dynamic linker is its last line.
     reason = str(error).strip().splitlines()[-1:] or ["unknown reason"]
-    what = f"the library {name} cannot be loaded: {reason[0]}"
-    return IndexStateError(what, "raise the limit on memory (ulimit -v), or reinstall capdisc")
+    return IndexStateError(
+        f"the library {name} cannot be loaded: {reason[0]}",
+        "raise the limit on memory (ulimit -v), or reinstall capdisc",
+    )

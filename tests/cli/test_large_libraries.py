@@ -127,7 +127,7 @@ def test_a_long_list_lets_go_of_what_it_has_printed(indexes, capdisc, monkeypatc
         lambda *given: opened.append(given) or open_again(*given),
     )
     monkeypatch.setattr(documents, "_BATCH_SIZE", 50)
-    monkeypatch.setattr(documents, "_PAGED_IN", 100)
+    monkeypatch.setattr(documents, "_REOPEN_AFTER", 100)
     assert capdisc("list", "--json") == before and len(opened) == 4
     assert len(before.json["capabilities"]) == SKILLS
 

@@ -78,7 +78,7 @@ def fuse_candidates(candidates: Sequence[Candidates]) -> dict[str, float]:
     The candidates of the whole text come first.
     """
     text_scores, *clause_scores = (
-        fusion.fuse_channels(found.lexical, found.vector, found.known_share) for found in candidates
+        fusion.fuse_channels(part.lexical, part.vector, part.known_share) for part in candidates
     )
     return fusion.add_clauses(text_scores, clause_scores)
 

@@ -1,4 +1,4 @@
-"""Near copies in a ranking become one hit that names the others."""
+"""Merges near copies in a ranking into one hit that names the others."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from capdisc_indexer.text.minhash import are_near_duplicates, decode_signature, 
 
 _NON_LETTERS = re.compile(r"[\W\d_]+")
 _SEPARATORS = re.compile(r"[\W_]+")
-# Of one name, two texts that share so much are versions of one: of 822 pairs of public skills with
-# one name, none with this share of the description or of the body did another job. Tools without a
-# body have their names from their servers (`search`, `list_projects`) and must agree in full.
+# Two capabilities of one name that share so much of their text are versions of one: of 822 pairs of
+# public skills with one name, none with this share of the description or of the body did another
+# job. Tools without a body have their names from their servers (`search`, `list_projects`) and must
+# agree in full.
 SAME_NAME_SHARE = 0.5
 
 
 @frozen
 class DuplicateKey:
-    """What copies have in common: the letters of the name, the name with its digits, and the
-    opened signatures of description and content.
+    """The fields that decide whether two capabilities are copies.
+
+    `name` holds only the letters of the name, `exact_name` its letters and digits; `description`
+    and `content` are decoded MinHash signatures.
     """
 
     name: str
@@ -35,10 +38,10 @@ class DuplicateKey:
 def merge_near_duplicates(
     hits: Sequence[Hit], headers: Mapping[str, CapabilityHeader]
 ) -> list[Hit]:
-    """The hits without near copies of better ones; each stands for its copies and names them.
+    """The hits without near copies of better ones; a hit names its copies.
 
-    What another hit requires stays, whatever it is a copy of: it is needed by its own name. What
-    only a copy required goes with it.
+    A hit that another one requires stays, even if it is a copy: it is required by its own name. A
+    hit that only a copy requires is dropped with the copy.
     """
     unique_hits: list[Hit] = []
     keys_by_name: dict[str, list[tuple[int, DuplicateKey]]] = {}
@@ -47,14 +50,7 @@ def merge_near_duplicates(
         header = None if hit.via else headers.get(hit.id)
         key = _duplicate_key(header) if header is not None else None
         same_name = keys_by_name.setdefault(key.name, []) if key is not None else []
-        position = next(
-            (
-                at
-                for at, earlier_key in same_name
-                if key is not None and _are_duplicates(key, earlier_key)
-            ),
-            None,
-        )
+        position = _find_original(key, same_name) if key is not None else None
         if hit.via in dropped_ids:
             dropped_ids.add(hit.id)
         elif position is not None:
@@ -69,22 +65,30 @@ def merge_near_duplicates(
     return unique_hits
 
 
+def _find_original(key: DuplicateKey, same_name: Sequence[tuple[int, DuplicateKey]]) -> int | None:
+    """The position of the first hit that this one is a copy of."""
+    for position, earlier_key in same_name:
+        if _are_duplicates(key, earlier_key):
+            return position
+    return None
+
+
 def _duplicate_key(header: CapabilityHeader) -> DuplicateKey | None:
     signatures = str(header.get("likeness", ""))
     return _decode_key(str(header["name"]), signatures) if signatures else None
 
 
-@lru_cache(maxsize=20_000)  # 300 bytes each; a server meets the same ones again
+@lru_cache(maxsize=20_000)  # 300 bytes each; a server decodes the same ones again and again
 def _decode_key(name: str, signatures: str) -> DuplicateKey | None:
-    described, _, content = signatures.partition(" ")
-    if not described:
+    description, _, content = signatures.partition(" ")
+    if not description:
         return None
     exact_name = _SEPARATORS.sub("", name.lower())
     letters = _NON_LETTERS.sub("", name.lower())
     return DuplicateKey(
         letters,
         exact_name,
-        decode_signature(described),
+        decode_signature(description),
         decode_signature(content) if content else None,
     )
 

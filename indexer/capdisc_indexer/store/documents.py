@@ -1,5 +1,7 @@
-"""Read the documents and search their words, in tantivy. User text never reaches its query
-parser.
+"""Reads the documents of an index and searches their words, in tantivy.
+
+The text of a user never reaches the query parser of tantivy. Its files are opened through a folder
+of links, since tantivy waits for lock files that others may hold.
 """
 
 from __future__ import annotations
@@ -31,24 +33,21 @@ from capdisc_indexer.text.normalization import (
     without_stop_words,
 )
 
-# A folder of links for the text engine to open.
-
-# Plain text paths, since this is part of every cold query.
+# Paths are plain text here, since this is part of every cold query.
 # ruff: noqa: PTH102, PTH106, PTH108, PTH211
 
-
-# asking tempfile where else costs 5 ms of imports, half of what a bare interpreter takes
+# The import of tempfile takes 5 ms, half of what a bare interpreter takes.
 _TEMPORARY_FOLDER = "/tmp"
 
 
 @contextmanager
 def link_folder(source: Path) -> Iterator[Path]:
-    """A folder of links to the files of `source`, locks left out; `source` itself where none can
-    be made.
+    """A temporary folder of links to the files of `source` without its locks; `source` itself when
+    no folder or link can be made.
 
-    tantivy opens a lock file for writing and waits without limit for whoever holds it. In a folder
-    of its own a reader waits for nobody, and writes nothing beside the index. It is needed only
-    while the files are opened: 0.5 ms.
+    tantivy opens a lock file for writing and waits without limit for its holder. With a folder of
+    its own a reader waits for nobody, and writes nothing into the index. It is needed only while
+    the files are opened: 0.5 ms.
     """
     try:
         folder = _make_folder()
@@ -85,8 +84,7 @@ def _link_files(source: str, folder: str) -> None:
 
 
 def _remove_folder(folder: str) -> None:
-    # A thread of the engine may make its lock file once more between the last unlink and the
-    # rmdir.
+    # A thread of tantivy may make its lock file again between the last unlink and the rmdir.
     for _ in range(10):
         with suppress(OSError):
             for name in os.listdir(folder):
@@ -95,14 +93,14 @@ def _remove_folder(folder: str) -> None:
             return
 
 
-# Heads in the memory of a process that lives long: some 40 MB at most, and a head read anew costs
+# Headers in the memory of a long-lived process: some 40 MB at most; reading a header again takes
 # 20 microseconds.
 _CACHE_SIZE = 20_000
 _BATCH_SIZE = 500
-# What was read of a mapped file stays in memory as long as the file is open: of 80,000 documents
-# 560 MB, and 65 where it is opened anew after so many, which costs nothing that can be measured.
-_PAGED_IN = 4 * _BATCH_SIZE
-_SCORE_BITS = 20  # a score is a 32-bit float, which holds whole numbers of 24 bits
+# Pages of a mapped file stay in memory as long as the file is open: for 80,000 documents 560 MB.
+# With the file reopened after so many documents it is 65 MB, at no measurable cost.
+_REOPEN_AFTER = 4 * _BATCH_SIZE
+_SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
 _REBUILD_HINT = "run: capdisc index --rebuild"
 
 
@@ -130,7 +128,7 @@ class Documents:
         return int(self._searcher.num_docs)
 
     def words(self, text: str) -> list[str]:
-        """The query's words, each once, stop words dropped."""
+        """The different words of the text without stop words."""
         content_words = without_stop_words(simple_words(lexical_text(text[:MAX_QUERY_CHARACTERS])))
         return list(dict.fromkeys(content_words))
 
@@ -140,7 +138,7 @@ class Documents:
         return terms
 
     def document_frequency(self, term: str) -> int:
-        """How many capabilities use the term, or one that is near to it when it is marked so."""
+        """The number of capabilities with the term, or, with FUZZY_SUFFIX, with a similar one."""
         if term not in self._frequencies:
             if len(self._frequencies) >= _CACHE_SIZE:
                 self._frequencies.clear()
@@ -148,8 +146,9 @@ class Documents:
         return self._frequencies[term]
 
     def _count_documents(self, term: str) -> int:
-        """Asked five times for each unknown word of a query, and a near term costs a search of its
-        own.
+        """The count behind `document_frequency`, which is asked five times for each unknown word.
+
+        A fuzzy term takes a search of its own.
         """
         if not term.endswith(FUZZY_SUFFIX):
             return int(self._searcher.doc_freq("text", term))
@@ -158,13 +157,13 @@ class Documents:
             return int(self._searcher.search(fuzzy_query, limit=1, count=True).count)
 
     def count_tagged(self, tag: str) -> int:
-        """How many capabilities have the tag."""
+        """The number of capabilities with the tag."""
         return int(self._searcher.doc_freq("tag", tag.lower()))
 
     def search(
         self, terms: Sequence[str], query: Query, limit: int
     ) -> list[tuple[float, CapabilityHeader]]:
-        """BM25 score and head of the best documents that pass the query's filters, best first."""
+        """BM25 score and header of the best documents that pass the query's filters, best first."""
         if not terms:
             return []
         should = lazy_imports.tantivy().Occur.Should
@@ -179,7 +178,7 @@ class Documents:
         )
 
     def headers_for(self, ids: Sequence[str], query: Query) -> dict[str, CapabilityHeader]:
-        """The heads of those of the ids that exist and pass the query's filters."""
+        """The headers by id of the capabilities that exist and pass the query's filters."""
         cached = (
             {}
             if text_queries.has_filters(query)
@@ -196,7 +195,7 @@ class Documents:
         }
 
     def matching_terms(self, terms: Sequence[str], ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """Which of the terms each of the capabilities holds, in any of its text."""
+        """By id, the terms that occur in any text of the capability."""
         terms_by_id = {key: frozenset[str]() for key in self.headers_for(ids, Query(texts=()))}
         for start in range(0, len(terms), _SCORE_BITS):
             chunk = terms[start : start + _SCORE_BITS]
@@ -206,12 +205,12 @@ class Documents:
                 max(len(terms_by_id), 1),
             ):
                 terms_by_id[header["id"]] |= {
-                    term for place, term in enumerate(chunk) if int(bits) >> place & 1
+                    term for bit, term in enumerate(chunk) if int(bits) >> bit & 1
                 }
         return terms_by_id
 
     def by_alias(self, name: str) -> list[CapabilityHeader]:
-        """The heads of the capabilities with this id or name, in order of their ids."""
+        """The headers of the capabilities with this id or name, in order of their ids."""
         engine_query = lazy_imports.tantivy().Query.term_query(
             self._schema, "alias", alias_key(name)
         )
@@ -221,7 +220,7 @@ class Documents:
         )
 
     def body(self, identifier: str) -> bytes:
-        """The long parts of one capability, as stored; empty when there is no such capability."""
+        """The long parts of one capability as JSON; b"" when there is no such capability."""
         with translate_native_errors("the text index could not be read", _REBUILD_HINT):
             engine_query = lazy_imports.tantivy().Query.term_query(self._schema, "id", identifier)
             for _, address in self._searcher.search(engine_query, limit=1, count=False).hits:
@@ -231,8 +230,9 @@ class Documents:
     def full_records(
         self, ids: Sequence[str]
     ) -> Iterator[tuple[CapabilityHeader, JsonObject, bytes]]:
-        """Head, body and packed bag of each of the capabilities that is there, in the order given;
-        a few in memory.
+        """Header, body and encoded token bag of each existing capability in the order of the ids.
+
+        Only a few are in memory at a time.
         """
         for start in range(0, len(ids), _BATCH_SIZE):
             chunk = ids[start : start + _BATCH_SIZE]
@@ -259,7 +259,9 @@ class Documents:
             }
 
     def token_bags(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The packed bag of each capability, mostly remembered from when its head was read."""
+        """The encoded token bag of each capability, mostly cached when its header was read; b"" for
+        an unknown id.
+        """
         cached = {key: self._token_bags[key] for key in ids if key in self._token_bags}
         missing = [key for key in ids if key not in cached]
         if missing:
@@ -267,7 +269,7 @@ class Documents:
         return cached | {key: self._token_bags.get(key, b"") for key in missing}
 
     def all_headers(self, query: Query | None = None) -> Iterator[CapabilityHeader]:
-        """The heads of all capabilities that pass the filters, in order of their ids."""
+        """The headers of all capabilities that pass the filters, in order of their ids."""
         all_documents = lazy_imports.tantivy().Query.all_query()
         engine_query = text_queries.apply_filters(
             self._schema, all_documents, query or Query(texts=())
@@ -276,22 +278,22 @@ class Documents:
         yield from sorted(headers, key=lambda header: str(header["id"]))
 
     def in_order(self, ids: Sequence[str], query: Query) -> Iterator[CapabilityHeader]:
-        """The heads of those of the ids that exist and pass the query's filters, in the order
-        given; a few in memory, and none remembered.
+        """The headers of the capabilities that exist and pass the query's filters, in the order of
+        the ids; only a few are in memory at a time, and none is cached.
         """
         searcher = self._searcher
         for start in range(0, len(ids), _BATCH_SIZE):
-            some = ids[start : start + _BATCH_SIZE]
+            chunk = ids[start : start + _BATCH_SIZE]
             with translate_native_errors("the text index could not be read", _REBUILD_HINT):
-                if start and start % _PAGED_IN == 0:
+                if start and start % _REOPEN_AFTER == 0:
                     searcher = self._open_searcher(self._source)
-                wanted = text_queries.apply_filters(
-                    self._schema, text_queries.any_of_query(self._schema, "id", some), query
+                engine_query = text_queries.apply_filters(
+                    self._schema, text_queries.any_of_query(self._schema, "id", chunk), query
                 )
-                hits = searcher.search(wanted, limit=max(len(some), 1), count=False).hits
-                heads = [decode_header(searcher.doc(address)) for _, address in hits]
-            by_id = {head["id"]: head for head in heads}
-            yield from (by_id[key] for key in some if key in by_id)
+                hits = searcher.search(engine_query, limit=max(len(chunk), 1), count=False).hits
+                headers = [decode_header(searcher.doc(address)) for _, address in hits]
+            by_id = {header["id"]: header for header in headers}
+            yield from (by_id[key] for key in chunk if key in by_id)
 
     def _search_headers(
         self, engine_query: Any, limit: int
@@ -301,15 +303,15 @@ class Documents:
             return [(float(score), self._read_header(address)) for score, address in hits]
 
     def _read_header(self, address: Any) -> CapabilityHeader:
-        """The head of a document; the clauses of one query meet the same documents again and
-        again.
+        """The header of a document from the cache: the clauses of one query find the same documents
+        again and again.
         """
         key = _address_key(address)
         header = self._headers.get(key)
         if header is None:
             if len(self._headers) >= _CACHE_SIZE:
-                for remembered in (self._headers, self._headers_by_id, self._token_bags):
-                    remembered.clear()
+                for cache in (self._headers, self._headers_by_id, self._token_bags):
+                    cache.clear()
             document = self._searcher.doc(address)
             header = self._headers[key] = decode_header(document)
             self._headers_by_id[header["id"]] = header
@@ -332,7 +334,7 @@ def _address_key(address: Any) -> tuple[int, int]:
 
 
 def decode_header(document: Any) -> CapabilityHeader:
-    """The stored head of a document."""
+    """The stored header of a document."""
     import json
 
     header: CapabilityHeader = json.loads(document.get_first("head"))

@@ -1,4 +1,8 @@
-"""The write lock: one writer at a time, by a lock that the kernel drops when its holder dies."""
+"""Locks an index: one writer at a time, and leases that keep a generation while it is read.
+
+Both are locks of the kernel, which drops them when their process dies. The name of the writer in
+the lock file is for people, and for machines that share a disk but not its locks.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +18,23 @@ from capdisc_indexer.model.errors import BusyError, IndexStateError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.store.durable_files import check_ownership, find_mount, make_private_folder
 
-# Who holds the write lock: told to people, and to machines that share a disk but not its locks.
-
 _MAX_BYTES = 300
+# The errors of file systems without locks.
+NO_LOCK_ERRNOS = frozenset(
+    {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+)
 
 
 @frozen(kw_only=True)
 class LockHolder:
-    """A process that wrote its name into the lock file, and has not taken it out again."""
+    """A process that wrote its name into the lock file and has not removed it yet."""
 
     pid: int
     host: str
 
     @property
     def is_on_other_host(self) -> bool:
-        """Whether it ran on another machine, where nothing can be seen of it."""
+        """Whether it ran on another machine, whose processes cannot be seen from here."""
         return self.host != os.uname().nodename
 
     @property
@@ -37,7 +43,7 @@ class LockHolder:
         if self.is_on_other_host:
             return f"on {self.host}"
         try:
-            # proc_pid_stat(5): the name in brackets may hold anything, the state follows it.
+            # proc_pid_stat(5): the state follows the name in brackets, which may hold anything.
             letter = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             return "gone" if Path("/proc/self").exists() else "running"
@@ -49,8 +55,9 @@ class LockHolder:
 
 
 def write_holder(fd: int) -> None:
-    """Write this process's name; it helps people, and a disk that is too full for it is noticed
-    later.
+    """Write the name of this process into the lock file; errors are ignored.
+
+    The name only helps people, and a full disk is noticed later.
     """
     with suppress(OSError):
         os.ftruncate(fd, 0)
@@ -58,35 +65,25 @@ def write_holder(fd: int) -> None:
 
 
 def clear_holder(fd: int) -> None:
-    """Take the name out again."""
+    """Remove the name from the lock file."""
     with suppress(OSError):
         os.ftruncate(fd, 0)
 
 
 def read_holder(fd: int) -> LockHolder | None:
-    """Whose name stands in the lock file, if anyone's."""
+    """The process whose name is in the lock file; None when there is none."""
     pid, _, host = os.pread(fd, _MAX_BYTES, 0).decode(errors="replace").strip().partition(" ")
-    return (
-        LockHolder(pid=int(pid), host=host or os.uname().nodename)
-        if pid.isdigit() and len(pid) < 20
-        else None
-    )
-
-
-# Leases: a reader's hold on its generation, which keeps it from being removed until the reader is
-# done or dead.
-
-# What file systems without locks answer.
-NO_LOCK_ERRNOS = frozenset(
-    {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-)
+    if not pid.isdigit() or len(pid) >= 20:
+        return None
+    return LockHolder(pid=int(pid), host=host or os.uname().nodename)
 
 
 def acquire_lease(path: Path) -> int:
-    """A handle that keeps the generation of this lease file from being removed until it is closed.
+    """A file descriptor that keeps the generation of this lease file until it is closed.
 
-    Never waits: raises IndexStateError when the generation is being removed. Where there are no
-    locks it is only a handle; a generation stays until two newer ones are there.
+    Never waits: raises IndexStateError when the generation is being removed. On a file system
+    without locks the descriptor protects nothing; a generation is removed when there are two newer
+    ones.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -103,7 +100,7 @@ def acquire_lease(path: Path) -> int:
 
 @contextmanager
 def try_exclusive(path: Path) -> Iterator[bool]:
-    """Whether nobody holds the lease, and nobody can take it meanwhile."""
+    """Whether nobody holds the lease; inside the block nobody can take it."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -132,10 +129,10 @@ _WAIT_HINT = "try again, or wait longer with --lock-timeout SECONDS"
 
 @contextmanager
 def write_lock(index_dir: Path, timeout_s: float) -> Iterator[None]:
-    """The right to publish; waits up to `timeout_s` seconds, then raises BusyError naming the
-    holder.
+    """Holds the lock that a writer needs to publish.
 
-    Raises IndexStateError where this user may not write, or others may too.
+    Waits up to `timeout_s` seconds, then raises BusyError naming the holder. Raises
+    IndexStateError when this user may not write to the index, or others may.
     """
     make_private_folder(index_dir)
     check_ownership(index_dir)
@@ -165,47 +162,52 @@ def _open_lock_file(index_dir: Path) -> int:
 
 
 def acquire_within(fd: int, timeout_s: float, poll_s: float) -> bool:
-    """Whether the file could be locked for this process alone within the time. Raises OSError
-    where it has no locks.
+    """Whether this process got the exclusive lock of the file within `timeout_s` seconds.
+
+    Raises OSError on a file system without locks.
     """
     deadline = time.monotonic() + timeout_s
     while True:
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        if (
-            not time.monotonic() < deadline
-        ):  # so that a limit that is not a number does not wait for ever
+        if not time.monotonic() < deadline:  # not `>=`: a timeout of NaN must not wait for ever
             return False
         time.sleep(poll_s)
 
 
 def _wait_for_lock(fd: int, index_dir: Path, timeout_s: float) -> None:
     try:
-        was_had = acquire_within(fd, timeout_s, _POLL_SECONDS)
+        is_acquired = acquire_within(fd, timeout_s, _POLL_SECONDS)
     except OSError as error:
         if error.errno not in NO_LOCK_ERRNOS:
             raise
         # The text engine could not write there either.
-        message = f"{index_dir} is on a file system without locks, where two writers would not see each other"
-        raise IndexStateError(message, "choose another with --index-dir DIR") from error
-    if not was_had:
+        raise IndexStateError(
+            f"{index_dir} is on a file system without locks, "
+            "where two writers would not see each other",
+            "choose another with --index-dir DIR",
+        ) from error
+    if not is_acquired:
         holder = read_holder(fd) or "another process"
         raise BusyError(f"{holder} is writing this index", _WAIT_HINT)
 
 
 def _refuse_another_host(index_dir: Path, fd: int) -> None:
-    """Raises BusyError where another machine's writer left its name and a lock may not reach from
-    there to here.
+    """Raises BusyError when a writer on another machine left its name and locks may not be shared
+    between the machines.
     """
     holder = read_holder(fd)
     if holder and holder.is_on_other_host and find_mount(index_dir).is_shared:
-        hint = f"locks may not be shared on this file system: if it is gone, run: rm {index_dir / 'LOCK'}"
-        raise BusyError(f"{holder} is writing this index, or was ended while it did", hint)
+        raise BusyError(
+            f"{holder} is writing this index, or was ended while it did",
+            "locks may not be shared on this file system: "
+            f"if it is gone, run: rm {index_dir / 'LOCK'}",
+        )
 
 
 def lock_status(index_dir: Path) -> tuple[bool, LockHolder | None]:
-    """Whether someone is writing now, and whose name stands in the lock file. Writes nothing."""
+    """Whether a process is writing now, and the process named in the lock file. Writes nothing."""
     try:
         fd = os.open(index_dir / "LOCK", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

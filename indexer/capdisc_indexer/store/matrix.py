@@ -1,10 +1,10 @@
-"""The vectors as one flat int8 matrix on disk: exact search in about a millisecond, without the
-vector store's import.
+"""Searches the vectors as one flat int8 matrix on disk: exact, in about a millisecond, without the
+import of LanceDB.
 
-matrix.i8     n rows of dim int8: each row a unit vector scaled so that its largest component is
-127 owners.u32    n numbers: which capability each row belongs to ids.utf8      the capabilities'
-ids, in the order of those numbers, one after the other starts.u32    where each of them starts,
-and where the last one ends
+    matrix.i8     n rows of dim int8: unit vectors, scaled so that the largest component is 127
+    owners.u32    n numbers: the capability that each row belongs to
+    ids.utf8      the ids of the capabilities in the order of those numbers, one after the other
+    starts.u32    where each id starts, and where the last one ends
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any
 
 from capdisc_indexer import lazy_imports
 
-# Of so many rows the nearest are told by blocks; for fewer it is not worth the while.
+# From this number of rows on, the nearest are found by blocks; for fewer it does not pay.
 _MIN_BLOCKED_ROWS = 1_000
 
 
 def write_matrix_files(
     target: Path, rows: Iterable[bytes | memoryview], owners: array[int], ids: Sequence[str]
 ) -> None:
-    """Write the matrix of int8 rows, which come in pieces of any number; `owners` holds a number
-    of `ids` for each.
+    """Write the matrix. `rows` yields buffers of any number of int8 rows; `owners` holds, for each
+    row, the index of its capability in `ids`.
     """
     target.mkdir(parents=True, exist_ok=True)
     with (target / "matrix.i8").open("wb") as stream:
-        for piece in rows:
-            stream.write(piece)
+        for buffer in rows:
+            stream.write(buffer)
     encoded_ids = [identifier.encode() for identifier in ids]
     (target / "owners.u32").write_bytes(owners.tobytes())
     (target / "ids.utf8").write_bytes(b"".join(encoded_ids))
@@ -43,7 +43,7 @@ def write_matrix_files(
 
 
 class Matrix:
-    """An open matrix; rows stay on disk and are paged in by the scan."""
+    """An open matrix; its rows stay on disk and are paged in by the search."""
 
     def __init__(self, source: Path, dim: int) -> None:
         self.dim = dim
@@ -57,14 +57,15 @@ class Matrix:
         return len(self._owners)
 
     def nearest(self, query: bytes, count: int) -> list[tuple[str, float]]:
-        """The `count` capabilities nearest to the query (dim int8), best first, each by its best
-        row, as cosine.
+        """Ids and cosines of the `count` capabilities nearest to the query (dim int8), best first.
+
+        A capability counts by its nearest row.
         """
         if not len(self) or not any(query):
             return []
         distances = self.distances(query)
-        # A capability may own many rows (one a phrase): look at more rows until enough
-        # capabilities are seen.
+        # A capability may own many rows (one for each phrase): take more rows until there are
+        # enough capabilities.
         row_count, best = count, self._best_by_owner(distances, count)
         while len(best) < count and row_count < len(self):
             row_count *= 4
@@ -81,12 +82,12 @@ class Matrix:
         return best
 
     def distances(self, query: bytes) -> Any:
-        """How far each row is from the query, as one buffer of floats: one less the cosine."""
-        # simsimd wants the one query as a vector and the rows as a two-dimensional buffer.
+        """The distance (1 - cosine) of each row from the query, as one buffer of floats."""
+        # simsimd takes the query as a vector and the rows as a two-dimensional buffer.
         return memoryview(lazy_imports.simsimd().cosine(memoryview(query).cast("b"), self._rows))
 
     def distance(self, query: bytes, row: int) -> float:
-        """The same of one row."""
+        """The distance (1 - cosine) of one row from the query."""
         assert self._rows is not None
         distances: Any = memoryview(
             lazy_imports.simsimd().cosine(memoryview(query).cast("b"), self._rows[row : row + 1])
@@ -94,7 +95,7 @@ class Matrix:
         return float(distances[0])
 
     def bytes_of(self, start: int, end: int) -> memoryview:
-        """The rows from `start` up to `end`, as stored."""
+        """The rows from `start` up to `end` as stored bytes."""
         assert self._rows is not None
         return self._rows[start:end].cast("B")
 
@@ -102,18 +103,18 @@ class Matrix:
         return bytes(self._ids[self._starts[owner] : self._starts[owner + 1]]).decode()
 
     def names(self) -> list[str]:
-        """The ids of the capabilities, in the order in which rows refer to them."""
+        """The ids of the capabilities in the order of the numbers in `owners`."""
         data = bytes(self._ids)
         return [data[start:end].decode() for start, end in pairwise(self._starts)]
 
 
 def nearest_rows(distances: Any, count: int) -> list[int]:
-    """At least the `count` nearest rows, nearest first, equal ones in their order; exact.
+    """At least the `count` nearest rows, exact, nearest first; equal ones keep their order.
 
-    `min` over a block of the buffer is five times as fast as comparing each number in Python. The
-    count-th smallest of those minima is as far as any wanted row can be, so only blocks that come
-    as near are looked into. With the scan, 100 of 100,000 rows take 4 ms and of 1,000,000 32 ms,
-    which is why there is no approximate index here.
+    `min` over a block of the buffer is five times as fast as comparing each number in Python. No
+    row of the result is further away than the count-th smallest of those minima, so only blocks
+    with a minimum up to that limit are searched. With the distances, 100 of 100,000 rows take 4 ms
+    and of 1,000,000 32 ms, which is why there is no approximate index here.
     """
     if lazy_imports.numpy_if_loaded() is not None:
         return _nearest_rows_numpy(distances, count)
@@ -134,7 +135,7 @@ def nearest_rows(distances: Any, count: int) -> list[int]:
 
 
 def _nearest_rows_numpy(distances: Any, count: int) -> list[int]:
-    """The same in a third of the time, for a process that has arrays."""
+    """The same rows in a third of the time, for a process that has imported numpy."""
     np = lazy_imports.numpy()
     values = np.asarray(distances)
     limit = np.partition(values, count - 1)[count - 1] if count < len(values) else np.inf
@@ -144,9 +145,7 @@ def _nearest_rows_numpy(distances: Any, count: int) -> list[int]:
 
 
 def _map_file(path: Path, size: int) -> memoryview:
-    """The file's bytes, which are read when they are used; nothing for a file that should be
-    empty.
-    """
+    """The bytes of the file, mapped into memory; empty for size 0, which cannot be mapped."""
     if not size:
         return memoryview(b"")
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""An open snapshot of one generation."""
+"""Opens one generation of an index for reading: capabilities, vectors and metadata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from capdisc_indexer.model.errors import (
     IndexStateError,
     UsageError,
 )
-from capdisc_indexer.model.json_types import CapabilityHeader, Overview, ScanRecord
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Overview, ScanRecord
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Generation, Query
 from capdisc_indexer.store import generation, locks, native_errors
@@ -29,12 +29,11 @@ _INDEX_HINT = "run: capdisc index PATH"
 
 
 class Index:
-    """Documents and vectors of one generation; both belong to it, and it stays on disk while this
-    is open.
+    """The documents and vectors of one generation, which stays on disk while this is open.
 
-    With `builder_id`, what the user's state has for this folder ("": nothing), one that was built
-    by another raises ForeignIndexError before any library opens a file of it. With None, nobody
-    asks who built it.
+    `builder_id` is the id in the user's state ("": none). Raises ForeignIndexError when another
+    user built the index, before any library opens a file of it; with None the builder is not
+    checked. Raises IndexStateError when there is no index, or it is damaged or of another version.
     """
 
     def __init__(self, index_dir: Path, builder_id: str | None = None) -> None:
@@ -63,32 +62,32 @@ class Index:
         self._release(error)
 
     def close(self) -> None:
-        """Let the generation go."""
+        """Release the lease on the generation."""
         os.close(self._lease)
 
     def _release(self, error: BaseException | None) -> None:
-        """Let go. Raises DamagedIndexError when what nobody expected has its reason in files that
-        have changed.
+        """Release the lease. Raises DamagedIndexError when an unexpected error came from changed
+        files.
 
-        At open, the largest are compared by size alone; whatever a changed byte in them leads to
-        ends here.
+        At open the largest files are compared by size alone, so a changed byte in them shows as
+        some error later.
         """
         try:
-            unexpected = not isinstance(
+            is_expected = isinstance(
                 error, None | CapdiscError | OSError | KeyboardInterrupt | SystemExit
             )
-            if unexpected and (wrong := generation.verify_digests(self.index_dir, self.generation)):
+            if is_expected:
+                return
+            if changed := generation.verify_digests(self.index_dir, self.generation):
                 message = (
-                    f"the index is damaged: {self.folder / wrong[0]} does not match its digest"
+                    f"the index is damaged: {self.folder / changed[0]} does not match its digest"
                 )
                 raise DamagedIndexError(message, native_errors.REBUILD_HINT) from error
         finally:
             self.close()
 
     def meta(self, name: str) -> Any:
-        """One of the small JSON files that the build left beside the stores, read once; nobody
-        changes it.
-        """
+        """One of the small JSON files that the build wrote (`meta/NAME.json`), read once."""
         if name not in self._meta:
             self._meta[name] = json.loads((self.folder / "meta" / f"{name}.json").read_bytes())
         return self._meta[name]
@@ -107,8 +106,9 @@ class Index:
 
     @property
     def columns(self) -> Columns:
-        """What lists need of every capability, read once. Raises IndexStateError where it is of
-        other capabilities than the documents are.
+        """The fields that lists need of every capability, read once.
+
+        Raises IndexStateError when they do not match the documents.
         """
         if self._columns is None:
             self._columns = read_columns(self.meta("columns"))
@@ -119,17 +119,17 @@ class Index:
         return self._columns
 
     def heads(self, query: Query | None = None) -> Iterator[CapabilityHeader]:
-        """The heads of all capabilities that pass the filters, in order of their ids; a few are in
-        memory at a time.
+        """The headers of all capabilities that pass the filters, in order of their ids; only a few
+        are in memory at a time.
         """
-        wanted, columns = query or Query(texts=()), self.columns
-        ids = [columns.ids[place] for place in columns.matching(wanted)]
-        return self.documents.in_order(ids, wanted)
+        filters, columns = query or Query(texts=()), self.columns
+        ids = [columns.ids[place] for place in columns.matching(filters)]
+        return self.documents.in_order(ids, filters)
 
     def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
-        """What is to be known of these categories, as far as there is something: `category` and
-        `text` of each, each once, whatever the case of its letters. Its file is read only where
-        one of them is in it.
+        """The guidance of these categories (`category` and `text`) by their case-folded names.
+
+        Categories without guidance are left out; the file is read only if one of them has some.
         """
         guided = set(self.overview["guided"])
         selected = dict.fromkeys(
@@ -139,8 +139,9 @@ class Index:
         return {name: stored[name] for name in selected}
 
     def resolve(self, name: str) -> CapabilityHeader | None:
-        """The head of the capability with this id or name; an exact id wins, then tools, then the
-        first by id.
+        """The header of the capability with this id or name, or None.
+
+        Of several, an exact id wins, then the first tool by id, then the first by id.
         """
         headers = self.documents.by_alias(name)
         exact = [header for header in headers if header["id"] == name]
@@ -149,41 +150,41 @@ class Index:
         return matches[0] if matches else None
 
     def descriptor(self, name: str) -> Descriptor:
-        """The whole capability with this id or name. Raises UsageError naming the nearest ids when
-        there is none.
+        """The whole capability with this id or name.
+
+        Raises UsageError naming the nearest ids when there is none, ApprovalRequiredError when it
+        is left out because its definition changed.
         """
         header = self.resolve(name)
         if header is None:
-            self._check_held(name)
+            self._check_not_held(name)
             raise UsageError(f"there is no capability {name!r}", self._suggest_ids(name))
         return self.full_descriptor(header)
 
-    def _check_held(self, name: str) -> None:
-        """Raises RefusedError where the capability is left out until somebody has looked at how it
-        changed.
-        """
+    def _check_not_held(self, name: str) -> None:
+        # An answer needs neither of them.
         import shlex
 
-        from capdisc_indexer.store import file_states  # neither of which an answer needs
+        from capdisc_indexer.store import file_states
 
-        files = file_states.load_states(self.folder / "meta" / "files.json").files.values()
+        states = file_states.load_states(self.folder / "meta" / "files.json").files.values()
         if any(
-            claim.id == name and claim.status == file_states.HELD
-            for one in files
-            for claim in one.declared_ids
+            declared_id.id == name and declared_id.status == file_states.HELD
+            for state in states
+            for declared_id in state.declared_ids
         ):
-            message = f"{name} is held back, since its definition changed"
             raise ApprovalRequiredError(
-                message, f"look at the change: capdisc trust {shlex.quote(name)}"
+                f"{name} is held back, since its definition changed",
+                f"look at the change: capdisc trust {shlex.quote(name)}",
             )
 
     def full_descriptor(self, header: CapabilityHeader) -> Descriptor:
-        """The capability of a head, with its long parts."""
+        """The capability of a header, with its long parts."""
         return from_record(header, json.loads(self.documents.body(header["id"]) or b"{}"))
 
-    def with_counts(self, header: CapabilityHeader) -> tuple[Descriptor, dict[str, Any]]:
-        """The whole capability of a head, and the token counts of its rendered pieces as the build
-        stored them.
+    def with_counts(self, header: CapabilityHeader) -> tuple[Descriptor, JsonObject]:
+        """The whole capability of a header, and the token counts of its rendered pieces as the
+        build stored them.
         """
         body = json.loads(self.documents.body(header["id"]))
         return from_record(header, body), body["counts"]
@@ -213,8 +214,9 @@ class Index:
 
 
 def _lease_current(index_dir: Path, builder_id: str | None) -> tuple[Generation, int]:
-    """The published generation with a lease on it; when another is published meanwhile, that
-    one.
+    """The published generation and a lease on it (a file descriptor).
+
+    Tries again when a new generation is published meanwhile.
     """
     for _ in range(10):
         pointer = generation.read_pointer(index_dir)
@@ -230,8 +232,8 @@ def _lease_current(index_dir: Path, builder_id: str | None) -> tuple[Generation,
                 f"the index cannot be read: {error.filename}", "check its permissions"
             ) from error
         except (OSError, IndexStateError):
-            # Removed under our eyes, because newer ones came? Then look again; else it is as bad
-            # as it looks.
+            # If the pointer has changed, the generation was removed because newer ones came: try
+            # again. Else the error is real.
             if generation.read_pointer(index_dir) == pointer:
                 raise
             continue

@@ -1,8 +1,8 @@
-"""A small file that several processes change: one at a time, whole or not at all, and never
-through a link.
+"""Reads and replaces small files of the state folder, and keeps the grants of workspaces in them.
 
-What is kept so cannot be made again, and it goes into prompts: nobody but its owner may write
-where it lies.
+Several processes may change such a file: one at a time, whole or not at all, and never through a
+link. Its content cannot be made again, and it goes into prompts, so only its owner may write to the
+folder.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from capdisc_indexer.config.trust import Grant
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.store.durable_files import (
     find_permission_flaw,
     make_private_folder,
@@ -34,8 +34,10 @@ _OTHER_FOLDER_HINT = "or choose another folder with CAPDISC_STATE_DIR"
 
 
 def read_state_file(path: Path) -> bytes | None:
-    """The bytes of a regular file of this user, None where there is none. Raises InputError for
-    anything else.
+    """The bytes of a regular file of this user; None when there is none.
+
+    Raises InputError for another kind of file, for one that others may write, for more than 4 MiB,
+    and when it cannot be read.
     """
     _check_folder(path.parent)
     try:
@@ -60,11 +62,10 @@ def read_state_file(path: Path) -> bytes | None:
 
 @contextmanager
 def lock_folder(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None]:
-    """The right to change the files of the folder, which is made where it is missing: read, decide
-    and write inside.
+    """Holds the lock to change files of the folder: read, decide and write inside the block.
 
-    Raises BusyError when another process keeps it for longer than `timeout_s` seconds, InputError
-    where this user may not write or others may.
+    A missing folder is made. Raises BusyError when another process holds the lock for longer than
+    `timeout_s` seconds, InputError when this user may not write or others may.
     """
     _make_folder(folder)
     try:
@@ -81,11 +82,10 @@ def lock_folder(folder: Path, timeout_s: float = _WAIT_SECONDS) -> Iterator[None
 
 
 def replace_state_file(path: Path, data: bytes) -> None:
-    """Give the file this content in one step, readable for its owner alone. Only inside
-    `lock_folder`.
+    """Replace the file in one step, readable for its owner alone. Only inside `lock_folder`.
 
-    Raises InputError where a link or a folder has the name, where the disk refuses, or for more
-    than 4 MiB.
+    Raises InputError when a link or a folder has the name, on a disk error, and for more than
+    4 MiB.
     """
     if len(data) > MAX_BYTES:
         raise _state_file_error(
@@ -105,10 +105,7 @@ def replace_state_file(path: Path, data: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Take the file away, so that a power cut does not bring it back. Only inside `lock_folder`.
-
-    Raises InputError where the disk refuses.
-    """
+    """Remove the file durably. Only inside `lock_folder`. Raises InputError on a disk error."""
     try:
         path.unlink(missing_ok=True)
         sync_folder(path.parent)
@@ -117,7 +114,7 @@ def remove(path: Path) -> None:
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    with suppress(FileNotFoundError):  # left by a process that was ended while it wrote
+    with suppress(FileNotFoundError):  # left by a process that was killed while it wrote
         path.unlink()
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as stream:
@@ -146,10 +143,10 @@ def _check_folder(folder: Path) -> None:
 
 def _wait_for_lock(fd: int, folder: Path, timeout_s: float) -> None:
     try:
-        was_had = acquire_within(fd, timeout_s, _POLL_SECONDS)
+        is_acquired = acquire_within(fd, timeout_s, _POLL_SECONDS)
     except OSError as error:
         raise _state_file_error("lock", folder, error.strerror or str(error)) from error
-    if not was_had:
+    if not is_acquired:
         raise BusyError(f"another process is changing {folder}", "try again")
 
 
@@ -161,19 +158,15 @@ def _state_file_error(verb: str, path: Path, why: str) -> InputError:
     return InputError(f"cannot {verb} {path}: {why}", f"move it away, {_OTHER_FOLDER_HINT}")
 
 
-# What this user has allowed which workspace, kept in a file of its own for each of them.
-#
-# A grant belongs to a workspace's real path and to the bytes of its file: see
-# `capdisc_indexer.config.trust`.
+# The grants of this user, in a file for each workspace. A grant belongs to the real path of the
+# workspace and to the bytes of its file: see `capdisc_indexer.config.trust`.
 
 _FOLDER = "workspaces"
 
 
 @frozen(kw_only=True)
 class StoredGrant:
-    """A grant as it is kept: whose it is, the file that it is for (empty: none), and when it was
-    given.
-    """
+    """A stored grant: its workspace, the file that it covers ("": none), and when it was given."""
 
     workspace: str
     file: str
@@ -182,22 +175,21 @@ class StoredGrant:
 
 
 def load_grant(trust_dir: Path, workspace: str) -> Grant:
-    """What the user allowed the workspace with this real path; a grant of nothing where nothing is
-    kept that can be read and that nobody else can have written. Giving a new one says what stands
-    in the way.
+    """The grant of the workspace with this real path.
+
+    An empty grant when there is none, or it cannot be read, or others may have written it;
+    `save_grant` then raises the reason.
     """
-    path = _path(trust_dir, workspace)
+    path = _grant_path(trust_dir, workspace)
     try:
-        stored = _parsed(path, read_state_file(path))
+        stored = _parse_grant(path, read_state_file(path))
     except InputError:
         return Grant()
     return stored.grant if stored.workspace == workspace else Grant()
 
 
 def save_grant(trust_dir: Path, workspace: str, file: str, grant: Grant) -> None:
-    """Keep a grant, in place of the workspace's last one. Raises InputError where it cannot be
-    written.
-    """
+    """Replace the grant of the workspace. Raises InputError when it cannot be written."""
     record = {
         "version": 1,
         "workspace": workspace,
@@ -206,16 +198,17 @@ def save_grant(trust_dir: Path, workspace: str, file: str, grant: Grant) -> None
         "allows": sorted(grant.lines),
         "at": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
     }
-    path = _path(trust_dir, workspace)
+    path = _grant_path(trust_dir, workspace)
     with lock_folder(path.parent):
         replace_state_file(path, json.dumps(record, indent=1).encode())
 
 
 def remove_grant(trust_dir: Path, workspace: str) -> bool:
-    """Take the workspace's grant back; False where it had none. Raises InputError where it cannot
-    be removed.
+    """Remove the grant of the workspace; False when there is none.
+
+    Raises InputError when it cannot be removed.
     """
-    path = _path(trust_dir, workspace)
+    path = _grant_path(trust_dir, workspace)
     if read_state_file(path) is None:
         return False
     with lock_folder(path.parent):
@@ -224,23 +217,22 @@ def remove_grant(trust_dir: Path, workspace: str) -> bool:
 
 
 def list_grants(trust_dir: Path) -> Iterator[StoredGrant]:
-    """Every grant that can be read, in the order of the workspaces' paths."""
-    paths = (trust_dir / _FOLDER).glob("*.json")
+    """Every readable grant in the order of the workspaces' paths."""
     stored: list[StoredGrant] = []
-    for path in paths:
+    for path in (trust_dir / _FOLDER).glob("*.json"):
         with suppress(InputError):
-            stored.append(_parsed(path, read_state_file(path)))
+            stored.append(_parse_grant(path, read_state_file(path)))
     yield from sorted(stored, key=lambda grant: grant.workspace)
 
 
-def _path(trust_dir: Path, workspace: str) -> Path:
+def _grant_path(trust_dir: Path, workspace: str) -> Path:
     digits = hashlib.sha256(workspace.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return trust_dir / _FOLDER / f"{digits}.json"
 
 
-def _parsed(path: Path, data: bytes | None) -> StoredGrant:
+def _parse_grant(path: Path, data: bytes | None) -> StoredGrant:
     try:
-        record: dict[str, Any] = json.loads(data or b"")
+        record: JsonObject = json.loads(data or b"")
         return StoredGrant(
             workspace=str(record["workspace"]),
             file=str(record["file"]),

@@ -1,5 +1,10 @@
-"""The text engine's queries, made of terms and filters; nothing that a user typed is ever parsed
-as query syntax.
+"""Defines the text index: its schema and analyser, its queries, and how documents are written.
+
+Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the weight.
+More fields, or a heavier name, lost up to 12 points. A document is stored in two values: `head`
+(the header: all but the long parts, enough to list, filter and summarise) and `body` (content and
+schemas); `pieces` is its token bag. Queries are built from terms and filters; nothing that a user
+typed is ever parsed as query syntax.
 """
 
 from __future__ import annotations
@@ -16,20 +21,13 @@ from capdisc_indexer.model.types import Query
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
-# What the text index keeps of a capability, and how its words are analysed.
-#
-# Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the
-# weight. More fields, or a heavier name, lost up to 12 points. The document itself is kept as two
-# stored values: `head` (all but the long parts, enough to list, filter and summarise) and `body`
-# (content and schemas); `pieces` is its bag of word pieces.
-
 ANALYSER_NAME = "capdisc"
 NAME_WEIGHT = 0.3
 RISKS = ("low", "medium", "high", "critical")
 
 
 def build_schema() -> Any:
-    """The fields."""
+    """The schema of the text index."""
     builder = lazy_imports.tantivy().SchemaBuilder()
     for field in ("id", "kind", "category", "tag", "risk", "alias"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
@@ -42,7 +40,7 @@ def build_schema() -> Any:
 
 
 def build_analyser() -> Any:
-    """The steps from text to terms; tokens over 60 bytes are no words."""
+    """The analyser from text to stemmed terms; tokens over 60 bytes are no words."""
     t = lazy_imports.tantivy()
     filters = (
         t.Filter.remove_long(60),
@@ -57,27 +55,26 @@ def build_analyser() -> Any:
 
 
 def alias_key(name: str) -> str:
-    """The form under which ids and names are looked up: case and the choice of separator do not
-    matter.
-    """
+    """The key of an id or name for look-ups, which ignore case and the choice of separator."""
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
 # Marks a term that also matches with one letter changed, missing, added or swapped. No analysed
-# term holds this sign.
+# term contains this character.
 FUZZY_SUFFIX = "~"
-# What such a match counts against an exact one.
+# The weight of such a match; an exact one has 1.
 FUZZY_WEIGHT = 0.6
 
 
 def boolean_query(clauses: Sequence[tuple[Any, Any]]) -> Any:
-    """The clauses, each a pair of how it must occur and a query, as one query."""
+    """One query of clauses, each a pair of occurrence (Must, Should, MustNot) and query."""
     return lazy_imports.tantivy().Query.boolean_query(clauses)
 
 
 def term_query(schema: Any, field: str, term: str) -> Any:
-    """Documents with the term, scored by BM25; a name counts less than the text, which holds it
-    too.
+    """Documents with the term, scored by BM25.
+
+    The field `name` has the weight NAME_WEIGHT, since `text` holds the name, too.
     """
     t = lazy_imports.tantivy()
     base_query = t.Query.term_query(schema, field, term, index_option="freq")
@@ -85,8 +82,9 @@ def term_query(schema: Any, field: str, term: str) -> Any:
 
 
 def fuzzy_query(schema: Any, field: str, term: str, term_weight: float) -> Any:
-    """Documents with a term one letter away. All of them score the same, so `term_weight` has to
-    say what the term says.
+    """Documents with a term at an edit distance of one letter.
+
+    tantivy gives all of them the same score, so `term_weight` is the IDF of the term.
     """
     t = lazy_imports.tantivy()
     weight = term_weight * FUZZY_WEIGHT * (NAME_WEIGHT if field == "name" else 1.0)
@@ -97,38 +95,37 @@ def fuzzy_query(schema: Any, field: str, term: str, term_weight: float) -> Any:
 
 
 def any_of_query(schema: Any, field: str, values: Sequence[str]) -> Any:
-    """Documents whose field has one of the values; all score the same.
+    """Documents whose field has one of the values, all with the score 1.
 
-    A query of the engine's own for sets of terms starts anew in every segment: 240 microseconds
-    for 20 ids, where one clause each takes 35.
+    tantivy's query for sets of terms starts anew in every segment: 240 microseconds for 20 ids,
+    where a clause for each takes 35.
     """
     t = lazy_imports.tantivy()
-    sound = [
-        value.encode("utf-8", "replace").decode() for value in values
-    ]  # a lone surrogate is in no index
+    # A lone surrogate is in no index, and tantivy does not accept one.
+    encodable = [value.encode("utf-8", "replace").decode() for value in values]
     return t.Query.const_score_query(
         boolean_query(
-            [(t.Occur.Should, t.Query.term_query(schema, field, value)) for value in sound]
+            [(t.Occur.Should, t.Query.term_query(schema, field, value)) for value in encodable]
         ),
         1.0,
     )
 
 
 def bitmask_query(schema: Any, field: str, values: Sequence[str], queries: Sequence[Any]) -> Any:
-    """Documents whose field has one of the values; the score adds up 1, 2, 4, … for the queries
-    that it matches.
+    """Documents whose field has one of the values; bit i of the score says whether query i
+    matches.
     """
     t = lazy_imports.tantivy()
     clauses = [(t.Occur.Must, t.Query.const_score_query(any_of_query(schema, field, values), 0.0))]
     clauses += [
-        (t.Occur.Should, t.Query.const_score_query(clause_query, float(1 << at)))
-        for at, clause_query in enumerate(queries)
+        (t.Occur.Should, t.Query.const_score_query(clause_query, float(1 << bit)))
+        for bit, clause_query in enumerate(queries)
     ]
     return boolean_query(clauses)
 
 
 def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
-    """What is wanted, as far as it passes the query's filters."""
+    """The query with the filters of `query` as further conditions."""
     occur = lazy_imports.tantivy().Occur
     clauses = [(occur.Must, base_query)]
     clauses += [
@@ -145,7 +142,7 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
 
 
 def has_filters(query: Query) -> bool:
-    """Whether anything is asked of a document beside its words."""
+    """Whether the query has filters that the text index applies."""
     return bool(_field_filters(query) or query.exclude)
 
 
@@ -158,19 +155,17 @@ def _field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
 
 
 def inverse_document_frequency(frequency: int, documents: int) -> float:
-    """What a term says about a document (IDF); a term that no document has says most."""
-    # Documents that are deleted but not yet cleared away count in the frequency alone.
+    """The information of a term (IDF as in BM25); it is highest for a term without documents."""
+    # Deleted documents that are still in a segment count in the frequency alone.
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
-
-# Write documents into the text index.
 
 _HEAP_BYTES = 64_000_000
 
 
 @frozen(kw_only=True)
 class IndexedDocument:
-    """What the text index is given for one capability."""
+    """The fields of one document, as the schema has them."""
 
     id: str
     kind: str
@@ -188,8 +183,9 @@ class IndexedDocument:
 def update_text_index(
     target: Path, removed: Iterable[str], added: Iterable[IndexedDocument]
 ) -> None:
-    """Bring the text index in `target` up to date (made when missing); durable when this
-    returns.
+    """Update the text index in `target`, which is made when missing; it is durable on return.
+
+    Raises IndexStateError when tantivy cannot write, OSError when the disk refuses.
     """
     t = lazy_imports.tantivy()
     target.mkdir(parents=True, exist_ok=True)
@@ -200,8 +196,8 @@ def update_text_index(
     ):
         index = t.Index(build_schema(), path=str(target), reuse=True)
         index.register_tokenizer(ANALYSER_NAME, build_analyser())
-        # One thread: documents keep their order, so that equal scores come out in the same order
-        # every time.
+        # One thread keeps the order of the documents, so that equal scores always come out in the
+        # same order.
         writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
         for identifier in removed:
             writer.delete_documents_by_term("id", identifier)

@@ -1,5 +1,12 @@
-"""The vectors at full precision, in LanceDB: kept so that unchanged texts are never encoded
-twice.
+"""Stores the vectors at full precision, so that unchanged texts are never encoded twice.
+
+They lie in a LanceDB table. The few vectors that came after it was written lie in two files beside
+it, since the import of LanceDB takes a second:
+
+    hashes        n text hashes of 32 digits
+    rows.f32      n rows of dim float32, in their order
+
+A build with many new or many pending vectors puts all into the table and leaves none pending.
 """
 
 from __future__ import annotations
@@ -21,20 +28,17 @@ from capdisc_indexer.store.native_errors import translate_native_errors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The few vectors that came after the vector store was written: kept beside it, since importing it
-# takes a second.
-#
-# hashes        n text hashes of 32 digits rows.f32      n rows of dim float32, in their order
-#
-# A build with many new vectors, or with many here, puts all into the store and leaves nothing
-# here.
-
 _HASH_DIGITS = 32
+TABLE_NAME = "capability_index"
+# Rows in memory at a time, while a table is written or read.
+BATCH_ROWS = 8_192
+# The errors of file systems without hard links, by which LanceDB puts its manifest in place.
+_NO_LINK_ERRNOS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
 def write_pending(target: Path, hashes: Sequence[str], rows: bytes) -> None:
-    """Write the rows, 32-bit floats one after the other, with the hashes of their texts; for none,
-    nothing.
+    """Write the rows (float32, one after the other) and the hashes of their texts; without rows no
+    files.
     """
     if not hashes:
         return
@@ -44,8 +48,9 @@ def write_pending(target: Path, hashes: Sequence[str], rows: bytes) -> None:
 
 
 def read_pending(source: Path) -> tuple[list[str], Any]:
-    """The hashes, and all rows as one buffer of floats. Raises OSError or ValueError when they
-    cannot be read.
+    """The hashes, and all rows as one buffer of float32.
+
+    Raises OSError or ValueError when they cannot be read.
     """
     try:
         text = (source / "hashes").read_bytes().decode("ascii")
@@ -55,18 +60,10 @@ def read_pending(source: Path) -> tuple[list[str], Any]:
     return [text[at : at + _HASH_DIGITS] for at in range(0, len(text), _HASH_DIGITS)], rows
 
 
-TABLE_NAME = "capability_index"
-# Rows in memory at a time, while a table is written or read.
-BATCH_ROWS = 8_192
-
-# What file systems without hard links answer; the vector store puts its manifest in place by one.
-_NO_LINK_ERRNOS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
-
-
 @frozen(kw_only=True)
 class VectorBatch:
-    """Some rows: row i is part `parts[i]` (0: description, then phrases) of capability
-    `ids[i]`.
+    """Rows of the table: row i of `vectors` (n, dim) float32 is part `parts[i]` (0: description,
+    then phrases) of capability `ids[i]`.
     """
 
     ids: Sequence[str]
@@ -79,16 +76,19 @@ VectorBatches = Callable[[], Iterable[VectorBatch]]
 
 
 def write_table(target: Path, dim: int, batches: VectorBatches) -> None:
-    """Write one table out of the batches, which may be asked for twice."""
+    """Write one table; `batches` may be called twice.
+
+    Raises IndexStateError when LanceDB cannot write, OSError when the disk refuses.
+    """
     try:
         _write_table(target, dim, batches)
     except OSError as error:
         if error.errno not in _NO_LINK_ERRNOS:
             raise
         shutil.rmtree(target, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix="capdisc-") as elsewhere:
-            _write_table(Path(elsewhere), dim, batches)
-            publication.clone_folder(Path(elsewhere), target, lambda name: True)
+        with tempfile.TemporaryDirectory(prefix="capdisc-") as temporary:
+            _write_table(Path(temporary), dim, batches)
+            publication.clone_folder(Path(temporary), target, lambda name: True)
 
 
 def _write_table(target: Path, dim: int, batches: VectorBatches) -> None:
@@ -101,7 +101,7 @@ def _write_table(target: Path, dim: int, batches: VectorBatches) -> None:
 
 
 def create_table(connection: Any, dim: int, batches: VectorBatches) -> None:
-    """Make the table, wherever the connection leads."""
+    """Make the table in the database of this LanceDB connection."""
     pa = lazy_imports.pyarrow()
     fields = {
         "id": pa.string(),
@@ -127,7 +127,7 @@ def _to_record_batch(batch: VectorBatch, schema: Any) -> Any:
 
 
 def read_batches(source: Path) -> Iterator[tuple[list[str], NDArray[Any]]]:
-    """All rows in batches: text hashes, and vectors as (n, dim) float32."""
+    """All rows in batches: text hashes, and vectors (n, dim) float32."""
     with translate_native_errors(
         "the vector store could not be read", "run: capdisc index --rebuild"
     ):
@@ -140,7 +140,7 @@ def read_batches(source: Path) -> Iterator[tuple[list[str], NDArray[Any]]]:
 
 
 def read_hashes(source: Path) -> set[str]:
-    """The texts whose vectors the table holds."""
+    """The hashes of the texts whose vectors the table holds."""
     with translate_native_errors(
         "the vector store could not be read", "run: capdisc index --rebuild"
     ):
@@ -155,7 +155,7 @@ def read_hashes(source: Path) -> set[str]:
 
 
 def count_rows(source: Path) -> int:
-    """How many rows the table holds."""
+    """The number of rows of the table."""
     with translate_native_errors(
         "the vector store could not be read", "run: capdisc index --rebuild"
     ):
