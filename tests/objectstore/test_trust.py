@@ -110,6 +110,15 @@ def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
     )
 
 
+def test_a_copy_that_is_fresh_needs_nothing_that_speaks_to_a_store():
+    code = (
+        "import sys, capdisc_indexer.remote.copy_refresh\n"
+        "sys.exit(any(name.endswith(('remote.bucket', 'generation_download', 'obstore')) for name in sys.modules))"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr
+
+
 def configured(hermetic, text, name="capdisc.toml"):
     path = hermetic / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""An index on an object store: built by one, read by many.
+"""An index on an object store, which one builds and many read.
 
     s3://bucket/prefix/CURRENT                             number and MANIFEST digest of the published generation
     s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and vectors/ written by LanceDB

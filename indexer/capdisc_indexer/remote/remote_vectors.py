@@ -1,5 +1,5 @@
-"""The vectors' table of a shared index: written to the store by LanceDB, and read from there by
-the next writer.
+"""The table of vectors of a shared index: LanceDB writes it to the store, and the next writer reads it
+there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class VectorRows(vector_table.VectorBatch):
     """All rows of a table."""
 
     def facts(self) -> bytes:
-        """Their number, and a digest of all that they hold."""
+        """The number of the rows and a digest of everything in them, as JSON."""
         digest = hashlib.sha256()
         for row in zip(self.ids, self.parts, self.hashes, strict=True):
             digest.update(json.dumps(row).encode())
@@ -56,8 +56,8 @@ def load_local_rows(folder: Path) -> VectorRows:
 
 
 def _load_local_vectors(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
-    """The row of each text, and the rows: those of the local store, and those that lie beside
-    it.
+    """The row of each text by its hash, and the vectors (n, dim) float32: those of the local table,
+    then those that lie beside it.
     """
     np = lazy_imports.numpy()
     hashes, pending = vector_table.read_pending(folder / remote_types.PENDING)
@@ -71,7 +71,7 @@ def _load_local_vectors(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
 
 
 def write(shared: SharedIndex, generation: str, rows: VectorRows) -> None:
-    """Write the table of the generation whose objects lie below `generation`. Raises
+    """Writes the table of the generation whose objects lie below `generation`. Raises
     StoreError.
     """
     with translate_store_errors(shared, remote_types.VECTORS):
@@ -81,9 +81,7 @@ def write(shared: SharedIndex, generation: str, rows: VectorRows) -> None:
 
 
 def read(shared: SharedIndex, generation: str, facts: bytes) -> VectorRows:
-    """The rows of that table. Raises DamagedIndexError unless they are those that `facts` tells
-    of.
-    """
+    """The rows of that table. Raises DamagedIndexError unless they match `facts`."""
     with translate_native_errors(
         "the shared index's table of vectors cannot be read", remote_types.REBUILD_HINT
     ):
@@ -109,7 +107,7 @@ def count(shared: SharedIndex, generation: str) -> int:
 
 
 def restore_rows(rows: VectorRows, folder: Path) -> None:
-    """Write the rows into a local generation's folder, where a build looks for vectors that it
+    """Writes the rows into the folder of a local generation, where a build looks for vectors that it
     need not encode.
     """
     vector_table.write_table(folder / remote_types.VECTORS, rows.vectors.shape[1], lambda: [rows])

@@ -1,4 +1,6 @@
-"""Build a shared index: upon what is published, in a folder here, and publish what came of it."""
+"""Builds a shared index: copies what is published into a folder here, builds upon it, and publishes
+the result, all files first and the pointer last.
+"""
 
 from __future__ import annotations
 
@@ -7,128 +9,32 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from capdisc_indexer.model.errors import BusyError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
 from capdisc_indexer.remote import remote_types, remote_vectors
-from capdisc_indexer.remote.bucket import POINTER, Bucket, PointerVersion
-from capdisc_indexer.remote.copy_refresh import download_generation, run_parallel
-from capdisc_indexer.remote.remote_types import MissingObjectError, SharedIndex, StoreError
+from capdisc_indexer.remote.bucket import POINTER, Bucket
+from capdisc_indexer.remote.generation_download import download_generation, run_parallel
+from capdisc_indexer.remote.remote_types import (
+    MissingObjectError,
+    PointerVersion,
+    SharedIndex,
+    StoreError,
+)
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 
-# Old generations in the store, removed once nobody can need them.
-
-KEPT_GENERATIONS = 3
-# What is younger than this, by the store's own clock, may be another writer's that is not done.
-_GRACE_PERIOD = timedelta(hours=1)
-_GENERATION_FOLDER = re.compile(r"generations/(\d{8})-[0-9a-f]{16}")
-
-
-def remove_old_generations(bucket: Bucket, number: int) -> None:
-    """Remove the generations that nobody needs: not of the newest three up to `number`, and not
-    touched for an hour.
-
-    A reader that is still copying one of them starts again with the newest. Raises StoreError.
-    """
-    store_time = next(
-        (entry["last_modified"] for entry in bucket.list_folder("")[1] if entry["path"] == POINTER),
-        None,
-    )
-    folders = [
-        name
-        for name in bucket.list_folder(remote_types.GENERATIONS)[0]
-        if _GENERATION_FOLDER.fullmatch(name)
-    ]
-    retained = set(
-        sorted(name for name in folders if _generation_number(name) <= number)[-KEPT_GENERATIONS:]
-    )
-    for folder in folders:
-        if folder not in retained and store_time is not None:
-            _remove_if_old(bucket, f"{folder}/", store_time - _GRACE_PERIOD)
-
-
-def _generation_number(folder: str) -> int:
-    match = _GENERATION_FOLDER.fullmatch(folder)
-    return int(match[1]) if match else 0
-
-
-def _remove_if_old(bucket: Bucket, folder: str, cutoff: object) -> None:
-    objects = bucket.list_tree(folder)
-    if all(entry["last_modified"] < cutoff for entry in objects):
-        bucket.remove([entry["path"] for entry in objects])
-
-
-def remove_folder(bucket: Bucket, folder: str) -> None:
-    """Remove every object below the folder ("…/")."""
-    bucket.remove([entry["path"] for entry in bucket.list_tree(folder)])
-
-
-# Put a generation that was built here into the store, for everybody: all of it first, the pointer
-# last.
-
+# Called with what is being done, how many parts of it are done, and of how many.
 Progress = Callable[[str, int, int], None]
 UNGUARDED_NOTICE = (
     "this store knows no conditional writes: let only one writer at a time publish there"
 )
-
-
-def publish_generation(
-    shared: SharedIndex,
-    bucket: Bucket,
-    expected: PointerVersion | None,
-    local: Generation,
-    progress: Progress,
-) -> PointerVersion:
-    """What the pointer says once it points to the generation `local` of the work folder.
-
-    Raises BusyError when another writer has published since `expected` was read, StoreError when
-    the store refuses; what was written until then is taken away again, or by a later writer.
-    """
-    folder = generation.generation_folder(shared.work, local.number)
-    rows = remote_vectors.load_local_rows(folder) if local.counts["dim"] else None
-    facts = rows.facts() if rows else remote_types.NO_TABLE
-    manifest = remote_types.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
-    target = remote_types.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
-    try:
-        _upload_files(bucket, folder, target, manifest, facts, progress)
-        if rows is not None:
-            progress("Uploading", 1, 1)
-            remote_vectors.write(shared, target, rows)
-        bucket.put(f"{target}/MANIFEST", manifest)
-        line = publication.format_pointer(local.number, manifest)
-        bucket.replace_pointer(line, expected)
-    except BusyError:
-        with suppress(StoreError):
-            remove_folder(bucket, f"{target}/")
-        raise
-    return PointerVersion(text=line, etag="")
-
-
-def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
-    """Whether the store would let two writers both win: a write whose condition does not hold goes
-    through there.
-    """
-    number, digest = remote_types.parse_pointer(text)
-    name = f"{remote_types.generation_path(number, digest)}/MANIFEST"
-    return not bucket.honours_conditions(name, bucket.read(name, remote_types.MAX_MANIFEST_BYTES))
-
-
-def _upload_files(
-    bucket: Bucket, folder: Path, target: str, manifest: bytes, facts: bytes, progress: Progress
-) -> None:
-    """Every file that the manifest names; empty ones are made by who reads."""
-    sizes = {name: entry["size"] for name, entry in json.loads(manifest)["files"].items()}
-    names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
-    progress("Uploading", 0, len(names))
-    run_parallel(
-        lambda name: bucket.put(
-            f"{target}/{name}", facts if name == remote_types.TABLE_FACTS else folder / name
-        ),
-        names,
-    )
+KEPT_GENERATIONS = 3
+# A younger generation, by the store's own clock, may be that of another writer who is not done.
+_GRACE_PERIOD = timedelta(hours=1)
+_GENERATION_FOLDER = re.compile(r"generations/(\d{8})-[0-9a-f]{16}")
 
 
 def build_shared_index(
@@ -137,11 +43,11 @@ def build_shared_index(
     options: BuildOptions,
     progress: Progress,
 ) -> BuildReport:
-    """The report of `build`, which brings a local index folder up to date, once everybody can read
-    what it made.
+    """The report of `build`, which brings a local index folder up to date; by then everybody can read
+    the result.
 
-    Whatever happens, what is published stays as it was until the new generation is whole in the
-    store. Raises BusyError when another writer was quicker, here or elsewhere, StoreError when the
+    Whatever happens, what is published stays as it was until the new generation is complete in the
+    store. Raises BusyError where another writer was quicker, here or elsewhere, StoreError where the
     store refuses.
     """
     with locks.write_lock(shared.top, options.lock_timeout_s):
@@ -171,8 +77,8 @@ def _read_pointer(bucket: Bucket) -> PointerVersion | None:
 def _prepare_work_folder(
     shared: SharedIndex, bucket: Bucket, pointer: PointerVersion | None, options: BuildOptions
 ) -> tuple[str, ...]:
-    """See to it that the work folder holds what is published; if it cannot, why it is built
-    anew.
+    """Makes the work folder hold what is published. Gives a notice where it cannot, and the index is
+    built anew.
     """
     if pointer is None or _published_pointer(shared) == pointer.text:
         return ()
@@ -185,7 +91,9 @@ def _prepare_work_folder(
 
 
 def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion) -> str:
-    """Copy what is published into the work folder; why it cannot be built upon, if it cannot."""
+    """Copies what is published into the work folder. Gives the reason where it cannot be built upon,
+    else "".
+    """
     try:
         with locks.write_lock(shared.work, 0):
             download_generation(bucket, pointer.text, shared.work)
@@ -212,7 +120,7 @@ def _restore_vectors(shared: SharedIndex, text: str) -> None:
 
 
 def _reserve_number(index_dir: Path, text: str) -> None:
-    """Let the next build take a number after the published one: an empty folder stands for it."""
+    """Makes the next build take a number after the published one, for which an empty folder stands."""
     with suppress(CapdiscError):
         number, _ = remote_types.parse_pointer(text)
         generation.generation_folder(index_dir, number).mkdir(
@@ -221,7 +129,9 @@ def _reserve_number(index_dir: Path, text: str) -> None:
 
 
 def _clean_up(bucket: Bucket, pointer: PointerVersion, number: int) -> tuple[str, ...]:
-    """What may fail without harm once the pointer is moved; the next writer does it then."""
+    """Does what may fail without harm once the pointer has moved, as the next writer does it again.
+    Gives notices.
+    """
     try:
         notices = (UNGUARDED_NOTICE,) if lacks_conditional_writes(bucket, pointer.text) else ()
         remove_old_generations(bucket, number)
@@ -235,8 +145,8 @@ def _state_file(shared: SharedIndex) -> Path:
 
 
 def _published_pointer(shared: SharedIndex) -> str | None:
-    """The pointer's text in the store that the work folder's own published generation stands
-    for.
+    """The text of the pointer in the store to which the published generation of the work folder
+    corresponds; None where that is not known.
     """
     try:
         remote_pointer, local_pointer = _state_file(shared).read_text().splitlines(keepends=True)
@@ -253,3 +163,106 @@ def _save_state(shared: SharedIndex, text: str) -> None:
     durable_files.replace_file(
         _state_file(shared), (text + generation.read_pointer(shared.work)).encode()
     )
+
+
+# A generation that was built here goes into the store.
+
+
+def publish_generation(
+    shared: SharedIndex,
+    bucket: Bucket,
+    expected: PointerVersion | None,
+    local: Generation,
+    progress: Progress,
+) -> PointerVersion:
+    """Publishes the generation `local` of the work folder; gives the new pointer.
+
+    Raises BusyError where another writer has published since `expected` was read, StoreError where
+    the store refuses. What was written until then is removed, at the latest by a later writer.
+    """
+    folder = generation.generation_folder(shared.work, local.number)
+    rows = remote_vectors.load_local_rows(folder) if local.counts["dim"] else None
+    facts = rows.facts() if rows else remote_types.NO_TABLE
+    manifest = remote_types.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
+    target = remote_types.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
+    try:
+        _upload_files(bucket, folder, target, manifest, facts, progress)
+        if rows is not None:
+            progress("Uploading", 1, 1)
+            remote_vectors.write(shared, target, rows)
+        bucket.put(f"{target}/MANIFEST", manifest)
+        line = publication.format_pointer(local.number, manifest)
+        bucket.replace_pointer(line, expected)
+    except BusyError:
+        with suppress(StoreError):
+            remove_folder(bucket, f"{target}/")
+        raise
+    return PointerVersion(text=line, etag="")
+
+
+def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
+    """Whether the store accepts a write whose condition does not hold, so that two writers could both
+    publish.
+    """
+    number, digest = remote_types.parse_pointer(text)
+    name = f"{remote_types.generation_path(number, digest)}/MANIFEST"
+    return not bucket.honours_conditions(name, bucket.read(name, remote_types.MAX_MANIFEST_BYTES))
+
+
+def _upload_files(
+    bucket: Bucket, folder: Path, target: str, manifest: bytes, facts: bytes, progress: Progress
+) -> None:
+    """Uploads every file that the manifest names but empty ones, which readers make themselves."""
+    sizes = {name: entry["size"] for name, entry in json.loads(manifest)["files"].items()}
+    names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
+    progress("Uploading", 0, len(names))
+    run_parallel(
+        lambda name: bucket.put(
+            f"{target}/{name}", facts if name == remote_types.TABLE_FACTS else folder / name
+        ),
+        names,
+    )
+
+
+# Old generations leave the store once nobody can need them.
+
+
+def remove_old_generations(bucket: Bucket, number: int) -> None:
+    """Removes the generations that nobody needs: not of the newest three up to `number`, and not
+    touched for an hour.
+
+    A reader that is still copying one of them starts again with the newest. Raises StoreError.
+    """
+    pointer_times = [
+        entry["last_modified"]
+        for entry in bucket.list_folder("").objects
+        if entry["path"] == POINTER
+    ]
+    if not pointer_times:
+        return
+    folders = [
+        name
+        for name in bucket.list_folder(remote_types.GENERATIONS).folders
+        if _GENERATION_FOLDER.fullmatch(name)
+    ]
+    published = sorted(name for name in folders if _generation_number(name) <= number)
+    retained = set(published[-KEPT_GENERATIONS:])
+    for folder in folders:
+        if folder not in retained:
+            _remove_if_old(bucket, f"{folder}/", pointer_times[0] - _GRACE_PERIOD)
+
+
+def _generation_number(folder: str) -> int:
+    match = _GENERATION_FOLDER.fullmatch(folder)
+    return int(match[1]) if match else 0
+
+
+def _remove_if_old(bucket: Bucket, folder: str, cutoff: datetime) -> None:
+    objects = bucket.list_tree(folder)
+    if all(entry["last_modified"] < cutoff for entry in objects):
+        bucket.remove([entry["path"] for entry in objects])
+
+
+def remove_folder(bucket: Bucket, folder: str) -> None:
+    """Removes every object below the folder ("…/")."""
+    bucket.remove([entry["path"] for entry in bucket.list_tree(folder)])
