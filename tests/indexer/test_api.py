@@ -70,7 +70,7 @@ def test_search_gives_hits_in_order_and_takes_filters(index) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("budget", [120, 400, 3_000])
+@pytest.mark.parametrize("budget", [200, 400, 3_000])
 def test_a_context_keeps_its_budget_and_tells_its_size(index, name, budget) -> None:
     rendered = index.render("put two PDF files together", budget=budget, format=name)
     count = make_counter(find_tokenizer("o200k")).count(rendered.text)
@@ -97,7 +97,7 @@ def test_words_alone_answer_without_an_encoder(index, hermetic) -> None:
     with cd.open_index(hermetic / "index", encoder=str(hermetic / "no-model")) as broken:
         ranking = broken.search("send an invoice")
     assert ranking.hits[0].id == "skill:send-invoice"
-    assert "no-model" in " ".join(ranking.degraded)
+    assert "searching by words alone" in " ".join(ranking.degraded)
 
 
 @pytest.mark.parametrize(
