@@ -231,8 +231,8 @@ class ColumnValues(TypedDict):
 
 
 def column_values(table: StoredTable, column: str, limit: int) -> ColumnValues:
-    """Values of a column. Raises UsageError where there is no such column, InputError where none of
-    its values were sampled.
+    """Values of a column. Raises UsageError where there is no such column, InputError where none
+    of its values were sampled.
     """
     names_by_lower = {name.lower(): name for name in table.column_names}
     column_name = names_by_lower.get(column.lower())
