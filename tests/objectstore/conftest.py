@@ -128,9 +128,9 @@ def handler_of(store: Store) -> type[BaseHTTPRequestHandler]:
 
         def answered(self, what: str, body: bytes):
             store.seen.append(what)
-            given = store.spoil(what, dict(self.headers)) if store.spoil else None
-            if given is not None:
-                return given[0], {}, given[1]
+            spoilt_answer = store.spoil(what, dict(self.headers)) if store.spoil else None
+            if spoilt_answer is not None:
+                return spoilt_answer[0], {}, spoilt_answer[1]
             sent = {
                 name: text for name, text in self.headers.items() if name.lower() not in store.drop
             }
@@ -148,18 +148,18 @@ def handler_of(store: Store) -> type[BaseHTTPRequestHandler]:
 @pytest.fixture
 def store(moto: int, monkeypatch: pytest.MonkeyPatch):
     """A bucket with what it takes to reach it in the environment, and its index the one that commands use."""
-    made = Store(moto)
+    store = Store(moto)
     for name, value in {
-        "AWS_ENDPOINT_URL": made.endpoint,
+        "AWS_ENDPOINT_URL": store.endpoint,
         "AWS_ALLOW_HTTP": "true",
         "AWS_ACCESS_KEY_ID": "reader",
         "AWS_SECRET_ACCESS_KEY": SECRET,
         "AWS_REGION": "us-east-1",
-        "CAPDISC_INDEX_DIR": made.url,
+        "CAPDISC_INDEX_DIR": store.url,
     }.items():
         monkeypatch.setenv(name, value)
-    yield made
-    made.stop()
+    yield store
+    store.stop()
 
 
 @pytest.fixture

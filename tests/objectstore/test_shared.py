@@ -79,10 +79,10 @@ def test_without_a_store_the_last_copy_answers_and_says_so(capdisc, store, machi
     machine("reader")
     capdisc("search", "pdf")
     store.stop()
-    found = capdisc("search", "pdf", "--json")
-    assert found.code == 0 and found.json["hits"][0]["id"] == "skill:merge-pdfs"
-    assert "does not answer; answering from the copy of " in found.json["degraded"][0]
-    assert found.err.count("does not answer") == 1
+    result = capdisc("search", "pdf", "--json")
+    assert result.code == 0 and result.json["hits"][0]["id"] == "skill:merge-pdfs"
+    assert "does not answer; answering from the copy of " in result.json["degraded"][0]
+    assert result.err.count("does not answer") == 1
     assert "does not answer" in capdisc("list").err
     machine("stranger")
     nothing = capdisc("search", "pdf")
@@ -112,8 +112,8 @@ def test_a_copy_that_was_damaged_here_is_copied_again(capdisc, store, machine, s
     home = machine("reader")
     capdisc("search", "pdf")
     (copy_of(home) / "gens/00000001/matrix/matrix.i8").write_bytes(b"?")
-    found = capdisc("search", "pdf")
-    assert (found.code, found.err) == (0, "") and "merge-pdfs" in found.out
+    result = capdisc("search", "pdf")
+    assert (result.code, result.err) == (0, "") and "merge-pdfs" in result.out
 
 
 def test_status_and_doctor_name_the_store_and_the_copy(capdisc, store, machine, skills):
@@ -123,9 +123,9 @@ def test_status_and_doctor_name_the_store_and_the_copy(capdisc, store, machine, 
     facts = capdisc("status", "--json").json
     assert (facts["index_dir"], facts["copy"]) == (store.url, str(copy_of(home)))
     deep = capdisc("doctor", "--deep", "--json").json
-    assert {each["name"]: each["state"] for each in deep["checks"]}["store"] == "ok"
+    assert {check["name"]: check["state"] for check in deep["checks"]}["store"] == "ok"
     assert deep["index_dir"] == store.url and not [
-        each for each in deep["checks"] if each["state"] == "unusable"
+        check for check in deep["checks"] if check["state"] == "unusable"
     ]
     store.stop()
     down = capdisc("doctor")
@@ -145,10 +145,10 @@ def test_what_would_need_the_builders_files_says_why_it_does_not_work(
 def test_no_secret_is_in_a_file_or_a_message(capdisc, store, machine, skills, tmp_path):
     secret = os.environ["AWS_SECRET_ACCESS_KEY"]
     machine("ci")
-    said = [capdisc("index", str(skills)), capdisc("search", "pdf"), capdisc("config", "--json")]
+    results = [capdisc("index", str(skills)), capdisc("search", "pdf"), capdisc("config", "--json")]
     store.spoil = lambda what, headers: (500, b"")
-    said += [capdisc("doctor", "--json")]
-    assert not [one for one in said if secret in one.out + one.err]
+    results += [capdisc("doctor", "--json")]
+    assert not [result for result in results if secret in result.out + result.err]
     assert not [
         path
         for path in tmp_path.rglob("*")
@@ -167,7 +167,7 @@ def test_large_objects_go_up_and_come_down_in_parts(store, tmp_path):
     bucket.put("text/large", large)
     pieces = list(bucket.read_chunks("text/large", 20_000_001))
     assert b"".join(pieces) == large.read_bytes() and len(pieces) == 3
-    assert [each for each in store.seen if each.startswith("POST")]
+    assert [request for request in store.seen if request.startswith("POST")]
     with pytest.raises(StoreError, match="larger than 1,000 bytes"):
         bucket.read("text/large", 1_000)
 
@@ -179,8 +179,8 @@ def test_two_commands_that_need_the_same_generation_copy_it_once(capdisc, store,
     store.seen.clear()
     words = [sys.executable, "-m", "capdisc", "search", "pdf", "--ids"]
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [one.communicate()[0].split()[0] for one in both] == ["skill:merge-pdfs"] * 2
-    assert len([each for each in store.seen if each.endswith("/MANIFEST")]) == 1
+    assert [process.communicate()[0].split()[0] for process in both] == ["skill:merge-pdfs"] * 2
+    assert len([request for request in store.seen if request.endswith("/MANIFEST")]) == 1
 
 
 def test_without_the_extra_one_line_says_what_to_install(capdisc, store, machine, monkeypatch):

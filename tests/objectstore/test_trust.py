@@ -187,8 +187,8 @@ def test_an_object_that_was_tampered_with_is_refused_and_the_last_copy_answers(
         if "/00000002" in key and key.endswith("overview.json"):
             store.put(key, store.get(key).replace(b"skill", b"skull"))
     machine("reader")
-    found = capdisc("search", "espresso")
-    assert found.code == 1 and "does not match its digest; answering from the copy" in found.err
+    result = capdisc("search", "espresso")
+    assert result.code == 1 and "does not match its digest; answering from the copy" in result.err
     stranger = machine("stranger")
     refused = capdisc("search", "espresso")
     assert refused.code == 4 and "does not match its digest" in refused.err
@@ -214,5 +214,5 @@ def test_a_reader_whose_generation_is_removed_while_it_copies_takes_the_newer_on
 
     store.spoil = replace
     machine("reader")
-    found = capdisc("search", "espresso", "--ids")
-    assert (found.out.split()[0], found.err) == ("skill:brew-espresso", "")
+    result = capdisc("search", "espresso", "--ids")
+    assert (result.out.split()[0], result.err) == ("skill:brew-espresso", "")

@@ -82,8 +82,8 @@ def _command_line(descriptor: Descriptor, arguments: Arguments) -> str:
 
 
 def outcome_json(outcome: Outcome, unmasked: Sequence[str] = ()) -> JsonObject:
-    """The outcome as JSON; bytes that are not UTF-8 are replaced. `unmasked` names the secrets that
-    are too short to be masked in the output, if any.
+    """The outcome as JSON; bytes that are not UTF-8 are replaced. `unmasked` names the secrets
+    that are too short to be masked in the output, if any.
     """
     return {
         "status": outcome.status,

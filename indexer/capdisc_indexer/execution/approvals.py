@@ -6,8 +6,8 @@ whatever its manifest says of itself; a yes holds for this content and these arg
 tool that declares no side effects, numbers, choices and truth values may differ, since their
 author wrote down what they can be; and whoever sits at the terminal may say yes to any arguments.
 
-The files that a call names are part of what a yes holds for, by their bytes. Named are the words of
-the command, parts of such a word (`--file=x`, `sh -c 'cd a && ./x'`), the defaults of the
+The files that a call names are part of what a yes holds for, by their bytes. Named are the words
+of the command, parts of such a word (`--file=x`, `sh -c 'cd a && ./x'`), the defaults of the
 parameters, and Python modules after `-m`. What these files read, import or start in their turn is
 not followed.
 """
@@ -76,8 +76,8 @@ def approval_reasons(
 
 def fingerprint(descriptor: Descriptor, call: Call) -> str:
     """What a yes holds for: how the capability is run, where, by which program, with which secrets
-    and which defaults, and the bytes of the files that it names (see `file_digests`). The arguments
-    are not part of it: see `approval_of`.
+    and which defaults, and the bytes of the files that it names (see `file_digests`). The
+    arguments are not part of it: see `approval_of`.
     """
     facts = {
         "id": descriptor.id,
@@ -279,8 +279,8 @@ def _iter_texts(value: object) -> Iterator[str]:
 
 
 def _digest_file(path: str) -> str:
-    """The SHA-256 of the file's bytes; of a file that is too large to be read each time, its status,
-    which changes with them (no program sets the time of the last change to an inode).
+    """The SHA-256 of the file's bytes; of a file that is too large to be read each time, its
+    status, which changes with them (no program sets the time of the last change to an inode).
     """
     try:
         with open(path, "rb") as stream:

@@ -1,7 +1,8 @@
-"""The words of a command with the arguments in their places: a value stays inside its word, whatever
-it holds.
+"""The words of a command with the arguments in their places: a value stays inside its word,
+whatever it holds.
 
-The index holds the words with their keys masked; `with_written_words` reads them from the file again.
+The index holds the words with their keys masked; `with_written_words` reads them from the file
+again.
 """
 
 # Paths are plain text here: they may hold bytes that are no text.
@@ -44,10 +45,11 @@ def build_argv(
 
     Raises InputError for a command that is none, or whose placeholder is no parameter. Raises
     UsageError for a value that the program could take for an option: one that begins with a dash,
-    in a word that begins with it, unless `--` stands before, or the parameter's schema says that it
-    is meant (see `allows_dash`).
+    in a word that begins with it, unless `--` stands before, or the parameter's schema says that
+    it is meant (see `allows_dash`).
 
-    >>> build_argv(["ls", ["--width", "{width}"], "--", "{paths...}"], {"paths": ["a b", "-c"]}, ["width", "paths"])
+    >>> command = ["ls", ["--width", "{width}"], "--", "{paths...}"]
+    >>> build_argv(command, {"paths": ["a b", "-c"]}, ["width", "paths"])
     ('ls', '--', 'a b', '-c')
     """
     if (
@@ -135,7 +137,8 @@ def _fill_word(
         raise UsageError(
             "an argument holds a NUL character, which no program can be given", "leave it out"
         )
-    # An agent may be talked into a value that begins with a dash: to the program that is an option.
+    # An agent may be talked into a value that begins with a dash: to the program that is an
+    # option.
     leading = PLACEHOLDER.match(word)
     if leading and leading[2] and not after_dashes:
         for text, value in zip(texts, _values(word, arguments, leading[2]), strict=True):
@@ -151,8 +154,8 @@ def _option_error(name: str, word: str, text: str) -> UsageError:
 
 
 def _values(word: str, arguments: Arguments, name: str) -> Sequence[object]:
-    """The values behind the texts that come of a word: the items of a list where each has a word of
-    its own.
+    """The values behind the texts that come of a word: the items of a list where each has a word
+    of its own.
     """
     placeholder, value = PLACEHOLDER.fullmatch(word), arguments[name]
     return value if placeholder and placeholder[3] and isinstance(value, list) else [value]
@@ -176,8 +179,8 @@ def _substitute(word: str, arguments: Arguments) -> list[str]:
 
 
 def with_written_words(descriptor: Descriptor, roots: Sequence[str]) -> Descriptor:
-    """The capability with its `run` and its schema as its file has them; unchanged where nothing in
-    them is masked.
+    """The capability with its `run` and its schema as its file has them; unchanged where nothing
+    in them is masked.
 
     Raises InputError where the file cannot be read, or has other words by now.
     """
@@ -212,8 +215,8 @@ def _find_file(descriptor: Descriptor, roots: Sequence[str]) -> FoundFile | None
     source = descriptor.source
     resolved = os.path.realpath(source.path)
     status = stat_of(source.path, resolved)
-    # A declared file may lie anywhere; a file of a root that became a link must not lead out of all
-    # folders.
+    # A declared file may lie anywhere; a file of a root that became a link must not lead out of
+    # all folders.
     folders = [os.path.realpath(folder) for folder in (*roots, source.root)]
     if isinstance(status, Finding) or not is_inside(resolved, folders):
         return None

@@ -1,5 +1,5 @@
-"""A call as a person or an agent reads it: exact, on one line, with the names of secrets where their
-values would stand, and with keys masked.
+"""A call as a person or an agent reads it: exact, on one line, with the names of secrets where
+their values would stand, and with keys masked.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from capdisc_indexer.validation.masking import mask_strings
 from capdisc_indexer.validation.secret_keys import mask_keys
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-# What a terminal would obey or break the line at. A long run of blanks could push the rest of a line
-# out of sight.
+# What a terminal would obey or break the line at. A long run of blanks could push the rest of a
+# line out of sight.
 _UNSAFE_IN_TERMINAL = re.compile(rf"[\n\t]| {{16,}}|{UNSAFE_CHARACTERS.pattern}")
 _SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
 # The fields of a call that hold words of a manifest or of an argument.
@@ -80,8 +80,8 @@ def _escape_character(character: str) -> str:
 
 
 def shell_line(call: Call, limit: int = 0) -> str:
-    """The call as one could type it in a shell, on one line; its stdin stands behind `<<<`. Keys in
-    it are masked, and words longer than `limit` (0: no limit) are cut after that.
+    """The call as one could type it in a shell, on one line; its stdin stands behind `<<<`. Keys
+    in it are masked, and words longer than `limit` (0: no limit) are cut after that.
     """
     call = mask_call(call)
     if isinstance(call, HttpCall):
@@ -128,8 +128,8 @@ def _mask_value(value: Any) -> Any:
 
 
 def curl_line(call: HttpCall, limit: int = 0) -> str:
-    """The request as a command line of curl. All is quoted but the names of secrets, so that pasting
-    it runs curl alone.
+    """The request as a command line of curl. All is quoted but the names of secrets, so that
+    pasting it runs curl alone.
     """
     header_words = [word for name, value in call.headers for word in ("-H", f"{name}: {value}")]
     # Brackets and braces in a URL mean several requests to curl.
@@ -157,8 +157,8 @@ def _quote_url(url: str, credentials: tuple[Credential, ...], limit: int) -> str
 
 
 def call_document(call: Call) -> JsonObject:
-    """The call as JSON, keys masked: `kind` is http, command or mcp, with the fields of such a call;
-    `secrets` are names; `line` is that of `shell_line`.
+    """The call as JSON, keys masked: `kind` is http, command or mcp, with the fields of such a
+    call; `secrets` are names; `line` is that of `shell_line`.
     """
     fields = _call_fields(mask_call(call))
     return fields | {"secrets": list(call.environment), "line": shell_line(call)}

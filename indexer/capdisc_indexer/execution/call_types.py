@@ -1,4 +1,4 @@
-"""The values of a run: the context, the limits, the call in each of its three forms, the outcome."""
+"""The values of a run: its context, its limits, the call in each of three forms, the outcome."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class CallLimits:
 
 @frozen(kw_only=True)
 class CommandCall:
-    """A program with its arguments, without a shell. `environment` names the variables that it gets
-    beside PATH, HOME and LANG.
+    """A program with its arguments, without a shell. `environment` names the variables that it
+    gets beside PATH, HOME and LANG.
     """
 
     argv: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""What an MCP server lists as its tools, and what one of them answers. The server is started for it
-and ended after it.
+"""What an MCP server lists as its tools, and what one of them answers. The server is started for
+it and ended after it.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ def _listing_error(error: BaseException, secrets: Mapping[str, str]) -> str:
 
 
 def call_tool(call: ToolCall, environment: Mapping[str, str], limits: CallLimits) -> Outcome:
-    """What the tool answered, its texts as stdout. The server may speak any version of the protocol,
-    from the first one on. Raises InputError without the SDK, or where the server cannot be started.
+    """What the tool answered, its texts as stdout. The server may speak any version of the
+    protocol, from the first one on. Raises InputError without the SDK, or where the server cannot
+    be started.
     """
     sdk = lazy_imports.mcp_sdk()
     result: Outcome = sdk.anyio.run(_call_tool, sdk, call, environment, limits)
@@ -152,8 +153,8 @@ async def _end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
 
 
 def _error_line(error: Exception) -> str:
-    """What went wrong, on one line; of several errors at once, the first. Raises the error where it
-    is one of ours.
+    """What went wrong, on one line; of several errors at once, the first. Raises the error where
+    it is one of ours.
     """
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]

@@ -37,8 +37,8 @@ class ToolService:
 
 
 class RequestTracker:
-    """The calls that are being answered, each in a thread of its own, as a tool may run for long. When
-    a caller cancels a call, or the server ends, what the call runs is killed.
+    """The calls that are being answered, each in a thread of its own, as a tool may run for long.
+    When a caller cancels a call, or the server ends, what the call runs is killed.
     """
 
     def __init__(self, sdk: Any, service: ToolService) -> None:

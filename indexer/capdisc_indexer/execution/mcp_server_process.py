@@ -18,8 +18,8 @@ _GRACE_SECONDS = 1.0
 
 
 class ServerProcess:
-    """The server from its start to its end. `is_too_large` says that it wrote more than `max_bytes`,
-    after which nothing of it was read.
+    """The server from its start to its end. `is_too_large` says that it wrote more than
+    `max_bytes`, after which nothing of it was read.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ServerProcess:
         return anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError
 
     async def _read_messages(self, incoming: Any) -> None:
-        """Passes on messages, a line each, until the server closes its end or has sent too much."""
+        """Passes on messages, a line each, until the server ends its output or has sent too much."""
         pending: list[bytes] = []
         with suppress(*self._stream_errors):
             async with incoming:

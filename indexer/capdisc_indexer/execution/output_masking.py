@@ -98,8 +98,8 @@ def _find_end_spans(data: bytes, spellings: Sequence[_Spelling], is_cut: bool) -
 
 
 def _replace_spans(data: bytes, spans: Iterable[_Span]) -> bytes:
-    """The data with the spans replaced by names. Those that overlap are replaced as one, by the name
-    of the longest that begins first.
+    """The data with the spans replaced by names. Those that overlap are replaced as one, by the
+    name of the longest that begins first.
     """
     parts: list[bytes] = []
     position = 0

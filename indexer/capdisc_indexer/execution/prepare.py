@@ -195,8 +195,8 @@ def execute_call(
     network: NetworkStack = _SYSTEM_NETWORK,
 ) -> Outcome:
     """What the call gave, without the values of its secrets. Raises InputError where it cannot be
-    made (a secret that is not set, a program that does not start), LinkRefusedError for a host that
-    is not allowed.
+    made (a secret that is not set, a program that does not start), LinkRefusedError for a host
+    that is not allowed.
     """
     secrets = read_secrets(environ, call.environment)
     outcome = _dispatch_call(call, environ, secrets, limits, network)
@@ -237,8 +237,8 @@ _MAX_EXAMPLES = 3
 
 
 def example_json(schema: JsonSchema | None) -> str:
-    """Arguments as they could be typed, as JSON: the first parameters that a call needs, or that it
-    may have where it needs none.
+    """Arguments as they could be typed, as JSON: the first parameters that a call needs, or that
+    it may have where it needs none.
     """
     properties = as_mapping((schema or {}).get("properties"))
     required = (schema or {}).get("required")

@@ -1,5 +1,5 @@
-"""Running a program in a process group of its own, in an environment of few variables. It is read as
-it writes; when it ends, or passes a limit, everything that it started is ended with it.
+"""Running a program in a process group of its own, in an environment of few variables. It is read
+as it writes; when it ends, or passes a limit, everything that it started is ended with it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ _CHUNK_BYTES = 64 * 1024
 
 
 def build_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """PATH, HOME, LANG and the named variables, nothing else: no variable that decides what programs
-    find or load, and no relative part of PATH. Raises InputError with all that are not set.
+    """PATH, HOME, LANG and the named variables, nothing else: no variable that decides what
+    programs find or load, and no relative part of PATH. Raises InputError with all that are not
+    set.
     """
     secrets = {
         name: value for name, value in read_secrets(environ, names).items() if not is_steering(name)
@@ -67,8 +68,8 @@ def read_secrets(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, 
 
 
 def check_usable(descriptor: Descriptor, environ: Mapping[str, str]) -> None:
-    """Raises InputError where the capability is switched off, or needs a program or a system that is
-    not here.
+    """Raises InputError where the capability is switched off, or needs a program or a system that
+    is not here.
     """
     if not descriptor.available:
         raise InputError(
@@ -143,8 +144,9 @@ def delay_signals() -> Iterator[None]:
 def managed_process(
     start: Callable[[], subprocess.Popen[bytes]],
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The program that `start` starts, which must lead a process group of its own. If anything goes
-    wrong from then on, the whole group is killed; else the block ends once the program has ended.
+    """The program that `start` starts, which must lead a process group of its own. If anything
+    goes wrong from then on, the whole group is killed; else the block ends once the program has
+    ended.
     """
     child: subprocess.Popen[bytes] | None = None
     try:

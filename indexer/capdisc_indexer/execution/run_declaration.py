@@ -30,8 +30,8 @@ class CommandRun:
 
 @frozen(kw_only=True)
 class ToolRun:
-    """`run.mcp`: a tool of an MCP server that is started over stdio. `env` names the variables that
-    the server gets where they are set.
+    """`run.mcp`: a tool of an MCP server that is started over stdio. `env` names the variables
+    that the server gets where they are set.
     """
 
     server: str
@@ -44,8 +44,8 @@ class ToolRun:
 
 @frozen(kw_only=True)
 class HttpRun:
-    """`run.http`: a request. `parameters` should be objects {name, in}; `security` names of secrets
-    or objects {secret, in, name, prefix}. `method` is in capitals.
+    """`run.http`: a request. `parameters` should be objects {name, in}; `security` names of
+    secrets or objects {secret, in, name, prefix}. `method` is in capitals.
     """
 
     method: str
@@ -110,8 +110,8 @@ def read_http_run(http: Mapping[str, object]) -> HttpRun:
 
 
 def declared_timeout_s(descriptor: Descriptor) -> float | None:
-    """The limit of time in seconds, at most MAX_MANIFEST_SECONDS; None where the manifest sets none
-    that is a positive number. It stands in `run`, or in a section of it.
+    """The limit of time in seconds, at most MAX_MANIFEST_SECONDS; None where the manifest sets
+    none that is a positive number. It stands in `run`, or in a section of it.
     """
     run = descriptor.run or {}
     sections = [section for section in (run, *run.values()) if isinstance(section, Mapping)]

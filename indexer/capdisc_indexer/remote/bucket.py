@@ -123,8 +123,8 @@ class Bucket:
             return b"".join(_limit_bytes(answer.stream(CHUNK_BYTES), max_bytes))
 
     def read_chunks(self, name: str, size: int) -> Iterator[bytes]:
-        """An object of `size` bytes in chunks, each by a request of its own, which is made again if
-        it fails.
+        """An object of `size` bytes in chunks, each by a request of its own, which is made again
+        if it fails.
         """
         for start in range(0, size, CHUNK_BYTES):
             end = min(start + CHUNK_BYTES, size)
@@ -140,8 +140,8 @@ class Bucket:
             self._engine.put(self._patient_store, name, content, chunk_size=CHUNK_BYTES)
 
     def replace_pointer(self, text: str, expected: PointerVersion | None) -> None:
-        """Replaces the pointer, if it is still `expected`. Raises BusyError where it is another one
-        by now.
+        """Replaces the pointer, if it is still `expected`. Raises BusyError where it is another
+        one by now.
         """
         try:
             self._put_if(POINTER, text.encode(), {"e_tag": expected.etag} if expected else "create")
@@ -209,8 +209,8 @@ def _limit_bytes(chunks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
 
 @contextmanager
 def translate_store_errors(shared: SharedIndex, name: str) -> Iterator[None]:
-    """Turns any error that a library raises about an object into one of ours, which says no more than
-    a status or a code: the messages of libraries may quote their options, secrets among them.
+    """Turns any error that a library raises about an object into one of ours, which says no more
+    than a status or a code: the messages of libraries may quote their options, secrets among them.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """Keeps the copy of a shared index the generation that is published.
 
-A command whose copy is fresh imports nothing else of this package than `remote_types`: what looks at
-the store, or copies from it, is imported where it is used.
+A command whose copy is fresh imports nothing else of this package than `remote_types`: what looks
+at the store, or copies from it, is imported where it is used.
 """
 
 from __future__ import annotations

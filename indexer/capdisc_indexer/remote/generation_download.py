@@ -1,5 +1,5 @@
-"""Copies a published generation out of the store: checked file by file, and complete or not there at
-all.
+"""Copies a published generation out of the store: checked file by file, and complete or not there
+at all.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MAX_TRANSFERS = 8
 
 
 def download_generation(bucket: Bucket, pointer_text: str, index_dir: Path) -> None:
-    """Makes the generation that the pointer names the published one of the folder, whose write lock
-    the caller holds.
+    """Makes the generation that the pointer names the published one of the folder, whose write
+    lock the caller holds.
 
     Raises MissingObjectError where it was removed meanwhile, IndexStateError where it is not what
     its manifest says.

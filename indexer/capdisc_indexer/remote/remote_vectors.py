@@ -1,5 +1,5 @@
-"""The table of vectors of a shared index: LanceDB writes it to the store, and the next writer reads it
-there.
+"""The table of vectors of a shared index: LanceDB writes it to the store, and the next writer
+reads it there.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def load_local_rows(folder: Path) -> VectorRows:
 
 
 def _load_local_vectors(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
-    """The row of each text by its hash, and the vectors (n, dim) float32: those of the local table,
-    then those that lie beside it.
+    """The row of each text by its hash, and the vectors (n, dim) float32: those of the local
+    table, then those that lie beside it.
     """
     np = lazy_imports.numpy()
     hashes, pending = vector_table.read_pending(folder / remote_types.PENDING)
@@ -107,8 +107,8 @@ def count(shared: SharedIndex, generation: str) -> int:
 
 
 def restore_rows(rows: VectorRows, folder: Path) -> None:
-    """Writes the rows into the folder of a local generation, where a build looks for vectors that it
-    need not encode.
+    """Writes the rows into the folder of a local generation, where a build looks for vectors that
+    it need not encode.
     """
     vector_table.write_table(folder / remote_types.VECTORS, rows.vectors.shape[1], lambda: [rows])
 

@@ -1,5 +1,5 @@
-"""Builds a shared index: copies what is published into a folder here, builds upon it, and publishes
-the result, all files first and the pointer last.
+"""Builds a shared index: copies what is published into a folder here, builds upon it, and
+publishes the result, all files first and the pointer last.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def build_shared_index(
     options: BuildOptions,
     progress: Progress,
 ) -> BuildReport:
-    """The report of `build`, which brings a local index folder up to date; by then everybody can read
-    the result.
+    """The report of `build`, which brings a local index folder up to date; by then everybody can
+    read the result.
 
     Whatever happens, what is published stays as it was until the new generation is complete in the
-    store. Raises BusyError where another writer was quicker, here or elsewhere, StoreError where the
-    store refuses.
+    store. Raises BusyError where another writer was quicker, here or elsewhere, StoreError where
+    the store refuses.
     """
     with locks.write_lock(shared.top, options.lock_timeout_s):
         bucket = Bucket(shared)
@@ -77,8 +77,8 @@ def _read_pointer(bucket: Bucket) -> PointerVersion | None:
 def _prepare_work_folder(
     shared: SharedIndex, bucket: Bucket, pointer: PointerVersion | None, options: BuildOptions
 ) -> tuple[str, ...]:
-    """Makes the work folder hold what is published. Gives a notice where it cannot, and the index is
-    built anew.
+    """Makes the work folder hold what is published. Gives a notice where it cannot, and the index
+    is built anew.
     """
     if pointer is None or _published_pointer(shared) == pointer.text:
         return ()
@@ -91,8 +91,8 @@ def _prepare_work_folder(
 
 
 def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion) -> str:
-    """Copies what is published into the work folder. Gives the reason where it cannot be built upon,
-    else "".
+    """Copies what is published into the work folder. Gives the reason where it cannot be built
+    upon, else "".
     """
     try:
         with locks.write_lock(shared.work, 0):
@@ -120,7 +120,9 @@ def _restore_vectors(shared: SharedIndex, text: str) -> None:
 
 
 def _reserve_number(index_dir: Path, text: str) -> None:
-    """Makes the next build take a number after the published one, for which an empty folder stands."""
+    """Makes the next build take a number after the published one, for which an empty folder
+    stands.
+    """
     with suppress(CapdiscError):
         number, _ = remote_types.parse_pointer(text)
         generation.generation_folder(index_dir, number).mkdir(
@@ -129,8 +131,8 @@ def _reserve_number(index_dir: Path, text: str) -> None:
 
 
 def _clean_up(bucket: Bucket, pointer: PointerVersion, number: int) -> tuple[str, ...]:
-    """Does what may fail without harm once the pointer has moved, as the next writer does it again.
-    Gives notices.
+    """Does what may fail without harm once the pointer has moved, as the next writer does it
+    again. Gives notices.
     """
     try:
         notices = (UNGUARDED_NOTICE,) if lacks_conditional_writes(bucket, pointer.text) else ()
@@ -201,8 +203,8 @@ def publish_generation(
 
 
 def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
-    """Whether the store accepts a write whose condition does not hold, so that two writers could both
-    publish.
+    """Whether the store accepts a write whose condition does not hold, so that two writers could
+    both publish.
     """
     number, digest = remote_types.parse_pointer(text)
     name = f"{remote_types.generation_path(number, digest)}/MANIFEST"

@@ -124,8 +124,8 @@ def _iter_operations(ctx: ToolContext, api: str = "") -> Iterator[Descriptor]:
 
 
 def infer_operation_type(operation: Descriptor) -> str:
-    """The declared type of the operation; else "query" for a method that only reads, "mutation" for
-    one that may change something, and "" without a method.
+    """The declared type of the operation; else "query" for a method that only reads, "mutation"
+    for one that may change something, and "" without a method.
     """
     metadata = capability_metadata(operation)
     if declared_type := text_value(metadata, "type"):

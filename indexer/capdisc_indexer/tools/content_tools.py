@@ -1,4 +1,4 @@
-"""Search in all texts that the index holds, the keywords to search for, and the index in figures."""
+"""Search in all texts of the index, the keywords to search for, and the index in figures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The three searches that agents know: discover_capabilities, tool_search and search_tool.
 
-The first lists capabilities that fit a need. The second adds guidance on how to use them. The third
-looks a name up: an exact name gives full documentation, other words the capabilities that come
-near, no words the names of all.
+The first lists capabilities that fit a need. The second adds guidance on how to use them. The
+third looks a name up: an exact name gives full documentation, other words the capabilities that
+come near, no words the names of all.
 """
 
 from __future__ import annotations

@@ -136,8 +136,8 @@ def _explore_entity(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 
 def _find_mention(pattern: re.Pattern[str], descriptor: Descriptor) -> str:
-    """The first text of the capability that the pattern fits, the most telling first; "" where none
-    does.
+    """The first text of the capability that the pattern fits, the most telling first; "" where
+    none does.
     """
     texts = (
         descriptor.name,

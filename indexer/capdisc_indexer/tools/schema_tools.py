@@ -1,4 +1,4 @@
-"""Databases and tables: which there are, what each column holds, how tables refer to each other."""
+"""Which databases and tables there are, what columns hold, and how tables refer to each other."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def cell_value(value: object) -> Cell:
     return text if len(text) <= CELL_CHARACTERS else text[: CELL_CHARACTERS - 1] + "…"
 
 
-class ColumnValues(TypedDict):
+class SampledValues(TypedDict):
     """Values of a column: `total_distinct` is how many different ones there are in all, None where
     that is not known; `is_complete` says that `values` are all of them.
     """
@@ -230,9 +230,9 @@ class ColumnValues(TypedDict):
     is_complete: bool
 
 
-def column_values(table: StoredTable, column: str, limit: int) -> ColumnValues:
-    """Values of a column. Raises UsageError where there is no such column, InputError where none of
-    its values were sampled.
+def column_values(table: StoredTable, column: str, limit: int) -> SampledValues:
+    """Values of a column. Raises UsageError where there is no such column, InputError where none
+    of its values were sampled.
     """
     names_by_lower = {name.lower(): name for name in table.column_names}
     column_name = names_by_lower.get(column.lower())

@@ -1,4 +1,4 @@
-"""What a discovery tool is, what it may read while it answers, and how it declares its arguments."""
+"""What a discovery tool is, what it may read for an answer, and how it declares its arguments."""
 
 from __future__ import annotations
 

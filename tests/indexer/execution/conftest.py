@@ -23,14 +23,14 @@ def described(tmp_path: Path) -> Callable[..., Descriptor]:
         source = SourceRef(
             path=str(folder / "CAPABILITY.yaml"), format="capability", root=str(tmp_path / "root")
         )
-        told = {
+        defaults = {
             "id": "tool:probe",
             "kind": "tool",
             "name": "probe",
             "description": "A tool.",
             "source": source,
         }
-        return Descriptor(**(told | fields))
+        return Descriptor(**(defaults | fields))
 
     return make
 

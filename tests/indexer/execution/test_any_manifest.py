@@ -35,12 +35,12 @@ ARGUMENTS = st.dictionaries(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(run=RUNS, arguments=ARGUMENTS)
 def test_no_manifest_leads_to_a_bug(make, run, arguments) -> None:
-    one = make(run)
-    assert 0 < timeout_seconds(one, None) <= 600
+    tool = make(run)
+    assert 0 < timeout_seconds(tool, None) <= 600
     with suppress(CapdiscError):
         call = prepare_call(
-            one, arguments, ExecutionContext(environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
+            tool, arguments, ExecutionContext(environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
         )
-        assert approvals.approval_reasons(one, call, is_known=False)
-        assert approvals.fingerprint(one, call)
+        assert approvals.approval_reasons(tool, call, is_known=False)
+        assert approvals.fingerprint(tool, call)
         assert call_preview.call_document(call)["line"]

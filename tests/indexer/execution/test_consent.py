@@ -62,52 +62,52 @@ def test_the_first_time_is_always_asked_about(described) -> None:
 
 def test_a_yes_holds_for_other_arguments_and_for_nothing_else(described) -> None:
     run = {"command": ["cat", "scripts/go.txt", "{a}"]}
-    one = described(run=run)
-    script = Path(one.source.path).parent / "scripts" / "go.txt"
+    tool = described(run=run)
+    script = Path(tool.source.path).parent / "scripts" / "go.txt"
     script.parent.mkdir()
     script.write_text("one")
-    first = approvals.fingerprint(one, _call(one, {"a": "1"}))
-    assert approvals.fingerprint(one, _call(one, {"a": "2"})) == first
+    first = approvals.fingerprint(tool, _call(tool, {"a": "1"}))
+    assert approvals.fingerprint(tool, _call(tool, {"a": "2"})) == first
     changed = [
-        replace(one, run={"command": ["cat", "scripts/go.txt", "-n", "{a}"]}),
-        replace(one, id="tool:other"),
-        replace(one, secrets=("KEY",)),
-        replace(one, risk="low"),
-        replace(one, source=replace(one.source, path=str(script))),
+        replace(tool, run={"command": ["cat", "scripts/go.txt", "-n", "{a}"]}),
+        replace(tool, id="tool:other"),
+        replace(tool, secrets=("KEY",)),
+        replace(tool, risk="low"),
+        replace(tool, source=replace(tool.source, path=str(script))),
     ]
-    prints = {approvals.fingerprint(each, _call(each)) for each in changed}
+    prints = {approvals.fingerprint(changed_tool, _call(changed_tool)) for changed_tool in changed}
     assert len(prints | {first}) == 6
     script.write_text("two")
-    assert approvals.fingerprint(one, _call(one)) not in prints | {first}
+    assert approvals.fingerprint(tool, _call(tool)) not in prints | {first}
 
 
 def test_a_yes_does_not_survive_another_default(described) -> None:
     schema = {"properties": {"a": {"type": "string", "default": "kind"}}}
-    one = described(run={"command": ["echo", "{a}"]}, schema=schema)
-    other = replace(one, schema={"properties": {"a": {"type": "string", "default": "cruel"}}})
-    assert approvals.fingerprint(one, _call(one)) != approvals.fingerprint(other, _call(other))
+    tool = described(run={"command": ["echo", "{a}"]}, schema=schema)
+    other = replace(tool, schema={"properties": {"a": {"type": "string", "default": "cruel"}}})
+    assert approvals.fingerprint(tool, _call(tool)) != approvals.fingerprint(other, _call(other))
 
 
 @pytest.mark.parametrize("word", ["go.sh", "./go.sh", "--file=go.sh"])
 def test_a_yes_holds_for_the_files_where_it_is_run_and_for_that_folder(
     described, tmp_path, word: str
 ) -> None:
-    one = described(run={"command": ["sh", word]})
-    here, there = tmp_path / "here", tmp_path / "there"
-    for folder in (here, there):
+    tool = described(run={"command": ["sh", word]})
+    first_folder, second_folder = tmp_path / "here", tmp_path / "there"
+    for folder in (first_folder, second_folder):
         folder.mkdir()
         (folder / "go.sh").write_text("echo one")
 
     def print_in(folder: Path) -> str:
         return approvals.fingerprint(
-            one, prepare_call(one, {}, ExecutionContext(environ=os.environ, cwd=folder))
+            tool, prepare_call(tool, {}, ExecutionContext(environ=os.environ, cwd=folder))
         )
 
-    first = print_in(here)
-    assert print_in(here) == first
-    assert print_in(there) != first
-    (here / "go.sh").write_text("echo two")
-    assert print_in(here) != first
+    first = print_in(first_folder)
+    assert print_in(first_folder) == first
+    assert print_in(second_folder) != first
+    (first_folder / "go.sh").write_text("echo two")
+    assert print_in(first_folder) != first
 
 
 _DEFAULT = {"properties": {"script": {"type": "string", "default": "go.py"}}}
@@ -137,36 +137,36 @@ _STEM = {"properties": {"name": {"type": "string", "default": "go"}}}
 def test_a_yes_holds_for_files_however_the_call_names_them(
     described, command, schema, file: str
 ) -> None:
-    one = described(run={"command": command}, schema=schema)
-    path = Path(one.source.path).parent / file
+    tool = described(run={"command": command}, schema=schema)
+    path = Path(tool.source.path).parent / file
     path.parent.mkdir(exist_ok=True)
     path.write_text("one")
     call = replace(_call(described(run={"command": ["true"]})), argv=tuple(map(str, command)))
-    first = approvals.fingerprint(one, call)
-    assert str(path) in approvals.list_covered_files(one, call)
+    first = approvals.fingerprint(tool, call)
+    assert str(path) in approvals.list_covered_files(tool, call)
     path.write_text("two")
-    assert approvals.fingerprint(one, call) != first
+    assert approvals.fingerprint(tool, call) != first
 
 
 def test_a_change_of_a_very_large_file_is_seen_without_reading_it(described) -> None:
-    one = described(run={"command": ["cat", "large.bin"]})
-    path = Path(one.source.path).parent / "large.bin"
+    tool = described(run={"command": ["cat", "large.bin"]})
+    path = Path(tool.source.path).parent / "large.bin"
     with path.open("wb") as stream:
         stream.truncate(2**30)
-    first = approvals.fingerprint(one, _call(one))
-    assert approvals.fingerprint(one, _call(one)) == first
+    first = approvals.fingerprint(tool, _call(tool))
+    assert approvals.fingerprint(tool, _call(tool)) == first
     stamps = path.stat()
     with path.open("r+b") as stream:
         stream.write(b"x")
     os.utime(path, ns=(stamps.st_atime_ns, stamps.st_mtime_ns))
-    assert approvals.fingerprint(one, _call(one)) != first
+    assert approvals.fingerprint(tool, _call(tool)) != first
 
 
 def test_a_yes_holds_for_the_arguments_of_an_mcp_server(described) -> None:
-    one = described(run={"mcp": {"command": "python3", "args": ["-m", "server"]}})
-    path = Path(one.source.path).parent / "server.py"
+    tool = described(run={"mcp": {"command": "python3", "args": ["-m", "server"]}})
+    path = Path(tool.source.path).parent / "server.py"
     path.write_text("one")
-    assert approvals.list_covered_files(one, _call(one)) == [str(path)]
+    assert approvals.list_covered_files(tool, _call(tool)) == [str(path)]
 
 
 def test_a_yes_is_kept_for_its_owner_alone(tmp_path) -> None:
@@ -232,11 +232,11 @@ def test_a_yes_to_one_definition_is_none_to_another(described, tmp_path) -> None
     approvals.approve(tmp_path, approval.any_arguments, tool.id, approval.definition)
     other = replace(tool, run={"command": ["printf", "--", "{a}", "{n}", "{m}"]})
     for descriptor, reasons in ((tool, 0), (other, 1)):
-        asked = _approval(descriptor, a="2")
+        approval = _approval(descriptor, a="2")
         assert (
             len(
                 approvals.pending_reasons(
-                    tmp_path, descriptor, _call(descriptor, {"a": "2"}), asked
+                    tmp_path, descriptor, _call(descriptor, {"a": "2"}), approval
                 )
             )
             == reasons

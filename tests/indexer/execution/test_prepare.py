@@ -79,27 +79,27 @@ def test_without_a_schema_the_placeholders_are_the_parameters(described, place) 
 
 
 def test_a_program_of_its_own_folder_is_found_there_and_nowhere_else(described, place) -> None:
-    one = described(run={"command": ["scripts/go.sh"], "cwd": "capability"})
-    folder = Path(one.source.path).parent
+    tool = described(run={"command": ["scripts/go.sh"], "cwd": "capability"})
+    folder = Path(tool.source.path).parent
     script = folder / "scripts" / "go.sh"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
-    call = prepare_call(one, {}, place)
+    call = prepare_call(tool, {}, place)
     assert (call.argv, call.cwd) == ((str(script),), folder)
 
 
 @pytest.mark.parametrize("program", ["../../evil.sh", "scripts/../../evil.sh", "scripts/link.sh"])
 def test_a_program_outside_its_folder_is_refused(described, place, tmp_path, program: str) -> None:
     evil = tmp_path / "root" / "evil.sh"
-    one = described(run={"command": [program]})
+    tool = described(run={"command": [program]})
     evil.write_text("#!/bin/sh\n")
     evil.chmod(0o755)
-    scripts = Path(one.source.path).parent / "scripts"
+    scripts = Path(tool.source.path).parent / "scripts"
     scripts.mkdir()
     (scripts / "link.sh").symlink_to(evil)
     with pytest.raises(InputError, match="outside its folder"):
-        prepare_call(one, {}, place)
+        prepare_call(tool, {}, place)
 
 
 def test_a_program_in_the_current_folder_is_not_found_by_name(described, tmp_path) -> None:
@@ -213,8 +213,8 @@ def test_the_users_limit_of_time_is_the_one_that_holds(described) -> None:
 
 def test_a_name_of_a_secret_that_says_more_to_a_shell_is_refused(described) -> None:
     for secret in ("A;id", "$A", "A B", "`id`"):
-        one = described(run={"command": ["echo"]}, secrets=(secret,))
+        tool = described(run={"command": ["echo"]}, secrets=(secret,))
         with pytest.raises(InputError, match="no name of a secret"):
             prepare_call(
-                one, {}, ExecutionContext(environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
+                tool, {}, ExecutionContext(environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
             )

@@ -28,8 +28,12 @@ PARAMETERS = [
 
 
 def _call(arguments, **http) -> HttpCall:
-    told = {"method": "GET", "url": "https://api.example.com/things/{id}", "parameters": PARAMETERS}
-    return build_http_call(read_http_run(told | http), arguments, HERE)
+    declared = {
+        "method": "GET",
+        "url": "https://api.example.com/things/{id}",
+        "parameters": PARAMETERS,
+    }
+    return build_http_call(read_http_run(declared | http), arguments, HERE)
 
 
 def test_each_parameter_goes_to_its_place() -> None:

@@ -74,9 +74,9 @@ def test_what_a_program_prints_of_its_secret_is_replaced() -> None:
 
 
 def test_what_is_switched_off_or_lacks_a_program_is_not_run(described) -> None:
-    one = described(available=False)
+    tool = described(available=False)
     with pytest.raises(InputError, match="switched off"):
-        check_usable(one, {"PATH": "/bin"})
+        check_usable(tool, {"PATH": "/bin"})
 
 
 def test_missing_programs_are_named(described) -> None:

@@ -19,8 +19,8 @@ NamedDefinitions: TypeAlias = Sequence[tuple[str, Definition]]
 
 @frozen(kw_only=True)
 class ProviderFormat:
-    """Which names of functions a provider accepts, whether it also refuses names of parameters, and
-    the function that writes its list of definitions.
+    """Which names of functions a provider accepts, whether it also refuses names of parameters,
+    and the function that writes its list of definitions.
     """
 
     name_rule: NameRule
@@ -29,8 +29,8 @@ class ProviderFormat:
 
 
 def encode_definitions(form: str, definitions: Sequence[Definition]) -> tuple[Any, dict[str, str]]:
-    """The definitions in a form of DEFINITION_FORMATS, ready to be JSON; and the name in it of each
-    id.
+    """The definitions in a form of DEFINITION_FORMATS, ready to be JSON; and the name in it of
+    each id.
     """
     provider = DEFINITION_FORMATS[form]
     names_by_id = assign_names(definitions, provider.name_rule)
@@ -55,8 +55,8 @@ def parameter_renames(form: str, definitions: Sequence[Definition]) -> dict[str,
 
 
 class OpenAiFunction(TypedDict):
-    """A function for OpenAI. Not strict: strict mode refuses optional parameters, which most schemas
-    have.
+    """A function for OpenAI. Not strict: strict mode refuses optional parameters, which most
+    schemas have.
     """
 
     name: str
@@ -115,8 +115,8 @@ def _format_anthropic(named: NamedDefinitions) -> list[AnthropicTool]:
 
 
 class GeminiFunction(TypedDict):
-    """A function declaration of Gemini; a function without parameters leaves them out, as an object
-    without members is refused.
+    """A function declaration of Gemini; a function without parameters leaves them out, as an
+    object without members is refused.
     """
 
     name: str
