@@ -107,6 +107,6 @@ def decode_bag(data: bytes) -> TokenBag:
     )
 
 
-def _unseen_ids(ids: Sequence[int], seen: Sequence[int]) -> list[int]:
-    seen_ids = set(seen)
-    return [token_id for token_id in dict.fromkeys(ids) if token_id not in seen_ids]
+def _unseen_ids(ids: Sequence[int], known: Sequence[int]) -> list[int]:
+    known_ids = set(known)
+    return [token_id for token_id in dict.fromkeys(ids) if token_id not in known_ids]

@@ -33,7 +33,7 @@ def casing_findings(file: FoundFile) -> tuple[Finding, ...]:
     if not expected or name == expected[0] or (name in expected and file.format == "catalogue"):
         return ()
     message = f"other readers look for {expected[0]}, not {name}"
-    return (_misnamed(file.path, message, f"rename it to {expected[0]}"),)
+    return (_name_warning(file.path, message, f"rename it to {expected[0]}"),)
 
 
 def find_case_twins(names: Iterable[str]) -> dict[str, str]:
@@ -52,7 +52,7 @@ def find_case_twins(names: Iterable[str]) -> dict[str, str]:
 def twin_warning(path: str, winner: str) -> Finding:
     """The finding for a file that is not read because of its twin."""
     message = f"{os.path.basename(path)} is not read, since {winner} stands beside it"
-    return _misnamed(path, message, "remove one of the two")
+    return _name_warning(path, message, "remove one of the two")
 
 
 def path_twins(folder: str, names: Iterable[str]) -> tuple[Finding, ...]:
@@ -82,7 +82,7 @@ def _is_expected(name: str) -> bool:
     return source is not None and name in source.filenames
 
 
-def _misnamed(path: str, message: str, hint: str) -> Finding:
+def _name_warning(path: str, message: str, hint: str) -> Finding:
     return Finding(
         code="misnamed-manifest", severity=Severity.WARNING, message=message, hint=hint, path=path
     )

@@ -132,8 +132,8 @@ def _name(operation: Operation) -> str:
 
 
 def _texts(operation: Operation) -> dict[str, Json]:
-    summary = one_line(_stripped(operation.fields.get("summary")), 200)
-    description = _stripped(operation.fields.get("description"))
+    summary = one_line(_stripped_text(operation.fields.get("summary")), 200)
+    description = _stripped_text(operation.fields.get("description"))
     short, content = split_lead(
         description or summary or f"{operation.method.upper()} {operation.path}"
     )
@@ -150,7 +150,7 @@ def _texts(operation: Operation) -> dict[str, Json]:
     return texts
 
 
-def _stripped(value: Json) -> str:
+def _stripped_text(value: Json) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 

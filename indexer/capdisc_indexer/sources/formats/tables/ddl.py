@@ -116,13 +116,13 @@ class _SchemaReader:
         notes = list(self._skipped_tables)
         if left_out := len(self._drafts) - len(drafts):
             notes.append(
-                _skipped(
+                _skipped_note(
                     f"{left_out:,} of {len(self._drafts):,} tables are left out", "split the file"
                 )
             )
         if self._token_count >= MAX_TOKENS:
             notes.append(
-                _skipped(
+                _skipped_note(
                     "the file declares more than any schema does; the rest of it is not read",
                     "split the file",
                 )
@@ -164,7 +164,7 @@ class _SchemaReader:
         if len(self._skipped_tables) < MAX_NOTES:
             line = self._sql.count("\n", 0, first_token.start) + 1
             message = f"the table {name[:64] or '?'} declares no columns; it is left out"
-            self._skipped_tables.append(_skipped(message, "declare its columns", line))
+            self._skipped_tables.append(_skipped_note(message, "declare its columns", line))
 
     def _read_columns(
         self, draft: TableDraft, opening: SqlToken, statement: Sequence[SqlToken]
@@ -233,7 +233,7 @@ def _comment_above(statement: Sequence[SqlToken]) -> str:
     return "" if comment.lower().startswith(_GENERATED_HEADINGS) else comment
 
 
-def _skipped(message: str, hint: str, line: int = 1) -> ReaderNote:
+def _skipped_note(message: str, hint: str, line: int = 1) -> ReaderNote:
     return ReaderNote(
         severity="warning", code="table-skipped", message=message, hint=hint, line=line
     )
