@@ -23,10 +23,11 @@ This package prints nothing, reads no environment variable and makes no network 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# Not from typing: the thin client of the server imports this module, and nothing beside it.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from capdisc_indexer.api import (
         OpenIndex,
         RenderedContext,
@@ -83,6 +84,8 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     """A name of the front door, from the module that has it."""
+    from importlib import import_module
+
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'model.types')}"), name)
