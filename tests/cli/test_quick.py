@@ -124,6 +124,17 @@ def test_typer_is_not_imported_for_a_plain_line(line, hermetic) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_search_imports_no_other_part_of_the_core(hermetic) -> None:
+    """A cold search stays quick only as long as it imports little."""
+    code = (
+        "import sys; from capdisc.args.command_table import run_command; run_command(['search', 'x'])\n"
+        "packages = {name.split('.')[1] for name in sys.modules if name.startswith('capdisc_indexer.')}\n"
+        "print(*sorted(packages & {'tools', 'facts', 'execution', 'indexing', 'validation', 'rendering', 'links'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
 def test_a_line_that_is_not_plain_gets_typers_words(capsys) -> None:
     assert command_table.run_command(["search", "x", "--limit", "0"]) == 2
     assert "0 is not in the range 1<=x<=1000" in capsys.readouterr().err

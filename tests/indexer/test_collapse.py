@@ -32,11 +32,11 @@ def test_a_flood_of_near_copies_takes_one_place_and_is_named(hermetic, write_ski
         "units",
         "Converts lengths and weights, and a temperature too. Use when asked.",
     )
-    found = _first(
+    ranking = _first(
         hermetic / "skills", hermetic / "index", "convert a temperature from celsius to fahrenheit"
     )
-    assert [hit.id for hit in found.hits][1:] == ["skill:units"]
-    assert len(found.hits[0].copies) == 19
+    assert [hit.id for hit in ranking.hits][1:] == ["skill:units"]
+    assert len(ranking.hits[0].copies) == 19
 
 
 def test_a_newer_version_of_a_long_text_is_a_copy() -> None:
@@ -75,15 +75,15 @@ def test_capabilities_with_the_same_boilerplate_stay_apart(hermetic, write_skill
         ("camera", "Records a video of the door"),
     ):
         write_skill(hermetic / "skills", name, f"{does}. Use when asked.", body=BODY * 3)
-    found = _first(hermetic / "skills", hermetic / "index", "pay the salaries and record a video")
-    assert {hit.id for hit in found.hits} == {"skill:payroll", "skill:camera"}
+    ranking = _first(hermetic / "skills", hermetic / "index", "pay the salaries and record a video")
+    assert {hit.id for hit in ranking.hits} == {"skill:payroll", "skill:camera"}
 
 
 def test_opposite_names_with_one_description_stay_apart(hermetic, write_skill) -> None:
     for name in ("start-server", "stop-server"):
         write_skill(hermetic / "skills", name, "Controls the server of the office. Use when asked.")
-    found = _first(hermetic / "skills", hermetic / "index", "control the server")
-    assert {hit.id for hit in found.hits} == {"skill:start-server", "skill:stop-server"}
+    ranking = _first(hermetic / "skills", hermetic / "index", "control the server")
+    assert {hit.id for hit in ranking.hits} == {"skill:start-server", "skill:stop-server"}
 
 
 def test_what_only_a_copy_required_goes_with_it(hermetic) -> None:
@@ -98,10 +98,10 @@ def test_what_only_a_copy_required_goes_with_it(hermetic) -> None:
         (folder / "CAPABILITY.yaml").write_text(
             f"name: login-{number}\nkind: tool\ndescription: {word} there.\n"
         )
-    found = _first(hermetic / "tools", hermetic / "index", "deploy the site")
-    first = found.hits[0]
+    ranking = _first(hermetic / "tools", hermetic / "index", "deploy the site")
+    first = ranking.hits[0]
     assert first.copies
-    vias = {hit.via for hit in found.hits if hit.via}
+    vias = {hit.via for hit in ranking.hits if hit.via}
     assert vias == {first.id}
 
 
@@ -117,5 +117,5 @@ def test_what_a_hit_requires_stays_even_as_a_copy(hermetic) -> None:
         (folder / "CAPABILITY.yaml").write_text(
             f"name: {name}\nkind: tool\ndescription: Sends the monthly report to everybody.\n{needs}\n"
         )
-    found = _first(hermetic / "tools", hermetic / "index", "everybody gets the monthly report")
-    assert {hit.id for hit in found.hits} == {"tool:everybody", "tool:sender"}
+    ranking = _first(hermetic / "tools", hermetic / "index", "everybody gets the monthly report")
+    assert {hit.id for hit in ranking.hits} == {"tool:everybody", "tool:sender"}

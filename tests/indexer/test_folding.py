@@ -27,7 +27,7 @@ def catalogue(hermetic, write_skill):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("Rechnungen verschicken", "rechnung"),
         ("Vorhersagen", "wetter"),
@@ -37,12 +37,12 @@ def catalogue(hermetic, write_skill):
         ("invoicing customers", "invoices"),
     ],
 )
-def test_another_ending_finds_the_word_by_words_alone(catalogue, query, found) -> None:
+def test_another_ending_finds_the_word_by_words_alone(catalogue, query, expected) -> None:
     """A word with another ending finds by words alone, in four languages (S260)."""
     with Index(catalogue) as index:
         assert (
             search_index(index, Query(texts=(query,)), None, "lexical").hits[0].id
-            == f"skill:{found}"
+            == f"skill:{expected}"
         )
 
 
@@ -77,8 +77,8 @@ def test_a_name_is_found_in_both_languages(hermetic, write_skill) -> None:
     )
     build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     with Index(hermetic / "index") as index:
-        found = search_index(index, Query(texts=("telegram",)), None, "lexical")
-    assert {hit.id for hit in found.hits} == {"skill:bote", "skill:notifier"}
+        ranking = search_index(index, Query(texts=("telegram",)), None, "lexical")
+    assert {hit.id for hit in ranking.hits} == {"skill:bote", "skill:notifier"}
 
 
 def test_an_unknown_english_word_is_not_folded_onto_another(catalogue) -> None:

@@ -32,11 +32,11 @@ def _way(request, monkeypatch) -> None:
 
 def _bag(encoder, name: str, description: str) -> bytes:
     source = SourceRef(path="x", format="skill")
-    made = Descriptor(
+    descriptor = Descriptor(
         id=f"tool:{name}", kind="tool", name=name, description=description, source=source
     )
     return encode_bag(
-        build_token_bag(made, encoder.bulk_token_ids, encoder.token_weights.__getitem__)
+        build_token_bag(descriptor, encoder.bulk_token_ids, encoder.token_weights.__getitem__)
     )
 
 
@@ -46,9 +46,9 @@ def test_the_like_of_each_word_counts_not_only_the_word(encoder) -> None:
         "alike": _bag(encoder, "remove-picture", "Removes a picture."),
         "other": _bag(encoder, "bake-bread", "Bakes a loaf of bread."),
     }
-    met = max_sim(encoder, "delete a photo", bags)
-    assert met["same"].query > met["alike"].query > met["other"].query
-    assert met["same"].name > met["alike"].name > met["other"].name
+    scores = max_sim(encoder, "delete a photo", bags)
+    assert scores["same"].query > scores["alike"].query > scores["other"].query
+    assert scores["same"].name > scores["alike"].name > scores["other"].name
 
 
 def test_what_a_description_says_beyond_the_query_counts_against_it(encoder) -> None:
@@ -60,8 +60,8 @@ def test_what_a_description_says_beyond_the_query_counts_against_it(encoder) -> 
             "Tells the weather, tax rates, chess openings and the history of Peru.",
         ),
     }
-    met = max_sim(encoder, "tell me the weather", bags)
-    assert met["short"].description > met["long"].description
+    scores = max_sim(encoder, "tell me the weather", bags)
+    assert scores["short"].description > scores["long"].description
 
 
 def test_nothing_meets_where_nothing_is_known(encoder) -> None:
@@ -79,24 +79,26 @@ def test_nothing_meets_where_nothing_is_known(encoder) -> None:
 def test_shares_stay_on_0_to_1(encoder) -> None:
     bags = {"a": _bag(encoder, "weather-weather", "weather weather weather 天气 погода")}
     for text in ("weather", "погода в Москве", "weather " * 500, "?!"):
-        met = max_sim(encoder, text, bags)["a"]
-        assert all(0 <= share <= 1 + 1e-6 for share in (met.query, met.name, met.description))
+        scores = max_sim(encoder, text, bags)["a"]
+        assert all(
+            0 <= share <= 1 + 1e-6 for share in (scores.query, scores.name, scores.description)
+        )
 
 
 @given(
     st.lists(PIECES, min_size=1, max_size=9, unique=True), st.lists(BAGS, min_size=1, max_size=5)
 )
-def test_both_ways_give_the_same_sums(encoder, asked, bags) -> None:
-    some = [encode_bag(each) for each in bags if each.name or each.description or each.body]
-    plain = late_interaction.python_sums(encoder, asked, some) if some else []
-    swift = late_interaction.numpy_sums(encoder, asked, some) if some else []
-    assert [tuple(map(tuple, each)) for each in swift] == [
-        tuple(map(tuple, each)) for each in plain
+def test_both_ways_give_the_same_sums(encoder, query_ids, bags) -> None:
+    encoded = [encode_bag(bag) for bag in bags if bag.name or bag.description or bag.body]
+    from_lists = late_interaction.python_sums(encoder, query_ids, encoded) if encoded else []
+    from_arrays = late_interaction.numpy_sums(encoder, query_ids, encoded) if encoded else []
+    assert [tuple(map(tuple, sums)) for sums in from_arrays] == [
+        tuple(map(tuple, sums)) for sums in from_lists
     ]
 
 
 @given(IDS, IDS, IDS)
-def test_a_packed_bag_comes_back(name, described, body) -> None:
-    full = TokenBag(name, described, body)
-    assert decode_bag(encode_bag(full)) == full
+def test_an_encoded_bag_comes_back(name, description, body) -> None:
+    bag = TokenBag(name, description, body)
+    assert decode_bag(encode_bag(bag)) == bag
     assert decode_bag(b"") == TokenBag()

@@ -62,18 +62,18 @@ def test_made_up_words_find_nothing_in_a_large_catalogue(many) -> None:
             if search_index(index, Query(texts=(text,)), encoder).hits
         ]
         assert len(answered) <= 9
-        found = search_index(index, Query(texts=("zorble frimp",)), encoder)
-        assert (found.hits, found.unmatched) == ((), ("zorble", "frimp"))
+        ranking = search_index(index, Query(texts=("zorble frimp",)), encoder)
+        assert (ranking.hits, ranking.unmatched) == ((), ("zorble", "frimp"))
 
 
 def test_a_real_request_is_sure_of_itself(many) -> None:
     with Index(many) as index:
-        found = search_index(
+        ranking = search_index(
             index, Query(texts=("repair the engine in the lab",)), encoders.load_encoder()
         )
-        assert found.hits[0].id == "skill:repairs-engine-lab"
-        assert found.confidence > 0.5
-        assert found.unmatched == ()
+        assert ranking.hits[0].id == "skill:repairs-engine-lab"
+        assert ranking.confidence > 0.5
+        assert ranking.unmatched == ()
 
 
 def test_relevance_and_score_stay_on_0_to_1(many) -> None:

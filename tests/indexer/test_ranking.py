@@ -3,9 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.retrieval import fusion
+from capdisc_indexer import encoders
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval import fusion, late_interaction
+from capdisc_indexer.retrieval.late_interaction import SIGNALS, Signal, add_signals
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 50, allow_nan=False), max_size=8)
+SHARES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 1, allow_nan=False), max_size=8)
 COSINES = st.dictionaries(
     st.sampled_from("abcdefgh"), st.floats(-1, 1, allow_nan=False), max_size=8
 )
@@ -41,7 +48,7 @@ def test_equal_scores_come_in_order_of_ids() -> None:
 
 @given(st.lists(SCORES, min_size=1, max_size=4))
 def test_several_queries_give_scores_on_0_to_1_in_any_order(rankings) -> None:
-    scaled = [fusion.scale_by_maximum(each) for each in rankings]
+    scaled = [fusion.scale_by_maximum(scores) for scores in rankings]
     combined = fusion.combine_texts(scaled)
     assert all(0 <= score <= 1 + 1e-9 for score in combined.values())
     assert fusion.order_scores(combined) == fusion.order_scores(fusion.combine_texts(scaled[::-1]))
@@ -57,3 +64,28 @@ def test_coverage_weighs_rare_words_more() -> None:
     assert fusion.coverage(weights, frozenset({"invoice"})) > fusion.coverage(
         weights, frozenset({"send"})
     )
+
+
+@given(SHARES, st.lists(SHARES, min_size=len(SIGNALS), max_size=len(SIGNALS)))
+def test_scores_with_signals_stay_on_0_to_1(scores, values) -> None:
+    by_name = {signal.name: shares for signal, shares in zip(SIGNALS, values, strict=True)}
+    assert all(0 <= score <= 1 + 1e-9 for score in add_signals(scores, by_name).values())
+
+
+def test_a_signal_of_weight_0_is_shown_and_changes_no_score(
+    hermetic, write_skill, monkeypatch
+) -> None:
+    for name in ("weather", "calendar", "photos"):
+        write_skill(hermetic / "skills", name, f"Looks up the {name} of a day. Use when asked.")
+    build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
+    query, encoder = Query(texts=("weather of tomorrow",)), encoders.load_encoder()
+    new_signal = Signal("is_named", 0.0, lambda compared: compared.header["name"] in compared.text)
+    with Index(hermetic / "index") as index:
+        before = search_index(index, query, encoder).hits
+        monkeypatch.setattr(late_interaction, "SIGNALS", (*SIGNALS, new_signal))
+        after = search_index(index, query, encoder).hits
+    assert [(hit.id, hit.score, hit.relevance) for hit in after] == [
+        (hit.id, hit.score, hit.relevance) for hit in before
+    ]
+    assert {hit.id: hit.signals.get("is_named") for hit in after}["skill:weather"] == 1
+    assert [hit.id for hit in after if "is_named" in hit.signals] == ["skill:weather"]

@@ -25,7 +25,7 @@ def catalogue(hermetic, write_skill):
 
 
 @pytest.mark.parametrize(
-    ("typed", "found"),
+    ("typed", "expected"),
     [
         ("kubernetse", "kubernetes-rollout"),
         ("invocie", "invoice-archive"),
@@ -35,11 +35,11 @@ def catalogue(hermetic, write_skill):
         ("weatherforecast", "weather-forecast"),
     ],
 )
-def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(catalogue, typed, found) -> None:
+def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(catalogue, typed, expected) -> None:
     with Index(catalogue) as index:
         by_words = search_index(index, Query(texts=(typed,)), None, "lexical")
         both = search_index(index, Query(texts=(typed,)), encoders.load_encoder())
-    assert by_words.hits[0].id == both.hits[0].id == f"skill:{found}"
+    assert by_words.hits[0].id == both.hits[0].id == f"skill:{expected}"
     assert by_words.unmatched == ()
 
 
@@ -54,8 +54,8 @@ def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_sk
     write_skill(hermetic / "skills", "rains-log", "Counts rainy days. Use when asked about drains.")
     build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
-        found = search_index(index, Query(texts=("drains",)), None, "lexical")
-    assert [hit.id for hit in found.hits] == ["skill:rains-log"]
+        ranking = search_index(index, Query(texts=("drains",)), None, "lexical")
+    assert [hit.id for hit in ranking.hits] == ["skill:rains-log"]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_each_of_two_wishes_finds_its_own(catalogue) -> None:
     """Each part of a two-part query finds its own, at every size (S271)."""
     with Index(catalogue) as index:
         wish = "put the papers into one file, and also tell me whether I need an umbrella because of rain"
-        found = search_index(index, Query(texts=(wish,)), encoders.load_encoder())
-    assert {hit.id for hit in found.hits[:2]} == {"skill:merge-pdf", "skill:weather-forecast"}
+        ranking = search_index(index, Query(texts=(wish,)), encoders.load_encoder())
+    assert {hit.id for hit in ranking.hits[:2]} == {"skill:merge-pdf", "skill:weather-forecast"}
 
 
 def test_scripts_that_write_vowels_as_marks_are_found_by_words_alone(
@@ -87,9 +87,9 @@ def test_scripts_that_write_vowels_as_marks_are_found_by_words_alone(
     write_skill(hermetic / "skills", "mausam", "कल के मौसम की जानकारी देता है।")
     build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
-        found = search_index(index, Query(texts=("मौसम की जानकारी",)), None, "lexical")
-    assert found.hits[0].id == "skill:mausam"
-    assert found.unmatched == ()
+        ranking = search_index(index, Query(texts=("मौसम की जानकारी",)), None, "lexical")
+    assert ranking.hits[0].id == "skill:mausam"
+    assert ranking.unmatched == ()
 
 
 def test_blanks_and_dots_without_end_cost_nothing() -> None:
@@ -105,8 +105,8 @@ def test_a_typo_finds_its_word_beside_a_text_in_another_language(
     )
     build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
-        found = search_index(index, Query(texts=("kubernetse",)), None, "lexical")
-    assert {hit.id for hit in found.hits} == {"skill:kubernetes-rollout", "skill:ausrollen"}
+        ranking = search_index(index, Query(texts=("kubernetse",)), None, "lexical")
+    assert {hit.id for hit in ranking.hits} == {"skill:kubernetes-rollout", "skill:ausrollen"}
 
 
 def test_short_names_are_not_taken_for_made_up_words() -> None:

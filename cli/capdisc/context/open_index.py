@@ -20,11 +20,11 @@ from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.tools import ToolContext
-from capdisc_indexer.tools.tool_types import Executor
 
 if TYPE_CHECKING:
     from capdisc_indexer.remote.remote_types import SharedIndex
+    from capdisc_indexer.tools import ToolContext
+    from capdisc_indexer.tools.tool_types import Executor
 
 
 def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
@@ -136,6 +136,8 @@ def build_tool_context(
     """The desk of this index. The encoder is loaded when a tool first needs it; why it cannot be
     is said once.
     """
+    from capdisc_indexer.tools import ToolContext  # 60 ms that a search does not need
+
     return ToolContext(
         index=ctx.index,
         encoder=cache(lambda: _load_encoder(ctx)),

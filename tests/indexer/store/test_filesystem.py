@@ -40,13 +40,13 @@ def table(tmp_path):
     ],
 )
 def test_the_innermost_and_latest_mount_counts(table, folder, kind, shared, plain) -> None:
-    found = find_mount(Path(folder), table)
-    assert (found.kind, found.is_shared, found.is_limited) == (kind, shared, plain)
+    mount = find_mount(Path(folder), table)
+    assert (mount.kind, mount.is_shared, mount.is_limited) == (kind, shared, plain)
 
 
 def test_where_the_system_does_not_tell_nothing_is_claimed(tmp_path) -> None:
-    found = find_mount(tmp_path, tmp_path / "no-such-table")
-    assert (found.kind, found.is_shared, found.is_limited) == ("", False, False)
+    mount = find_mount(tmp_path, tmp_path / "no-such-table")
+    assert (mount.kind, mount.is_shared, mount.is_limited) == ("", False, False)
 
 
 def test_the_real_table_names_what_holds_this_folder(tmp_path) -> None:

@@ -18,7 +18,7 @@ HOLD += "with locks.write_lock(Path(sys.argv[1]), 1): print('held', flush=True);
 
 
 @pytest.fixture
-def held(tmp_path):
+def written_index(tmp_path):
     """An index folder that another process is writing to."""
     index_dir = tmp_path / "index"
     child = subprocess.Popen([sys.executable, "-c", HOLD, str(index_dir)], stdout=subprocess.PIPE)
@@ -28,8 +28,8 @@ def held(tmp_path):
     child.communicate()
 
 
-def test_a_stopped_holder_is_named_as_stopped(held) -> None:
-    index_dir, child = held
+def test_a_stopped_holder_is_named_as_stopped(written_index) -> None:
+    index_dir, child = written_index
     child.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
     with (
@@ -39,18 +39,18 @@ def test_a_stopped_holder_is_named_as_stopped(held) -> None:
         pass
 
 
-def test_a_killed_holder_holds_nothing(held) -> None:
-    index_dir, child = held
+def test_a_killed_holder_holds_nothing(written_index) -> None:
+    index_dir, child = written_index
     child.kill()
     child.wait()
     with locks.write_lock(index_dir, 0):
         assert locks.lock_status(index_dir)[1].pid == os.getpid()
 
 
-def test_who_asks_for_the_holder_gets_it_and_disturbs_nobody(held) -> None:
-    index_dir, child = held
+def test_who_asks_for_the_holder_gets_it_and_disturbs_nobody(written_index) -> None:
+    index_dir, child = written_index
     before = (index_dir / "LOCK").stat().st_mtime_ns
-    assert [str(each) for each in locks.lock_status(index_dir)] == ["True", f"process {child.pid}"]
+    assert [str(part) for part in locks.lock_status(index_dir)] == ["True", f"process {child.pid}"]
     assert (index_dir / "LOCK").stat().st_mtime_ns == before
 
 
@@ -78,7 +78,7 @@ def test_a_name_from_another_machine_stops_a_writer_where_locks_may_not_be_share
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
 def test_without_locks_nobody_writes_and_everybody_reads(tmp_path, monkeypatch, number) -> None:
-    def flock(handle: int, how: int) -> None:
+    def flock(fd: int, how: int) -> None:
         raise OSError(number, os.strerror(number))
 
     (tmp_path / "LEASE").touch()
@@ -91,32 +91,32 @@ def test_without_locks_nobody_writes_and_everybody_reads(tmp_path, monkeypatch, 
 
 def test_a_reader_does_not_wait_for_who_removes_its_generation(tmp_path) -> None:
     (tmp_path / "LEASE").touch()
-    with locks.try_exclusive(tmp_path / "LEASE") as free:
-        assert free
+    with locks.try_exclusive(tmp_path / "LEASE") as is_free:
+        assert is_free
         with pytest.raises(IndexStateError, match="being removed"):
             locks.acquire_lease(tmp_path / "LEASE")
 
 
 def test_a_generation_with_a_reader_is_in_use(tmp_path) -> None:
     (tmp_path / "LEASE").touch()
-    handle = locks.acquire_lease(tmp_path / "LEASE")
-    with locks.try_exclusive(tmp_path / "LEASE") as free:
-        assert not free
-    os.close(handle)
+    fd = locks.acquire_lease(tmp_path / "LEASE")
+    with locks.try_exclusive(tmp_path / "LEASE") as is_free:
+        assert not is_free
+    os.close(fd)
 
 
 @pytest.mark.parametrize("text", ["", "no number", "-5", "9" * 400, "\udcff", "7"])
 def test_anything_may_stand_in_the_lock_file(tmp_path, text) -> None:
     path = tmp_path / "LOCK"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    handle = os.open(path, os.O_RDONLY)
-    assert str(locks.read_holder(handle)) in {
+    fd = os.open(path, os.O_RDONLY)
+    assert str(locks.read_holder(fd)) in {
         "None",
         "process 7",
         "process 7 (gone)",
         "process 7 (stopped)",
     }
-    os.close(handle)
+    os.close(fd)
 
 
 def test_four_writers_all_get_their_turn(tmp_path) -> None:
@@ -124,7 +124,7 @@ def test_four_writers_all_get_their_turn(tmp_path) -> None:
     script += (
         "for _ in range(5):\n    with locks.write_lock(Path(sys.argv[1]), 60): time.sleep(0.01)"
     )
-    started = [
+    processes = [
         subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "index")]) for _ in range(4)
     ]
-    assert [each.wait() for each in started] == [0, 0, 0, 0]
+    assert [process.wait() for process in processes] == [0, 0, 0, 0]

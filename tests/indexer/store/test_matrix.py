@@ -33,9 +33,9 @@ def test_no_row_left_out_is_nearer_than_one_that_is_told(total, count) -> None:
         array("d", [rng.choice((0.0, 0.25, rng.random())) for _ in range(total)])
     )
     exact = sorted(range(total), key=distances.__getitem__)
-    found = nearest_rows(distances, count)
-    assert found[:count] == exact[:count]
-    assert len(found) >= min(count, total)
+    nearest = nearest_rows(distances, count)
+    assert nearest[:count] == exact[:count]
+    assert len(nearest) >= min(count, total)
 
 
 def test_each_capability_is_told_once_by_its_best_row(tmp_path) -> None:
@@ -45,13 +45,13 @@ def test_each_capability_is_told_once_by_its_best_row(tmp_path) -> None:
         tmp_path, [rows[:1_600], rows[1_600:]], owners, [f"skill:ß-{n}" for n in range(100)]
     )
     matrix = Matrix(tmp_path, DIM)
-    found = matrix.nearest(rows[:DIM], 50)
-    assert found[0] == ("skill:ß-0", pytest.approx(1.0))
-    assert len({name for name, _ in found}) == 50
-    every = dict(matrix.nearest(rows[:DIM], 100))
-    assert list(every.items())[:50] == found
+    nearest = matrix.nearest(rows[:DIM], 50)
+    assert nearest[0] == ("skill:ß-0", pytest.approx(1.0))
+    assert len({name for name, _ in nearest}) == 50
+    all_capabilities = dict(matrix.nearest(rows[:DIM], 100))
+    assert list(all_capabilities.items())[:50] == nearest
     distances = matrix.distances(rows[:DIM])
-    assert every["skill:ß-7"] == pytest.approx(1.0 - min(distances[420:480]))
+    assert all_capabilities["skill:ß-7"] == pytest.approx(1.0 - min(distances[420:480]))
 
 
 def test_an_empty_matrix_is_near_to_nothing(tmp_path) -> None:

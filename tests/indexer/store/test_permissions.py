@@ -26,9 +26,9 @@ def test_whatever_the_umask_nobody_else_may_read_or_write(
     umask(mask)
     top = hermetic / "deep" / "down" / "index"
     build_index([hermetic / "skills"], top, BuildOptions())
-    found = [hermetic / "deep", hermetic / "deep" / "down", top, *top.rglob("*")]
-    assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()} == {0o700}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_file()} == {0o600}
+    paths = [hermetic / "deep", hermetic / "deep" / "down", top, *top.rglob("*")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_dir()} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o600}
 
 
 @pytest.mark.parametrize("name", [".", "gens"])
@@ -56,9 +56,9 @@ def test_searching_such_an_index_gives_a_notice(capdisc, hermetic, write_skill) 
     capdisc("index", "skills", "--index-dir", "index")
     assert capdisc("search", "fold a crane", "--index-dir", "index").err == ""
     (hermetic / "index").chmod(0o777)
-    found = capdisc("search", "fold a crane", "--index-dir", "index", "--ids")
-    assert found.out == "skill:alpha\n"
-    assert "may not be yours: others may write to it (mode 0777)" in found.err
+    result = capdisc("search", "fold a crane", "--index-dir", "index", "--ids")
+    assert result.out == "skill:alpha\n"
+    assert "may not be yours: others may write to it (mode 0777)" in result.err
 
 
 def test_what_root_made_for_everyone_is_trusted(tmp_path, monkeypatch) -> None:
