@@ -132,7 +132,7 @@ def index(
         sources=sources,
         guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined={} if paths else runtime.confined(config),
+        confined={} if paths else runtime.confined_roots(config),
     )
 
     def build(folder: Path) -> BuildReport:

@@ -133,7 +133,7 @@ def watch(
         sources=runtime.sources(config, named_paths),
         guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined={} if named_paths else runtime.confined(config),
+        confined={} if named_paths else runtime.confined_roots(config),
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
     watch_options = _watch_options(
