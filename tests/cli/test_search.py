@@ -67,7 +67,7 @@ def test_nonsense_finds_nothing_names_the_words_and_exits_1(capdisc, small) -> N
     assert (found.code, found.out) == (1, "")
     assert "nothing fits" in found.err
     assert "zorbleflux" in found.err
-    assert "hint: there is something about: " in found.err
+    assert "hint: categories here: " in found.err
 
 
 def test_nothing_found_is_still_a_whole_json_document(capdisc, small) -> None:

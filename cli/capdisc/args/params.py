@@ -1,8 +1,8 @@
-"""What a command takes, said beside its parameters without a library.
+"""Declarations of options and arguments, which stand beside the parameters of a command.
 
-`quick` reads a plain command line by it, in a millisecond; `typed` makes typer's options of it,
-for help and for everything that is out of the ordinary. Importing typer costs half of what a whole
-cold query may.
+`command_table` reads plain command lines by them in a millisecond, without a library; `typer_app`
+makes typer's options of them, for help and for every other command line. Importing typer costs half
+of what a whole cold query may.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from capdisc_indexer.model.frozen import frozen
 
 
 class BadValueError(ValueError):
-    """A value that its option does not take; the text says why."""
+    """An option does not take this value; the text says why."""
 
 
 @frozen
 class Param:
-    """One option, or with `names` None one positional argument. `parser` makes the value of the
-    word, `callback` may change or refuse a value; both raise BadValueError. No option takes less
-    than `min` or more than `max`.
+    """The declaration of one option, or with `names` None of one positional argument.
+
+    `parser` makes a value of the typed word, `callback` may change or refuse a value; both raise
+    BadValueError. `min` and `max` are the least and the greatest value.
     """
 
     names: tuple[str, ...] | None
@@ -45,24 +46,22 @@ def option(
     parser: Callable[[str], Any] | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> Param:
-    """An option; without names, the one that its parameter's name makes."""
+    """The declaration of an option; without names, its name is that of the parameter."""
     return Param(names, help, metavar, min, max, parser, callback)
 
 
 def argument(help: str = "", metavar: str | None = None) -> Param:
-    """A positional argument."""
+    """The declaration of a positional argument."""
     return Param(None, help, metavar)
 
 
-# Options and arguments that several commands share, declared once.
+# Options and arguments that several commands share.
 
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
 
 
 def parse_seconds(text: str) -> float:
-    """The seconds that `2`, `2s`, `500ms` or `1m` stands for. Raises BadValueError for anything
-    else.
-    """
+    """The seconds in `2`, `2s`, `500ms` or `1m`. Raises BadValueError for another text."""
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|)", text.strip())
     if not match:
         raise BadValueError(
@@ -72,9 +71,9 @@ def parse_seconds(text: str) -> float:
 
 
 def check_finite(number: float) -> float:
-    """The number. Raises BadValueError for "nan", which is in no range and out of none."""
+    """The number. Raises BadValueError for NaN, which no comparison with a range refuses."""
     if math.isnan(number):
-        raise BadValueError("nan is no number")
+        raise BadValueError("the value must not be NaN")
     return number
 
 

@@ -1,4 +1,4 @@
-"""What is asked, from what was typed to a ranking: shared by every command that takes a query."""
+"""From typed words and filters to a ranking, for every command that takes a query."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Filters:
     available: bool
 
     def query(self, texts: tuple[str, ...], limit: int) -> Query:
-        """What is asked with these filters."""
+        """The query for these texts with the filters."""
         return Query(
             texts=texts,
             kinds=tuple(self.kind or ()),
@@ -43,8 +43,8 @@ class Filters:
 
 
 def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
-    """The queries: the words as one, each `--also`, and where `-` asks for it, stdin: a few lines
-    are queries of their own, more than that is one text.
+    """The texts to search for: the words as one text, each `--also`, and stdin where a word is `-`.
+    Up to MAX_LINES lines of stdin are texts of their own; more are one text.
     """
     typed_words = list(words or ())
     joined_words = " ".join(word for word in typed_words if word != "-").strip()
@@ -57,8 +57,8 @@ def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tupl
 def prompt_texts(
     runtime: surroundings.Runtime, words: Sequence[str] | None, also: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """The queries of a prompt: as `texts_of`, but stdin is one text however many lines it has, and
-    is read without being asked for when nothing else is given and it is not a terminal.
+    """The texts to search for in `render`: as `query_texts`, but stdin is always one text, and is read
+    without `-`, too, where nothing else is typed and it is not a terminal.
     """
     typed_words = [word for word in words or () if word != "-"]
     reads_stdin = "-" in (words or ()) or not (typed_words or also or runtime.stdin_is_terminal)
@@ -71,11 +71,11 @@ def prompt_texts(
 
 
 def check_query(ctx: open_index.CommandContext, query: Query) -> None:
-    """Raises UsageError for a kind, category, tag or risk that can match nothing here."""
-    facts = ctx.index.overview
+    """Raises UsageError for a kind, category, tag or risk that no capability of the index has."""
+    overview = ctx.index.overview
     known_values = {
-        "kind": set(facts["kinds"]),
-        "category": {entry["category"].lower() for entry in facts["categories"]},
+        "kind": set(overview["kinds"]),
+        "category": {entry["category"].lower() for entry in overview["categories"]},
     }
     for label, values in (("kind", query.kinds), ("category", query.categories)):
         for value in values:
@@ -97,9 +97,11 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> None:
 def rank_query(
     ctx: open_index.CommandContext, query: Query, mode: str | None, encoder_name: str | None = None
 ) -> Ranking:
-    """The ranking of a query that was checked, with whatever was degraded said on stderr."""
+    """The ranking of a query that `check_query` accepts. Notices name what is degraded."""
     chosen = retrieval_mode(ctx, mode)
-    encoder, why = (None, "") if chosen == "lexical" else try_load_encoder(ctx, encoder_name)
+    encoder, failure = None, ""
+    if chosen != "lexical":
+        encoder, failure = try_load_encoder(ctx, encoder_name)
     ranking = search_index(
         ctx.index,
         query,
@@ -108,14 +110,14 @@ def rank_query(
         lambda header: open_index.is_available(ctx.runtime, header),
     )
     for text in ranking.degraded:
-        console.print_notice(f"notice: {text}{why and f' ({why})'}")
-    return (
-        replace(ranking, degraded=(*ctx.degraded, *ranking.degraded)) if ctx.degraded else ranking
-    )
+        console.print_notice(f"notice: {text} ({failure})" if failure else f"notice: {text}")
+    if not ctx.degraded:
+        return ranking
+    return replace(ranking, degraded=(*ctx.degraded, *ranking.degraded))
 
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
-    """The mode by option or setting. Raises UsageError when there is no such mode."""
+    """The mode by option or setting. Raises UsageError for an unknown mode."""
     chosen: str = mode or ctx.config["mode"]
     if chosen not in MODES:
         raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
@@ -125,7 +127,7 @@ def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
 def try_load_encoder(
     ctx: open_index.CommandContext, name: str | None
 ) -> tuple[Encoder | None, str]:
-    """The encoder by option, setting or index; None, and why, when it cannot be used."""
+    """The encoder by option, setting or index, and ""; or None, and why it cannot be loaded."""
     chosen = ctx.runtime.encoder_name(name or ctx.config["encoder"]) or ctx.index.generation.encoder
     if not chosen:
         return None, ""

@@ -87,7 +87,7 @@ def config(json: params.Json = False) -> int:
 
 
 def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:
-    """Where the index lies; empty where that is refused, which is said."""
+    """Where the index lies; "" where a file of the workspace may not name it, after a notice."""
     try:
         shared = runtime.shared_index(None, effective)
         return shared.url if shared else str(runtime.index_dir(None, effective))
@@ -98,13 +98,13 @@ def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:
 
 
 def _source_row(source: DeclaredSource) -> dict[str, object]:
-    facts = {
+    return {
         "format": source.format,
         "path": source.path,
         "name": source.name,
         "options": dict(source.options),
+        "from": source.origin,
     }
-    return {**facts, "from": source.origin}
 
 
 def _format_value(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -40,8 +39,12 @@ def doctor(
     config = runtime.config()
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
     with standard_streams.silence_native_stderr():
-        about = examine_shared_index(shared, deep) if shared else _examined(runtime, where, deep)
-        checks = [*about, _server_check(), _trust(runtime, config)]
+        index_checks = (
+            examine_shared_index(shared, deep)
+            if shared
+            else examine_index(where, deep, time.time_ns(), runtime.builder_id(where))
+        )
+        checks = [*index_checks, _check_server(), _check_trust(runtime, config)]
     if json:
         console.print_document(
             {
@@ -55,13 +58,9 @@ def doctor(
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
 
 
-def _examined(here: surroundings.Runtime, where: Path, deep: bool) -> Iterator[Check]:
-    return examine_index(where, deep, time.time_ns(), here.builder_id(where))
-
-
-def _trust(here: surroundings.Runtime, config: Config) -> Check:
-    """What the workspace asks for and its user has not allowed."""
-    lines = [request.line for request in workspace_trust.refused_requests(here, config)]
+def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
+    """Whether the workspace asks for something that its user has not allowed."""
+    lines = [request.line for request in workspace_trust.refused_requests(runtime, config)]
     if not lines:
         return Check(name="trust", state=CheckState.OK, text="this workspace waits for nothing")
     return Check(
@@ -72,8 +71,8 @@ def _trust(here: surroundings.Runtime, config: Config) -> Check:
     )
 
 
-def _server_check() -> Check:
-    """Whether one answers for this workspace, and whether it may."""
+def _check_server() -> Check:
+    """Whether a server answers for this workspace, and whether commands may ask it."""
     folder = Path(server_address.socket_path(os.environ)).parent
     if folder.is_absolute() and (flaw := server_address.path_flaw(str(folder))):
         fix = "set XDG_RUNTIME_DIR to a folder of yours"
@@ -99,7 +98,7 @@ def _server_check() -> Check:
 
 
 def _format_checks(checks: list[Check]) -> list[str]:
-    """A line for each check, and one for what mends it, where the eye finds it: below."""
+    """A table of the checks, then a table of the commands that mend what is wrong."""
     table = console.format_table(
         ("check", "state", "what"), [(check.name, check.state, check.text) for check in checks]
     )

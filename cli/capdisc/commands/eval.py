@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from capdisc.args import params, query_options
 from capdisc.args.params import argument, option
@@ -24,14 +24,15 @@ from capdisc_indexer.evaluation.summary import (
 )
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
-
-# Queries and judgements as they were given, brought together with the index.
 
 
 @frozen(kw_only=True)
 class JudgedQueries:
-    """The queries that have judgements, in the index's ids, and what had to be left aside."""
+    """The queries that have judgements, with the ids of the index, and the ids of queries that
+    cannot be measured.
+    """
 
     queries: tuple[EvalQuery, ...]
     gold: GoldStandard
@@ -40,8 +41,8 @@ class JudgedQueries:
 
 
 def load_judged_queries(ctx: open_index.CommandContext, queries: str, qrels: str) -> JudgedQueries:
-    """Both files. Raises InputError for one that cannot be read, and where nothing is left to
-    measure.
+    """The queries and judgements of the two files. Raises InputError for a file that cannot be
+    read, and where nothing can be measured.
     """
     eval_queries = query_files.parse_queries(
         user_files.read_file_or_stdin(ctx.runtime, queries), queries
@@ -74,7 +75,7 @@ def load_judged_queries(ctx: open_index.CommandContext, queries: str, qrels: str
 
 
 def print_skipped(judged: JudgedQueries) -> None:
-    """What had to be left aside, on stderr."""
+    """Print which queries and judgements could not be measured."""
     unknown, ambiguous = judged.gold.unknown, judged.gold.ambiguous
     skipped = [
         (judged.unjudged_queries, "left out, without a judgement"),
@@ -87,7 +88,7 @@ def print_skipped(judged: JudgedQueries) -> None:
             console.print_notice(f"notice: {text} ({len(names):,}): {console.format_names(names)}")
 
 
-# Figures of an evaluation as a person reads them: percent with one decimal, in 80 columns.
+# Tables of figures for a person: percent with one decimal, in 80 columns.
 
 _NAME_WIDTH = 12
 # Each column as wide as its heading, or as "100.0".
@@ -96,7 +97,9 @@ _PERCENTILES = (50, 95)
 
 
 def format_mode_table(summary: EvalSummary, limit: int, colour: bool) -> list[str]:
-    """The figures of one mode, a row for each group of queries, and how long a query took."""
+    """The lines of a table for one mode: a row for each group of queries, and how long a query
+    took.
+    """
     width = min(_NAME_WIDTH, max(len(group.name) for group in summary.groups))
     rows = [console.bold(f"{'':{width}}  {'n':>5}{_heading_cells()}", colour)]
     for group in summary.groups:
@@ -113,7 +116,7 @@ def format_mode_table(summary: EvalSummary, limit: int, colour: bool) -> list[st
 def format_comparison_table(
     summaries: Sequence[EvalSummary], limit: int, colour: bool
 ) -> list[str]:
-    """A row for each mode over all queries, with its interval below it."""
+    """The lines of a table with a row for each mode over all queries, and its interval below it."""
     width = max(len("mode"), *(len(summary.mode) for summary in summaries))
     rows = [
         console.bold(
@@ -122,10 +125,8 @@ def format_comparison_table(
         )
     ]
     for run_summary in summaries:
-        overall, times = (
-            run_summary.groups[0],
-            "".join(f"{run_summary.latency[percent]:8.1f}" for percent in _PERCENTILES),
-        )
+        overall = run_summary.groups[0]
+        times = "".join(f"{run_summary.latency[percent]:8.1f}" for percent in _PERCENTILES)
         rows.append(f"{run_summary.mode:{width}}{_metric_cells(overall.means)}{times}")
         rows.append(console.dim(f"{'±':>{width}}{_metric_cells(overall.half_widths)}", colour))
     return [
@@ -135,7 +136,7 @@ def format_comparison_table(
 
 
 def summary_document(summary: EvalSummary) -> dict[str, object]:
-    """The same as JSON values: figures in percent, times in milliseconds."""
+    """The figures of one mode for JSON: metrics in percent, times in milliseconds."""
     return {
         "mode": summary.mode,
         "groups": {group.name: _group_document(group) for group in summary.groups},
@@ -250,10 +251,10 @@ def _select_modes(
         raise UsageError("--mode and --compare exclude each other", "name all modes in --compare")
     if not compare:
         return (query_options.retrieval_mode(ctx, mode),)
-    named = dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())
-    if not named:
+    names = dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())
+    if not names:
         raise UsageError("--compare names no mode", "for example: --compare lexical,hybrid")
-    return tuple(query_options.retrieval_mode(ctx, name) for name in named)
+    return tuple(query_options.retrieval_mode(ctx, name) for name in names)
 
 
 def _output_paths(
@@ -263,7 +264,9 @@ def _output_paths(
     modes: Sequence[str],
     inputs: Sequence[Path],
 ) -> dict[str, Path]:
-    """Where to write what, checked before anything is asked."""
+    """The files to write by name ("run", "plot"), checked before any query is asked. Raises
+    UsageError or InputError.
+    """
     if run and len(modes) > 1:
         raise UsageError(
             "--run takes the answers of one mode", "leave --compare out, or name one mode in it"
@@ -295,14 +298,14 @@ def _answer_queries(
     modes: Sequence[str],
     name: str | None,
     limit: int,
-    silent: bool,
+    is_silent: bool,
 ) -> list[EvalRun]:
-    encoder, why = (
-        query_options.try_load_encoder(ctx, name) if set(modes) != {"lexical"} else (None, "")
-    )
-    if why:
-        console.print_notice(f"notice: {why}")
-    with console.progress_bar(ctx.runtime.stderr_is_terminal and not silent) as progress:
+    encoder = None
+    if set(modes) != {"lexical"}:
+        encoder, failure = query_options.try_load_encoder(ctx, name)
+        if failure:
+            console.print_notice(f"notice: {failure}")
+    with console.progress_bar(ctx.runtime.stderr_is_terminal and not is_silent) as progress:
         return [
             run_queries(ctx.index, judged.queries, encoder, mode, limit, progress) for mode in modes
         ]
@@ -319,9 +322,7 @@ def _write_outputs(
         )
         user_files.write_file(path, text.encode("utf-8", "replace"))
     if path := targets.get("plot"):
-        from capdisc_indexer.evaluation.summary import draw_chart
-
-        user_files.write_file(path, draw_chart(summaries, path.suffix.lower()[1:]))
+        user_files.write_file(path, summary.draw_chart(summaries, path.suffix.lower()[1:]))
 
 
 def _eval_document(
@@ -329,7 +330,7 @@ def _eval_document(
     judged: JudgedQueries,
     summaries: Sequence[EvalSummary],
     limit: int,
-) -> dict[str, Any]:
+) -> JsonObject:
     return {
         "queries": len(judged.queries),
         "limit": limit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
@@ -15,11 +15,10 @@ from capdisc_indexer.graph import capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
 
-# How `capdisc graph` prints a network.
-
-# Edges for each capability that is printed: a picture with more shows none of them.
+# At most so many edges for each capability: with more, nobody can tell them apart in a picture.
 EDGES_PER_NODE = 5
 _ID_WIDTH = 60
 
@@ -27,7 +26,7 @@ GraphFormatter = Callable[[CapabilityGraph, Sequence[str]], str]
 
 
 def _format_edges(shown: CapabilityGraph, roots: Sequence[str]) -> str:
-    """A line for each edge, seen from the capability that was asked for."""
+    """A line for each edge, with the capability that was named first."""
     rows = [_edge_row(relation, roots) for relation in shown.relations]
     if not rows:
         return ""
@@ -65,11 +64,11 @@ def _format_json(shown: CapabilityGraph, roots: Sequence[str]) -> str:
     )
 
 
-def _node_document(identifier: str, depth: int) -> dict[str, Any]:
+def _node_document(identifier: str, depth: int) -> JsonObject:
     return {"id": identifier, "kind": identifier.partition(":")[0], "depth": depth}
 
 
-def _edge_document(relation: Relation) -> dict[str, Any]:
+def _edge_document(relation: Relation) -> JsonObject:
     return {
         key: getattr(relation, key)
         for key in ("source", "target", "kind", "weight", "directed", "why")
@@ -88,28 +87,28 @@ FORMATS: dict[str, GraphFormatter] = {
 
 
 def print_stats(graph: CapabilityGraph, form: str) -> None:
-    """Print the numbers."""
-    facts = capability_graph.graph_stats(graph)
+    """Print how many capabilities, edges and pairs there are."""
+    stats = capability_graph.graph_stats(graph)
     if form == "json":
-        console.print_document(dict(facts))
+        console.print_document(dict(stats))
         return
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in stats["kinds"].items())
     most_connected = ", ".join(
-        f"{node['id']} ({node['neighbours']})" for node in facts["most_connected"]
+        f"{node['id']} ({node['neighbours']})" for node in stats["most_connected"]
     )
     console.print_lines(
         [
-            f"capabilities  {facts['capabilities']:,}, {facts['alone']:,} of them without an edge",
-            f"edges         {facts['edges']:,} between {facts['pairs']:,} pairs: {kinds}",
+            f"capabilities  {stats['capabilities']:,}, {stats['alone']:,} of them without an edge",
+            f"edges         {stats['edges']:,} between {stats['pairs']:,} pairs: {kinds}",
             f"connected     {most_connected}",
-            f"unresolved    {facts['unresolved']:,}",
-            f"not counted   {console.format_names(facts['ignored'], 5) or 'nothing'}",
+            f"unresolved    {stats['unresolved']:,}",
+            f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
         ]
     )
 
 
 def print_notices(shown: CapabilityGraph) -> None:
-    """Say on stderr what leads nowhere, and what was left out."""
+    """Print which names lead to nothing, and what was left out."""
     if shown.unresolved:
         counts = Counter(
             f"{one_line(relation.target, 60)} (by {relation.why})" for relation in shown.unresolved
@@ -124,9 +123,9 @@ def print_notices(shown: CapabilityGraph) -> None:
     if not shown.relations:
         console.print_notice("notice: no relation fits")
     missing = [
-        f"{count:,} {what}"
-        for what, count in shown.left_out.items()
-        if count and what != "unresolved"
+        f"{count:,} {noun}"
+        for noun, count in shown.left_out.items()
+        if count and noun != "unresolved"
     ]
     if missing:
         console.print_notice(
@@ -200,7 +199,7 @@ def graph(
 
 
 def _parse_edge_kinds(full_graph: CapabilityGraph, edge_names: list[str]) -> set[str]:
-    """The kinds of edges. Raises UsageError for one that there is not."""
+    """The kinds of edges. Raises UsageError for an unknown kind."""
     kinds = {kind.upper().replace("-", "_") for kind in edge_names}
     kinds = {"REQUIRES" if kind == "DEPENDS_ON" else kind for kind in kinds}
     known_kinds = {relation.kind for relation in full_graph.relations} | set(

@@ -22,8 +22,8 @@ from capdisc_indexer.remote.shared_build import build_shared_index
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import state_file
 
-# Ask the databases of the configuration for their tables, where the user said so, and keep what
-# they answer.
+# Databases of the configuration are asked for their tables where the user allows it; the answers are
+# kept.
 
 _ASK_COMMAND = "capdisc index --ask-servers"
 
@@ -31,8 +31,8 @@ _ASK_COMMAND = "capdisc index --ask-servers"
 def ask_databases(
     runtime: surroundings.Runtime, sources: Sequence[DeclaredSource], everyone: bool
 ) -> None:
-    """Ask the databases of the sources: of all with `everyone`, else of those whose own user says
-    `ask = true`. One that fails is told of, and what it said last stays.
+    """Ask the databases of all sources, or without `everyone` those of sources with `ask = true` in
+    the user's own configuration. Prints a notice for one that fails, whose last answer stays.
     """
     for source in sources:
         if "url_secret" not in source.options:
@@ -64,8 +64,8 @@ def _ask_database(runtime: surroundings.Runtime, source: DeclaredSource) -> None
 
 
 def _database_url(runtime: surroundings.Runtime, secret: str) -> str:
-    """The address that the environment holds under this name. Raises InputError where it holds
-    none.
+    """The address in the environment variable of this name. Raises InputError where it is not
+    set.
     """
     if url := runtime.environ.get(secret):
         return url
@@ -122,7 +122,7 @@ def index(
     builder_id = None if shared else runtime.ensure_builder_id(where)
     server_sources.ask_servers(runtime, config, sources, ask_servers)
     ask_databases(runtime, sources, ask_servers)
-    settings = BuildOptions(
+    build_options = BuildOptions(
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         rebuild=bool(rebuild),
@@ -132,32 +132,34 @@ def index(
         sources=sources,
         guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined={} if paths else runtime.confined(config),
+        confined={} if paths else runtime.confined_roots(config),
     )
 
-    def built(folder: Path) -> BuildReport:
-        roots = (
-            [runtime.expand(path) for path in paths]
-            if paths
-            else existing_roots(runtime, config, folder, builder_id)
-        )
-        return build_index(roots, folder, settings, progress)
+    def build(folder: Path) -> BuildReport:
+        roots = [runtime.expand(path) for path in paths or ()]
+        if not roots:
+            roots = existing_roots(runtime, config, folder, builder_id)
+        return build_index(roots, folder, build_options, progress)
 
     with (
         standard_streams.silence_native_stderr(),
         console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
     ):
-        report = build_shared_index(shared, built, settings, progress) if shared else built(where)
+        report = (
+            build_shared_index(shared, build, build_options, progress) if shared else build(where)
+        )
     report = replace(report, degraded=(*waiting, *report.degraded))
     _print_report(report, shared.url if shared else str(where), json, quiet, len(waiting))
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
-def _print_report(report: BuildReport, where: str, json: bool, quiet: bool, waiting: int) -> None:
-    """The report; the first `waiting` texts of what is degraded have been said already."""
+def _print_report(
+    report: BuildReport, where: str, json: bool, quiet: bool, printed_count: int
+) -> None:
+    """Print the report; the first `printed_count` texts of `degraded` are on stderr already."""
     _print_findings(report, quiet)
-    for text in report.degraded[waiting:]:
+    for text in report.degraded[printed_count:]:
         console.print_notice(f"notice: {text}")
     if json:
         console.print_document(
@@ -180,8 +182,8 @@ def _print_report(report: BuildReport, where: str, json: bool, quiet: bool, wait
 
 
 def _print_findings(report: BuildReport, quiet: bool) -> None:
-    """Every error, and the first warnings; a large collection has hundreds, and --json has them
-    all.
+    """Print every error and the first warnings: a large collection has hundreds, and --json lists
+    all of them.
     """
     by_severity = {
         severity: [finding for finding in report.findings if finding.severity is severity]
@@ -196,9 +198,12 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         console.print_notice(f"notice: {console.changed_definitions(changed)}")
     for root in report.dropped_roots:
         console.print_notice(f"notice: no longer scanned: {root}")
-    if gone := report.dropped_sources:
-        what = f"{console.format_count(len(gone), 'file')} of declared sources, such as {console.sanitise(printable_path(gone[0]))}"
-        console.print_notice(f"notice: no longer scanned: {what}; without PATH all are")
+    if dropped := report.dropped_sources:
+        count = console.format_count(len(dropped), "file")
+        example = console.sanitise(printable_path(dropped[0]))
+        console.print_notice(
+            f"notice: no longer scanned: {count} of declared sources, such as {example}; without PATH all are"
+        )
     if len(warnings) > MAX_SHOWN_WARNINGS:
         console.print_notice(
             f"notice: {len(warnings) - MAX_SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all"
@@ -206,17 +211,17 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
 
 
 def _format_summary(report: BuildReport) -> list[str]:
-    c = report.counts
-    changes = (
-        ", ".join(f"{c[name]:,} {name}" for name in ("added", "updated", "removed") if c[name])
-        or "no change"
-    )
-    notes = ", ".join(f"{c[name]:,} {text}" for name, text in _COUNT_LABELS if c[name])
-    indexed = f"{console.format_count(c['capabilities'], 'capability', 'capabilities')} from {console.format_count(c['files'], 'file')}"
-    work = f"parsed {c['parsed']:,}, embedded {c['embedded']:,}, {report.seconds:.1f} s"
-    return [f"{indexed} ({changes}); {work}" + (f"; {notes}" if notes else "")]
+    counts = report.counts
+    changes = [f"{counts[name]:,} {name}" for name in _CHANGES if counts[name]]
+    capabilities = console.format_count(counts["capabilities"], "capability", "capabilities")
+    files = console.format_count(counts["files"], "file")
+    summary = f"{capabilities} from {files} ({', '.join(changes) or 'no change'})"
+    work = f"parsed {counts['parsed']:,}, embedded {counts['embedded']:,}, {report.seconds:.1f} s"
+    notes = [f"{counts[name]:,} {text}" for name, text in _COUNT_LABELS if counts[name]]
+    return ["; ".join([summary, work, *([", ".join(notes)] if notes else [])])]
 
 
+_CHANGES = ("added", "updated", "removed")
 _COUNT_LABELS = (
     ("failed", "failed"),
     ("copies", "identical copies"),

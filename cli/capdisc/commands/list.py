@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from capdisc.args import params, query_options
 from capdisc.args.params import option
@@ -13,7 +13,7 @@ from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, category_of
@@ -60,14 +60,15 @@ def list_(
             tags=tuple(tag or ()),
         )
         query_options.check_query(ctx, query)
-        columns, places = ctx.index.columns, _places(ctx, query, risk or (), confirm, invocable)
+        columns = ctx.index.columns
+        places = _find_places(ctx, query, risk or (), confirm, invocable)
         if categories:
             return _print_categories(columns, places, json)
         if cost:
             return _print_cost(ctx, columns, places, json)
         if json:
             console.long_document(
-                {"capabilities": []}, "capabilities", map(_header_row, _heads(ctx, places))
+                {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
         elif ids:
             console.long_lines(columns.ids[place] for place in places)
@@ -78,39 +79,41 @@ def list_(
     return ExitCode.OK if places else ExitCode.FINDINGS
 
 
-def _places(
-    asked: open_index.CommandContext,
+def _find_places(
+    ctx: open_index.CommandContext,
     query: Query,
     risks: Sequence[str],
     confirm: bool,
     invocable: bool,
 ) -> Sequence[int]:
-    """The places in the index's columns of all that pass the filters. Raises UsageError for an
-    unknown risk.
+    """The positions in the index's columns of the capabilities that pass the filters. Raises
+    UsageError for an unknown risk.
     """
-    if wrong := [each for each in risks if each not in RISKS]:
-        raise UsageError(f"unknown risk {wrong[0]!r}", f"one of: {', '.join(RISKS)}")
-    columns = asked.index.columns
+    if unknown := [risk for risk in risks if risk not in RISKS]:
+        raise UsageError(f"unknown risk {unknown[0]!r}", f"one of: {', '.join(RISKS)}")
+    columns = ctx.index.columns
     places = columns.matching(query)
-    if query.tags or risks or confirm:  # which only the documents know
+    if query.tags or risks or confirm:  # no columns of these: the documents have them
         ids = {
-            head["id"]
-            for head in asked.index.heads(query)
-            if (not risks or (head.get("risk") or RISKS[0]) in risks)
-            and (head.get("confirm") or not confirm)
+            header["id"]
+            for header in ctx.index.heads(query)
+            if (not risks or (header.get("risk") or RISKS[0]) in risks)
+            and (header.get("confirm") or not confirm)
         }
         places = [place for place in places if columns.ids[place] in ids]
     return [place for place in places if place not in columns.hidden] if invocable else places
 
 
-def _heads(asked: open_index.CommandContext, places: Sequence[int]) -> Iterator[CapabilityHeader]:
-    ids = asked.index.columns.ids
-    return asked.index.documents.in_order([ids[place] for place in places], Query(texts=()))
+def _load_headers(
+    ctx: open_index.CommandContext, places: Sequence[int]
+) -> Iterator[CapabilityHeader]:
+    ids = ctx.index.columns.ids
+    return ctx.index.documents.in_order([ids[place] for place in places], Query(texts=()))
 
 
 def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> int:
-    counted = Counter(category_of(columns, place) for place in places)
-    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    counts = Counter(category_of(columns, place) for place in places)
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     if json:
         console.print_document(
             {"categories": [{"category": name, "count": number} for name, number in rows]}
@@ -124,7 +127,7 @@ def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> in
     return ExitCode.OK if rows else ExitCode.FINDINGS
 
 
-def _header_row(header: CapabilityHeader) -> dict[str, Any]:
+def _header_row(header: CapabilityHeader) -> JsonObject:
     keys = (
         "id",
         "kind",
@@ -142,45 +145,45 @@ def _header_row(header: CapabilityHeader) -> dict[str, Any]:
     }
 
 
-def _format_listing(asked: open_index.CommandContext, places: Sequence[int]) -> Iterator[str]:
-    """Grouped by category, largest first."""
+def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> Iterator[str]:
+    """A line for each capability, grouped by category, the largest group first."""
     groups: dict[str, list[int]] = {}
     for place in places:
-        groups.setdefault(category_of(asked.index.columns, place), []).append(place)
+        groups.setdefault(category_of(ctx.index.columns, place), []).append(place)
     for number, category in enumerate(sorted(groups, key=lambda name: (-len(groups[name]), name))):
         group = groups[category]
         yield from ("",) if number else ()
         yield f"{one_line(category) if number else category} ({len(group)})"
-        width = min(max(len(asked.index.columns.ids[place]) for place in group), 44)
-        for header in _heads(asked, group):
+        width = min(max(len(ctx.index.columns.ids[place]) for place in group), 44)
+        for header in _load_headers(ctx, group):
             yield f"  {header['id'].ljust(width)}  {one_line(header['description'], 90)}"
 
 
 def _print_cost(
     ctx: open_index.CommandContext, columns: Columns, places: Sequence[int], json: bool
 ) -> int:
-    """The static dump of all capabilities against what a rendered context may cost at most, as the
-    build counted it.
+    """Print the tokens of each capability in full, as the build counted them, and of all together
+    against the most that a rendered context costs.
     """
     order = sorted(places, key=lambda place: (-columns.tokens[place], columns.ids[place]))
     total, budget = sum(columns.tokens[place] for place in places), ctx.config["budget"]
     listing = sum(columns.listing_tokens[place] for place in places)
     if json:
-        facts = {
+        document: JsonObject = {
             "tokenizer": DEFAULT_TOKENIZER,
             "total": total,
             "listing": listing,
             "budget": budget,
-        }
-        facts |= {
             "saved_percent": _saved_percent(budget, total),
             "saved_percent_of_listing": _saved_percent(budget, listing),
+            "each": [],
         }
         rows = ({"id": columns.ids[place], "tokens": columns.tokens[place]} for place in order)
-        console.long_document(facts | {"each": []}, "each", rows)
+        console.long_document(document, "each", rows)
     else:
         table = console.format_table(
-            ("tokens", "capability"), ((f"{columns.tokens[at]:,}", columns.ids[at]) for at in order)
+            ("tokens", "capability"),
+            ((f"{columns.tokens[place]:,}", columns.ids[place]) for place in order),
         )
         console.print_lines(table)
         names = f"names and descriptions alone: {listing:,}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
@@ -28,7 +28,7 @@ from capdisc_indexer.model.errors import (
     UsageError,
 )
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.json_types import Arguments, CategoryRecord, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.remote.copy_refresh import refresh_copy
 from capdisc_indexer.remote.remote_types import SharedIndex
@@ -40,23 +40,16 @@ from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import encode_definitions
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer, ToolContext
 
-if TYPE_CHECKING:
-    from capdisc_indexer.remote.remote_types import SharedIndex
-
-# The index as a server needs it: always the newest, while calls may still answer from an older
-# one.
-
-# Follow a shared index while a server answers from its copy.
+# A shared index is looked at again and again while a server answers from its copy.
 
 MIN_POLL_SECONDS = 10.0
 
 
 def start_polling(shared: SharedIndex) -> None:
-    """Look at the store now, and from then on every `fresh_for_s` seconds (10 at least), as long
-    as the process lives.
+    """Copy what is new in the store now, and then every `fresh_for_s` seconds (at least 10) from a
+    thread, until the process ends.
 
-    What stands in the way is said once, until it is something else; calls answer from the last
-    copy meanwhile.
+    A problem is printed once, until it is another one; meanwhile calls answer from the last copy.
     """
     problem = _refresh_copy(shared, "")
     threading.Thread(target=_poll_forever, args=(shared, problem), daemon=True).start()
@@ -79,13 +72,13 @@ def _refresh_copy(shared: SharedIndex, last_problem: str) -> str:
 
 
 EXECUTE_TOOL = "execute_tool"
-# What a server without an index offers until there is one.
+# The tools that a server offers before there is an index.
 _TOOLS_WITHOUT_INDEX = tuple(name for name in tools.BRIDGE_TOOLS if name != EXECUTE_TOOL)
 
 
 @dataclass(slots=True)
 class _OpenGeneration:
-    """One generation with the number of calls that answer from it."""
+    """One generation, and how many calls answer from it now."""
 
     version: str
     ctx: open_index.CommandContext
@@ -94,7 +87,9 @@ class _OpenGeneration:
 
 
 class LiveIndex:
-    """The newest generation, opened when it is first asked for."""
+    """The newest generation, opened for its first call; an older one stays open until the last call
+    that answers from it ends.
+    """
 
     def __init__(
         self,
@@ -103,23 +98,24 @@ class LiveIndex:
         index_dir: Path,
         shared: SharedIndex | None,
     ) -> None:
-        self._here, self._config, self._index_dir, self._shared = runtime, config, index_dir, shared
+        self._runtime, self._config = runtime, config
+        self._index_dir, self._shared = index_dir, shared
         self._lock = threading.Lock()
-        self._now: _OpenGeneration | None = None
-        with suppress(IndexStateError):  # with arrays the same answers take half the time
+        self._newest: _OpenGeneration | None = None
+        with suppress(IndexStateError):  # with numpy the same answers take half the time
             numpy()
 
     def version(self) -> str:
-        """What is published; another text once that is something else."""
+        """The name of what is published, which changes with every generation."""
         return read_pointer(self._index_dir)
 
     @contextmanager
-    def held(self) -> Iterator[_OpenGeneration]:
-        """The newest generation, which stays open inside. Raises IndexStateError when there is
-        none.
+    def open_newest(self) -> Iterator[_OpenGeneration]:
+        """The newest generation, which stays open inside. Raises IndexStateError where none is
+        published.
         """
         with self._lock:
-            current = self._open_newest()
+            current = self._load_newest()
             current.users += 1
         try:
             yield current
@@ -128,26 +124,26 @@ class LiveIndex:
                 current.users -= 1
                 self._release(current)
 
-    def _open_newest(self) -> _OpenGeneration:
-        version, before = self.version(), self._now
-        if before is not None and before.version == version:
-            return before
-        index = Index(self._index_dir, self._here.builder_id(self._index_dir, self._shared))
-        ctx = open_index.CommandContext(runtime=self._here, config=self._config, index=index)
-        self._now = _OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
-        if before is not None:
-            self._release(before)
-        return self._now
+    def _load_newest(self) -> _OpenGeneration:
+        version, previous = self.version(), self._newest
+        if previous is not None and previous.version == version:
+            return previous
+        index = Index(self._index_dir, self._runtime.builder_id(self._index_dir, self._shared))
+        ctx = open_index.CommandContext(runtime=self._runtime, config=self._config, index=index)
+        self._newest = _OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
+        if previous is not None:
+            self._release(previous)
+        return self._newest
 
     def _release(self, generation: _OpenGeneration) -> None:
-        if generation is not self._now and not generation.users:
+        if generation is not self._newest and not generation.users:
             generation.ctx.index.close()
 
 
 @frozen(kw_only=True)
 class DiscoveryService:
-    """What agents are offered from the index: the tools of these names (all that can tell
-    something, where none are named), and `run`, which makes what runs capabilities, if that is
+    """What agents are offered from the index: the tools of these names (where none are named, all
+    that have data), and `run`, which builds an executor of capabilities, None where running is not
     allowed.
     """
 
@@ -155,12 +151,12 @@ class DiscoveryService:
     names: tuple[str, ...]
     run: Callable[[Index, Callable[[], bool]], Executor] | None
 
-    def tools(self) -> list[dict[str, Any]]:
-        """Their definitions as `tools/list` has them."""
+    def tools(self) -> list[JsonObject]:
+        """The definitions of the tools as `tools/list` of MCP has them."""
         try:
-            with self.live.held() as now:
+            with self.live.open_newest() as current:
                 definitions = tool_selection.discovery_definitions(
-                    now.tool_ctx, hidden=bool(self.names)
+                    current.tool_ctx, hidden=bool(self.names)
                 )
         except IndexStateError:
             return [
@@ -171,36 +167,35 @@ class DiscoveryService:
         value, _ = encode_definitions(
             "mcp", [definition for definition in definitions if self._offers(definition.name)]
         )
-        tool_documents: list[dict[str, Any]] = value["tools"]
+        tool_documents: list[JsonObject] = value["tools"]
         return tool_documents
 
-    def answer(self, name: str, arguments: Arguments, stopped: Callable[[], bool]) -> str:
-        """The answer of a tool as JSON. Raises UsageError for one that is not offered, with those
-        that are.
+    def answer(self, name: str, arguments: Arguments, is_stopped: Callable[[], bool]) -> str:
+        """The answer of a tool as JSON. Raises UsageError, which lists what is offered, for another
+        tool.
         """
         try:
             ready = tools.bind_call(name, arguments)
         except UsageError as error:
-            raise (
-                error if tools.find_tool(name) else UsageError(error.message, self._offered_hint())
-            ) from None
+            if tools.find_tool(name):
+                raise
+            raise UsageError(error.message, self._offered_hint()) from None
         if not self._offers(ready.tool.name):
             raise UsageError(f"{ready.tool.name} is not offered here", self._offered_hint())
-        with self.live.held() as now:
-            execute = self.run(now.ctx.index, stopped) if self.run else None
-            answer = ready.tool.answer(
-                replace(now.tool_ctx, execute=execute, offers=self._offers), ready.arguments
-            )
+        with self.live.open_newest() as current:
+            execute = self.run(current.ctx.index, is_stopped) if self.run else None
+            tool_ctx = replace(current.tool_ctx, execute=execute, offers=self._offers)
+            answer = ready.tool.answer(tool_ctx, ready.arguments)
         notices = {"notices": list(ready.notices)} if ready.notices else {}
         return console.format_json_text(answer | notices, None)
 
     def overview(self) -> str:
-        """A line for each category, within the tokens that tier 0 has; where they are too many,
-        the largest ones.
+        """A line for each category, within the budget of tier 0; where they are too many, for the
+        largest ones.
         """
-        with self.live.held() as now:
-            categories = now.ctx.index.overview["categories"]
-            budget_tokens = int(now.ctx.config["tier0_budget"])
+        with self.live.open_newest() as current:
+            categories = current.ctx.index.overview["categories"]
+            budget_tokens = int(current.ctx.config["tier0_budget"])
         count = load_token_counter()
         return _fit_categories(categories, lambda text: count(text) <= budget_tokens)
 
@@ -214,8 +209,8 @@ class DiscoveryService:
 
 
 def select_tools(names: Sequence[str]) -> tuple[str, ...]:
-    """The tools of these names, aliases or groups, several by comma. Raises UsageError naming the
-    groups there are.
+    """The names of the tools with these names, aliases or groups, several by comma. Raises
+    UsageError, which lists the groups, for an unknown name.
     """
     requested = [name.strip() for text in names for name in text.split(",") if name.strip()]
     groups = {tool.group for tool in tools.TOOLS.values()}
@@ -227,31 +222,32 @@ def select_tools(names: Sequence[str]) -> tuple[str, ...]:
                 f"there is no discovery tool {name!r}",
                 f"groups: {', '.join(sorted(groups))}; capdisc tools --all --names lists the tools",
             )
-        selected += (
-            [tool.name]
-            if tool
-            else [candidate.name for candidate in tools.TOOLS.values() if candidate.group == name]
-        )
+        if tool:
+            selected.append(tool.name)
+        else:
+            selected += [member.name for member in tools.TOOLS.values() if member.group == name]
     return tuple(dict.fromkeys(selected))
 
 
-def _fit_categories(categories: Sequence[Mapping[str, Any]], fits: Callable[[str], bool]) -> str:
-    """All the categories by the longest lines that fit, else as many as do with the number of the
-    others.
+def _fit_categories(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
+    """All categories with the longest lines at which they fit; else as many of the shortest lines
+    as fit, and how many more there are.
     """
     for length in range(len(categories[0]["lines"]) if categories else 0):
         if fits(text := "\n".join(category["lines"][length] for category in categories)):
             return text
     lines = [category["lines"][-1] for category in categories]
 
-    def first(shown: int) -> str:
-        return "\n".join([*lines[:shown], MORE_CATEGORIES.format(count=len(lines) - shown)])
+    def first_lines(count: int) -> str:
+        return "\n".join([*lines[:count], MORE_CATEGORIES.format(count=len(lines) - count)])
 
-    shown = bisect_left(range(1, len(lines)), True, key=lambda number: not fits(first(number)))
-    return first(shown) if lines else ""
+    count = bisect_left(
+        range(1, len(lines)), True, key=lambda number: not fits(first_lines(number))
+    )
+    return first_lines(count) if lines else ""
 
 
-def _tool_document(tool: tools.Tool) -> dict[str, Any]:
+def _tool_document(tool: tools.Tool) -> JsonObject:
     return {
         "name": tool.name,
         "description": tool.description,
@@ -315,9 +311,11 @@ def mcp(
 
 
 def _build_executor(
-    runtime: surroundings.Runtime, yes: bool, index: Index, stopped: Callable[[], bool]
+    runtime: surroundings.Runtime, yes: bool, index: Index, is_stopped: Callable[[], bool]
 ) -> Executor:
-    """What runs a capability of this index, as `capdisc run` would where nobody sits."""
+    """The function that runs a capability of this index as `capdisc run` does without a
+    terminal.
+    """
     from capdisc_indexer.execution import agent_execution
     from capdisc_indexer.execution.call_types import ExecutionContext
 
@@ -331,7 +329,7 @@ def _build_executor(
                 f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"
             )
         return agent_execution.run_for_agent(
-            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, stopped
+            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, is_stopped
         )
 
     return run

@@ -76,7 +76,7 @@ def new(
 
 
 def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
-    """Say which files there are now."""
+    """Print which files were written."""
     if json:
         console.print_document({"written": [str(path) for path in paths]})
     else:
@@ -84,13 +84,13 @@ def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
 
 
 def _target_folder(folder: Path) -> Path:
-    """The named folder, or the workspace's own."""
+    """The folder that was named, else the workspace's own."""
     runtime = surroundings.current_runtime()
     return runtime.workspace / folder if folder == DEFAULT_FOLDER else runtime.expand(folder)
 
 
 def write_skeleton(folder: Path, kind: str, name: str) -> Path:
-    """The new file's path. Raises InputError when it exists or cannot be written."""
+    """Write the file and return its path. Raises InputError where it exists or cannot be written."""
     filename, template = TEMPLATES[kind]
     path = folder / name / filename
     try:

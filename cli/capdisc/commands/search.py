@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
 from capdisc import sessions
 from capdisc.args import params, query_options
@@ -12,7 +13,7 @@ from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.text.normalization import one_line
 
@@ -62,14 +63,15 @@ def search(
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
-        worth = _shown_ids(ranking.hits)
+        shown_ids = _shown_ids(ranking.hits)
         sessions.remember_printed(
-            ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in worth]
+            ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
         )
         if json:
             console.print_document(_result_document(ctx, ranking, headers))
         elif ids:
-            console.print_lines(hit.id for hit in ranking.hits) if ranking.hits else None
+            if ranking.hits:
+                console.print_lines(hit.id for hit in ranking.hits)
         else:
             _print_hits(ctx, ranking, headers, explain)
         if not ranking.hits:
@@ -92,40 +94,22 @@ def _print_hits(
     headers: dict[str, CapabilityHeader],
     explain: bool,
 ) -> None:
-    worth = _shown_ids(ranking.hits)
-    shown = [(rank, hit) for rank, hit in enumerate(ranking.hits, 1) if explain or hit.id in worth]
+    shown_ids = _shown_ids(ranking.hits)
+    shown = [
+        (rank, hit) for rank, hit in enumerate(ranking.hits, 1) if explain or hit.id in shown_ids
+    ]
     width = min(max((len(hit.id) for _, hit in shown), default=0), 44)
-    printed: list[str] = []
+    lines: list[str] = []
     for rank, hit in shown:
-        description = one_line(
-            headers[hit.id]["description"],
-            max(ctx.runtime.columns - max(width, len(hit.id)) - 6, 40),
-        )
-        label = console.bold(console.sanitise(hit.id.ljust(width)), ctx.runtime.colour)
-        printed.append(f"{rank:2}  {label}  {console.sanitise(description)}")
-        if hit.via:
-            how = "related to" if "related" in hit.signals else "required by"
-            printed.append(
-                console.dim(f"    {how} {console.sanitise(hit.via)}", ctx.runtime.colour)
-            )
-        if wary := headers[hit.id].get("warnings"):
-            printed.append(
-                console.dim(f"    review before use: {', '.join(wary)}", ctx.runtime.colour)
-            )
-        if hit.copies:
-            printed.append(
-                console.dim(
-                    f"    near copies: {console.format_names(hit.copies)}", ctx.runtime.colour
-                )
-            )
-        if explain:
-            signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
-            printed.append(
-                console.dim(
-                    "    " + "  ".join(f"{k} {v:g}" for k, v in signals.items()), ctx.runtime.colour
-                )
-            )
-    console.print_result("\n".join(printed))
+        header, colour = headers[hit.id], ctx.runtime.colour
+        columns_left = max(ctx.runtime.columns - max(width, len(hit.id)) - 6, 40)
+        description = console.sanitise(one_line(header["description"], columns_left))
+        label = console.bold(console.sanitise(hit.id.ljust(width)), colour)
+        lines.append(f"{rank:2}  {label}  {description}")
+        lines += [
+            console.dim(f"    {remark}", colour) for remark in _hit_remarks(hit, header, explain)
+        ]
+    console.print_result("\n".join(lines))
     if len(shown) < len(ranking.hits):
         console.print_notice(
             f"notice: {len(ranking.hits) - len(shown)} more of little relevance (--explain shows them)"
@@ -135,40 +119,52 @@ def _print_hits(
             f"mode {ranking.mode}, confidence {ranking.confidence:.2f}, generation {ctx.index.generation.number}"
         )
     if ranking.hits and ranking.unmatched:
-        alone = not any("bm25" in hit.signals for hit in ranking.hits)
-        prefix = "found by meaning alone: " if alone else ""
+        has_words = any("bm25" in hit.signals for hit in ranking.hits)
+        prefix = "" if has_words else "found by meaning alone: "
         console.print_notice(
             f"notice: {prefix}no capability mentions: {console.format_names(ranking.unmatched)}"
         )
 
 
+def _hit_remarks(hit: Hit, header: CapabilityHeader, explain: bool) -> Iterator[str]:
+    """The lines below a hit."""
+    if hit.via:
+        relation = "related to" if "related" in hit.signals else "required by"
+        yield f"{relation} {console.sanitise(hit.via)}"
+    if warnings := header.get("warnings"):
+        yield f"review before use: {', '.join(warnings)}"
+    if hit.copies:
+        yield f"near copies: {console.format_names(hit.copies)}"
+    if explain:
+        signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
+        yield "  ".join(f"{name} {value:g}" for name, value in signals.items())
+
+
 def _shown_ids(hits: tuple[Hit, ...]) -> set[str]:
-    """The ids of the hits that say something, and of what those require."""
+    """The ids of the hits that are relevant enough to print, and of what those require."""
     shown_ids: set[str] = set()
-    for hit in hits:  # what requires a hit scores more than the hit, so it comes first
+    for hit in hits:  # a hit comes after the one that requires it, whose score is higher
         if hit.via in shown_ids or (hit.relevance >= MIN_SHOWN_RELEVANCE and not hit.via):
             shown_ids.add(hit.id)
     return shown_ids
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
-    """Say that nothing fits, which words are unknown here, and which categories come nearest."""
+    """Print that nothing fits, which words are unknown here, and which categories come nearest."""
     console.print_notice("nothing fits")
     if ranking.unmatched:
         console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
     all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
     categories = ranking.categories or all_categories
-    hint = (
-        f"there is something about: {', '.join(categories)}"
-        if categories
-        else "the index is empty: capdisc index PATH"
-    )
+    hint = f"categories here: {', '.join(categories)}"
+    if not categories:
+        hint = "the index is empty: capdisc index PATH"
     console.print_notice(f"hint: {hint}")
 
 
 def _result_document(
     ctx: open_index.CommandContext, ranking: Ranking, headers: dict[str, CapabilityHeader]
-) -> dict[str, Any]:
+) -> JsonObject:
     return {
         "query": ranking.query.texts,
         "mode": ranking.mode,
@@ -182,9 +178,7 @@ def _result_document(
     }
 
 
-def _hit_document(
-    ctx: open_index.CommandContext, hit: Hit, header: CapabilityHeader
-) -> dict[str, Any]:
+def _hit_document(ctx: open_index.CommandContext, hit: Hit, header: CapabilityHeader) -> JsonObject:
     return {
         "id": hit.id,
         "name": header["name"],

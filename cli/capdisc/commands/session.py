@@ -8,23 +8,23 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings
-from capdisc.sessions import write_verbs
-from capdisc.sessions.write_verbs import SessionCommand
+from capdisc.sessions import verbs
+from capdisc.sessions.verbs import SessionCommand
 from capdisc_indexer.model.errors import UsageError
 
 VERBS: dict[str, Callable[[SessionCommand], int]] = {
-    "new": write_verbs.new,
-    "show": write_verbs.show,
-    "list": write_verbs.list_,
-    "use": write_verbs.use,
-    "observe": write_verbs.observe,
-    "clear": write_verbs.clear,
-    "add": write_verbs.add,
-    "drop": write_verbs.drop,
-    "note": write_verbs.note,
-    "prompt": write_verbs.prompt,
+    "new": verbs.new,
+    "show": verbs.show,
+    "list": verbs.list_,
+    "use": verbs.use,
+    "observe": verbs.observe,
+    "clear": verbs.clear,
+    "add": verbs.add,
+    "drop": verbs.drop,
+    "note": verbs.note,
+    "prompt": verbs.prompt,
 }
-# Which verbs each option means something to.
+# The verbs that take each option.
 _OPTION_VERBS = {
     "--ok": ("use",),
     "--failed": ("use",),
@@ -90,12 +90,12 @@ def session(
 
 
 def _check_usage(verb: str, name: str | None, words: list[str], given_options: list[str]) -> None:
-    """Raises UsageError for what does not go together."""
+    """Raises UsageError for a verb with a name, words or options that it does not take."""
     if verb not in VERBS:
         raise UsageError(f"unknown verb {verb!r}", f"one of: {', '.join(VERBS)}")
     if (name is None) is not (verb == "list"):
-        what = "list takes no name" if verb == "list" else "no session was named"
-        raise UsageError(what, "capdisc session list names those that there are")
+        message = "list takes no name" if verb == "list" else "no session was named"
+        raise UsageError(message, "capdisc session list names those that there are")
     if words and verb not in _VERBS_WITH_WORDS:
         raise UsageError(f"{verb} takes the name of a session alone", "see: capdisc session --help")
     if wrong := [option for option in given_options if verb not in _OPTION_VERBS[option]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
@@ -12,6 +12,7 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer.links.resolution import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict, frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text
@@ -21,12 +22,12 @@ from capdisc_indexer.text.normalization import one_line
 if TYPE_CHECKING:
     from capdisc_indexer.fetch.download import FetchOptions
 
-# The links of a capability on the command line: listed, or one of them printed.
+# The links of a capability: all of them in a list, or the target of one.
 
 
 @frozen(kw_only=True)
 class FetchPermissions:
-    """What the options allow beyond files: the network at all, plain http, and pages in HTML."""
+    """What `--link` may fetch beside files: URLs at all, with plain http, and pages in HTML."""
 
     network: bool
     http: bool
@@ -37,15 +38,13 @@ def print_links(
     ctx: open_index.CommandContext,
     descriptors: list[Descriptor],
     target: str | None,
-    leave: FetchPermissions,
+    permissions: FetchPermissions,
     json: bool,
 ) -> int:
-    """Print what one link leads to; without a target, the links there are."""
-    return (
-        _print_all_links(ctx, descriptors, json)
-        if target is None
-        else _print_linked_text(ctx, descriptors, target, leave, json)
-    )
+    """Print what the link `target` leads to; without a target, a list of all links."""
+    if target is None:
+        return _print_all_links(ctx, descriptors, json)
+    return _print_linked_text(ctx, descriptors, target, permissions, json)
 
 
 def _print_all_links(
@@ -74,13 +73,13 @@ def _print_linked_text(
     ctx: open_index.CommandContext,
     descriptors: list[Descriptor],
     target: str,
-    leave: FetchPermissions,
+    permissions: FetchPermissions,
     json: bool,
 ) -> int:
-    """Print what one link of one capability leads to."""
+    """Print the text that one link of one capability leads to."""
     if len(descriptors) != 1:
         raise UsageError("--link takes one capability", "name one id")
-    linked = read_link(descriptors[0], target, ctx.index.scan["roots"], _fetch_options(leave))
+    linked = read_link(descriptors[0], target, ctx.index.scan["roots"], _fetch_options(permissions))
     if json:
         size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
         console.print_document({"id": descriptors[0].id, **asdict(linked), **size})
@@ -89,12 +88,12 @@ def _print_linked_text(
     return ExitCode.OK
 
 
-def _fetch_options(leave: FetchPermissions) -> FetchOptions | None:
-    if not leave.network:
+def _fetch_options(permissions: FetchPermissions) -> FetchOptions | None:
+    if not permissions.network:
         return None
     from capdisc_indexer.fetch.download import FetchOptions
 
-    return FetchOptions(allow_http=leave.http, allow_html=leave.html)
+    return FetchOptions(allow_http=permissions.http, allow_html=permissions.html)
 
 
 def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[Link]:
@@ -106,9 +105,9 @@ def _list_links(ctx: open_index.CommandContext, descriptor: Descriptor) -> list[
     return links[:MAX_LINKS]
 
 
-def _format_links(identifier: str, links: list[Link], named: bool) -> list[str]:
+def _format_links(identifier: str, links: list[Link], has_heading: bool) -> list[str]:
     rows = [(link.kind, one_line(link.target, 100), _link_remark(link)) for link in links]
-    heading = [one_line(identifier)] if named else []
+    heading = [one_line(identifier)] if has_heading else []
     return heading + (console.format_table(("kind", "target", "link"), rows) if rows else [])
 
 
@@ -171,8 +170,8 @@ def show(
     with open_index.open_index(index_dir) as ctx:
         descriptors = [ctx.index.descriptor(identifier) for identifier in identifiers]
         if links or link is not None:
-            leave = FetchPermissions(network=network, http=allow_http, html=allow_html)
-            return print_links(ctx, descriptors, link, leave, json)
+            permissions = FetchPermissions(network=network, http=allow_http, html=allow_html)
+            return print_links(ctx, descriptors, link, permissions, json)
         if json:
             capabilities = [_capability_document(ctx, descriptor) for descriptor in descriptors]
             console.print_document({"capabilities": capabilities})
@@ -185,7 +184,9 @@ def show(
 
 
 def _print_texts(texts: list[str], max_tokens: int | None) -> None:
-    """Raises UsageError where not even the mark of a cut fits."""
+    """Print the texts, cut to `max_tokens`. Raises UsageError where not even the mark of a cut
+    fits.
+    """
     if max_tokens is None:
         console.print_lines(texts)
         return
@@ -204,7 +205,7 @@ def _print_texts(texts: list[str], max_tokens: int | None) -> None:
 
 
 def _check_options(links: bool, link: str | None, network: bool, has_permissions: bool) -> None:
-    """Raises UsageError for options that only mean something with another one."""
+    """Raises UsageError for options that need or exclude another one."""
     if links and link is not None:
         raise UsageError(
             "--links and --link exclude each other", "--links prints what --link takes"
@@ -220,11 +221,12 @@ def _check_options(links: bool, link: str | None, network: bool, has_permissions
 def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
     if embedding_text:
         return "\n".join(embedding_texts(descriptor))
-    wary = f"\nReview before use: {', '.join(descriptor.warnings)}" if descriptor.warnings else ""
-    return f"{detail_text(descriptor)}{wary}\nSource: {descriptor.source.path}"
+    names = ", ".join(descriptor.warnings)
+    warnings = f"\nReview before use: {names}" if names else ""
+    return f"{detail_text(descriptor)}{warnings}\nSource: {descriptor.source.path}"
 
 
-def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> dict[str, Any]:
+def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> JsonObject:
     header, body = to_record(descriptor)
     extra = {
         "available_here": open_index.is_available(ctx.runtime, header),

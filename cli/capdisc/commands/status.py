@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.store import file_states, generation
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
@@ -20,23 +19,23 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
     Example: capdisc status --json
     """
     with open_index.open_index(index_dir) as ctx:
-        facts = _status_facts(ctx)
+        document = _status_document(ctx)
     if json:
-        console.print_document(facts)
+        console.print_document(document)
     else:
-        console.print_lines(_format_status(facts))
+        console.print_lines(_format_status(document))
     return ExitCode.OK
 
 
-def _status_facts(ctx: open_index.CommandContext) -> dict[str, Any]:
+def _status_document(ctx: open_index.CommandContext) -> JsonObject:
     index = ctx.index
     files = file_states.load_states(index.folder / "meta" / "files.json").files
     findings = [finding for file_state in files.values() for finding in file_state.findings]
-    held = sorted(
-        claim.id
-        for one in files.values()
-        for claim in one.declared_ids
-        if claim.status == file_states.HELD
+    held_back = sorted(
+        declared.id
+        for file_state in files.values()
+        for declared in file_state.declared_ids
+        if declared.status == file_states.HELD
     )
     bytes_on_disk = sum(entry["size"] for entry in index.generation.files.values())
     return {
@@ -54,31 +53,30 @@ def _status_facts(ctx: open_index.CommandContext) -> dict[str, Any]:
         "categories": {entry["category"]: entry["count"] for entry in index.overview["categories"]},
         "errors": sum(finding.severity is Severity.ERROR for finding in findings),
         "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
-        "held_back": held,
+        "held_back": held_back,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
         "server": claim.server_pid() or None,
     }
 
 
-def _format_status(facts: dict[str, Any]) -> list[str]:
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in facts["kinds"].items())
-    copy = [f"copy        {facts['copy']}"] if facts["copy"] else []
-    waiting = console.format_names(facts["held_back"])
-    held = (
-        [f"held back   {waiting}: changed definitions; look at each with capdisc trust ID"]
-        if waiting
-        else []
-    )
-    server = [f"server      process {facts['server']}"] if facts["server"] else []
+def _format_status(status: JsonObject) -> list[str]:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in status["kinds"].items())
+    copy, held_back, server = [], [], []
+    if status["copy"]:
+        copy = [f"copy        {status['copy']}"]
+    if names := console.format_names(status["held_back"]):
+        held_back = [f"held back   {names}: changed definitions; see each: capdisc trust ID"]
+    if status["server"]:
+        server = [f"server      process {status['server']}"]
     return [
-        f"index       {facts['index_dir']} (generation {facts['generation']}, {facts['built_at']})",
+        f"index       {status['index_dir']} (generation {status['generation']}, {status['built_at']})",
         *copy,
-        f"roots       {', '.join(facts['roots'])}",
-        f"holds       {facts['capabilities']:,} capabilities from {facts['files']:,} files: {kinds}",
-        f"vectors     {facts['vectors']:,} by {facts['encoder'] or 'no encoder: searching goes by words alone'}",
-        f"findings    {facts['errors']:,} errors, {facts['warnings']:,} warnings",
-        *held,
-        f"size        {facts['bytes'] / 1e6:.1f} MB",
+        f"roots       {', '.join(status['roots'])}",
+        f"holds       {status['capabilities']:,} capabilities from {status['files']:,} files: {kinds}",
+        f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
+        f"findings    {status['errors']:,} errors, {status['warnings']:,} warnings",
+        *held_back,
+        f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,
     ]

@@ -1,4 +1,6 @@
-"""Calls of discovery tools as they are typed, and answers as they are printed."""
+"""What `capdisc call` does: reads the arguments of discovery tools, calls them, and prints answers
+within a limit of tokens.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,25 @@ from capdisc_indexer.execution.call_preview import quote_word
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES
 
-# An answer within a limit of tokens: what is too much is left out of its longest lists and texts,
-# and said.
-
-# Shorter texts are names, and a part of a name is worth nothing.
+# An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters is
+# a name, and a part of a name is worth nothing.
 _MAX_NAME_CHARACTERS = 80
 
 
 def truncate_answer(
     answer: ToolAnswer, limit: int, count: Callable[[ToolAnswer], int]
 ) -> ToolAnswer:
-    """The answer as it is where it fits; else with `truncated` true and, in `left_out`, how many
-    items of each list or characters of each text are missing. `count` gives the tokens of an
-    answer as it is printed. Raises UsageError where nothing of use would remain.
+    """The answer, which is cut where it has more than `limit` tokens: then `truncated` is true, and
+    `left_out` says how many items of each list or characters of each text are missing.
+
+    `count` gives the tokens of an answer as it is printed. Raises UsageError where nothing of use
+    would remain.
     """
     if count(answer) <= limit:
         return answer
@@ -50,12 +53,14 @@ def truncate_answer(
 def _largest_fit(
     answer: ToolAnswer,
     path: tuple[str, ...],
-    value: Any,
+    value: list[object] | str,
     left_out: Mapping[str, int],
     limit: int,
     count: Callable[[ToolAnswer], int],
 ) -> int:
-    """How much of the value can stay, by bisection; -1 where not even nothing of it fits."""
+    """The length to which the value has to be cut, by bisection; -1 where the rest of the answer is
+    too long by itself.
+    """
     low, high = -1, len(value) - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -72,22 +77,23 @@ def _mark_truncated(answer: ToolAnswer, left_out: Mapping[str, int]) -> ToolAnsw
 
 
 def _long_values(
-    value: Mapping[str, Any], path: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key, member in value.items():
-        if isinstance(member, Mapping):
-            yield from _long_values(member, (*path, key))
-        elif (isinstance(member, list) and member) or (
-            isinstance(member, str) and len(member) > _MAX_NAME_CHARACTERS
+    answer: Mapping[str, object], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[object] | str]]:
+    """The lists and the long texts of an answer, each with the path of keys that leads to it."""
+    for key, value in answer.items():
+        if isinstance(value, Mapping):
+            yield from _long_values(value, (*path, key))
+        elif (isinstance(value, list) and value) or (
+            isinstance(value, str) and len(value) > _MAX_NAME_CHARACTERS
         ):
-            yield (*path, key), member
+            yield (*path, key), value
 
 
-def _text_size(value: Any) -> int:
+def _text_size(value: object) -> int:
     return len(str(value))
 
 
-def _replace_value(answer: Mapping[str, Any], path: tuple[str, ...], value: Any) -> ToolAnswer:
+def _replace_value(answer: ToolAnswer, path: tuple[str, ...], value: object) -> ToolAnswer:
     inner = value if len(path) == 1 else _replace_value(answer[path[0]], path[1:], value)
     return {**answer, path[0]: inner}
 
@@ -97,8 +103,8 @@ MAX_CALLS = 1_000
 
 @frozen(kw_only=True)
 class CallOptions:
-    """How answers are made and printed: from which desk, in an envelope or bare, within how many
-    tokens.
+    """Where answers come from, whether they are printed in an envelope, and how many tokens they may
+    have (None: any number).
     """
 
     tool_ctx: ToolContext
@@ -109,8 +115,8 @@ class CallOptions:
 def parse_arguments(
     text_argument: str | None, option: str | None, example: str = '{"query": "merge PDFs"}'
 ) -> Any:
-    """The arguments as JSON, from the command line or from stdin. Raises UsageError for anything
-    that is not JSON, with the example in its hint.
+    """The arguments as they stand in JSON, from the command line or from stdin. Raises UsageError,
+    with the example in its hint, for a text that is not JSON.
     """
     if text_argument is not None and option is not None:
         raise UsageError("the arguments are given twice", "leave out --args")
@@ -131,7 +137,9 @@ def parse_arguments(
 
 
 def run_call(runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any) -> int:
-    """Print the answer to one call. An error is raised; in an envelope it is printed first."""
+    """Print the answer to one call. Raises CapdiscError where it fails, after printing an envelope
+    that says so if there is one.
+    """
     indent = 2 if runtime.stdout_is_terminal else None
     try:
         answer = _answer_call(options, name, arguments, indent)
@@ -139,16 +147,13 @@ def run_call(runtime: surroundings.Runtime, options: CallOptions, name: str, arg
         if options.is_wrapped:
             console.print_result(console.format_json_text(_error_envelope(name, error), indent))
         raise
-    console.print_result(
-        console.format_json_text(
-            _success_envelope(name, answer) if options.is_wrapped else answer, indent
-        )
-    )
+    document = _success_envelope(name, answer) if options.is_wrapped else answer
+    console.print_result(console.format_json_text(document, indent))
     return ExitCode.OK
 
 
 def run_batch(runtime: surroundings.Runtime, options: CallOptions, name: str) -> int:
-    """Print one line for each call in the file, whatever becomes of it."""
+    """Print one line for each call in the file, also for calls that fail."""
     calls = list(json_lines(user_files.read_file_or_stdin(runtime, name), name))
     if len(calls) > MAX_CALLS:
         raise UsageError(
@@ -158,20 +163,18 @@ def run_batch(runtime: surroundings.Runtime, options: CallOptions, name: str) ->
     console.print_result(
         "".join(console.format_json_text(answer, None) + "\n" for answer in answers)
     )
-    return (
-        ExitCode.FINDINGS if any(answer["status"] == "error" for answer in answers) else ExitCode.OK
-    )
+    has_failures = any(answer["status"] == "error" for answer in answers)
+    return ExitCode.FINDINGS if has_failures else ExitCode.OK
 
 
-def _run_line(options: CallOptions, call: JsonLine | Finding) -> dict[str, Any]:
+def _run_line(options: CallOptions, call: JsonLine | Finding) -> JsonObject:
     name = ""
     try:
         name, arguments = _parse_line(call)
         return _success_envelope(name, _answer_call(options, name, arguments, None))
     except CapdiscError as error:
-        return _error_envelope(name, error) | {
-            "line": call.line if isinstance(call, Finding) else call.number
-        }
+        line = call.line if isinstance(call, Finding) else call.number
+        return _error_envelope(name, error) | {"line": line}
 
 
 def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
@@ -191,22 +194,18 @@ def _answer_call(options: CallOptions, name: str, arguments: Any, indent: int | 
     answer = ready.tool.answer(options.tool_ctx, ready.arguments)
     if options.max_tokens is None:
         return answer
-    count = load_token_counter()
-    wrap = (
-        (lambda result: _success_envelope(name, result))
-        if options.is_wrapped
-        else (lambda result: result)
-    )
-    return truncate_answer(
-        answer,
-        options.max_tokens,
-        lambda candidate: count(console.format_json_text(wrap(candidate), indent) + "\n"),
-    )
+    count_text = load_token_counter()
+
+    def count(candidate: ToolAnswer) -> int:
+        document = _success_envelope(name, candidate) if options.is_wrapped else candidate
+        return count_text(console.format_json_text(document, indent) + "\n")
+
+    return truncate_answer(answer, options.max_tokens, count)
 
 
-def _success_envelope(name: str, answer: ToolAnswer) -> dict[str, Any]:
+def _success_envelope(name: str, answer: ToolAnswer) -> JsonObject:
     return {"status": "success", "tool": name, "results": answer}
 
 
-def _error_envelope(name: str, error: CapdiscError) -> dict[str, Any]:
+def _error_envelope(name: str, error: CapdiscError) -> JsonObject:
     return {"status": "error", "tool": name, "error": error.message, "hint": error.hint}

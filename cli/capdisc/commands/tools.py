@@ -24,8 +24,6 @@ from capdisc_indexer.tools.definitions import (
 from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.tool_types import ToolContext
 
-# Which function definitions are printed, and how.
-
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -40,8 +38,9 @@ _SWITCH_VALUES = {
 
 @frozen(kw_only=True)
 class DefinitionRequest:
-    """What was asked for. `room` are the tokens that everything may have before `auto` gives the
-    few instead.
+    """Which definitions to print. `only` are names of tools, and `is_whole` says that every discovery
+    tool is printed. `progressive` False prints everything, True the tools that find the others;
+    with `auto`, everything is printed where it has at most `max_tokens` tokens.
     """
 
     query: Query
@@ -51,14 +50,14 @@ class DefinitionRequest:
     min_relevance: float
     progressive: bool | None
     auto: bool
-    room: int
+    max_tokens: int
     session: str | None
 
 
 @frozen(kw_only=True)
 class DefinitionSet:
-    """The definitions in their form, with the name of each id in it and the parameters that have
-    other names, and how they were chosen.
+    """The definitions in the format `form`; `names` are the names that it has for ids, `parameters`
+    the own names of renamed parameters by id, and `choice` says how they were chosen.
     """
 
     form: str
@@ -75,9 +74,7 @@ def select_definitions(
     mode: str | None,
     encoder: str | None,
 ) -> DefinitionSet:
-    """The definitions that were asked for. What was left out or called otherwise is said on
-    stderr.
-    """
+    """The definitions to print. Notices say what was left out or renamed."""
     if request.only:
         return _build_definition_set(
             request, tool_selection.definitions_by_name(tool_ctx, request.only), "only"
@@ -116,11 +113,11 @@ def _add_pinned(
     ctx: open_index.CommandContext,
     tool_ctx: ToolContext,
     request: DefinitionRequest,
-    ours: list[Definition],
+    discovery: list[Definition],
     matches: list[Definition],
 ) -> list[Definition]:
-    """Ours, what is always wanted (by the setting `pin`, by the session), and what was found, each
-    once.
+    """The definitions of discovery tools, of pinned capabilities (by the setting `pin` and by the
+    session), and of matches, each once.
     """
     names = [*ctx.config["pin"], *_session_active_ids(ctx, request)]
     headers = [ctx.index.resolve(name) for name in names]
@@ -129,7 +126,9 @@ def _add_pinned(
     pinned = tool_selection.define_callable(
         tool_ctx, [ctx.index.full_descriptor(header) for header in headers if header]
     )
-    return list({definition.id: definition for definition in (*ours, *pinned, *matches)}.values())
+    return list(
+        {definition.id: definition for definition in (*discovery, *pinned, *matches)}.values()
+    )
 
 
 def _session_active_ids(ctx: open_index.CommandContext, request: DefinitionRequest) -> list[str]:
@@ -137,12 +136,10 @@ def _session_active_ids(ctx: open_index.CommandContext, request: DefinitionReque
         return []
     from capdisc_indexer import sessions
 
-    there = sessions.session_exists(ctx.runtime.state_dir(), request.session)
-    return (
-        list(sessions.load_session(ctx.runtime.state_dir(), request.session).active)
-        if there
-        else []
-    )
+    state_dir = ctx.runtime.state_dir()
+    if not sessions.session_exists(state_dir, request.session):
+        return []
+    return list(sessions.load_session(state_dir, request.session).active)
 
 
 def _query_definitions(
@@ -174,7 +171,9 @@ def _query_definitions(
 
 
 def _is_progressive(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
-    """Whether the few are wanted, or may be: with auto, the size of everything decides."""
+    """Whether to print the few tools that find the others; True with `auto`, too, where the size of
+    everything decides.
+    """
     if request.progressive is not None:
         return request.progressive
     return _is_auto(ctx, request) or _SWITCH_VALUES[_progressive_setting(ctx)]
@@ -195,14 +194,16 @@ def _progressive_setting(ctx: open_index.CommandContext) -> str:
 def _select_smaller(
     request: DefinitionRequest, everything: list[Definition], few: list[Definition]
 ) -> DefinitionSet:
-    """Everything where its definitions fit into the room, else the few."""
+    """All definitions where they have at most `max_tokens` tokens, else the few."""
     full_set = _build_definition_set(request, everything, "static")
     tokens = load_token_counter()(console.format_json_text(full_set.value, None))
     console.print_notice(
-        f"notice: all definitions have {tokens:,} tokens; {request.room:,} are allowed"
+        f"notice: all definitions have {tokens:,} tokens; {request.max_tokens:,} are allowed"
     )
     return (
-        full_set if tokens <= request.room else _build_definition_set(request, few, "progressive")
+        full_set
+        if tokens <= request.max_tokens
+        else _build_definition_set(request, few, "progressive")
     )
 
 
@@ -234,8 +235,8 @@ def _build_definition_set(
 
 
 def format_definitions(definition_set: DefinitionSet) -> str:
-    """The definitions as their provider takes them; our own form is a document with its version
-    and its tokens.
+    """The definitions as their provider takes them; our own format is a document with a version and
+    its tokens.
     """
     if definition_set.form != "json":
         return console.format_json_text(definition_set.value)
@@ -317,7 +318,7 @@ def tools(
             min_relevance=min_relevance,
             progressive=progressive,
             auto=auto,
-            room=int(context_size * threshold_pct / 100),
+            max_tokens=int(context_size * threshold_pct / 100),
             session=session,
         )
         definition_set = select_definitions(

@@ -17,14 +17,12 @@ from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
-from capdisc_indexer.watching import watch as turns_of
-
-# A command of the user's, run through the shell.
+from capdisc_indexer.watching import watch as watch_folders
 
 
 def run_shell_command(command: str, environ: Mapping[str, str], limit_s: float) -> str:
-    """Run the command and wait for it; why it failed, or nothing. What it prints goes to stderr:
-    results are ours.
+    """Run the user's command through the shell and wait for it. Returns why it failed, "" where it
+    did not. Its output goes to stderr, since stdout holds our results.
     """
     import subprocess
 
@@ -126,33 +124,33 @@ def watch(
     waiting = workspace_trust.announce_all(runtime, config)
     where = runtime.index_dir(index_dir, config)
     builder_id = runtime.ensure_builder_id(where)
-    named = [runtime.expand(path) for path in paths or []]
-    roots = list(dict.fromkeys(named)) or expected_roots(runtime, config, where, builder_id)
+    named_paths = [runtime.expand(path) for path in paths or []]
+    roots = list(dict.fromkeys(named_paths)) or expected_roots(runtime, config, where, builder_id)
     build = BuildOptions(
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=runtime.sources(config, named),
+        sources=runtime.sources(config, named_paths),
         guard=runtime.definition_guard(),
         builder_id=builder_id,
-        confined={} if named else runtime.confined(config),
+        confined={} if named_paths else runtime.confined_roots(config),
     )
-    expected = {*named, *runtime.configured_roots(config)}
-    pace = _watch_options(
+    expected = {*named_paths, *runtime.configured_roots(config)}
+    watch_options = _watch_options(
         interval, debounce, poll, frozenset(root for root in roots if root not in expected)
     )
     surroundings.limit_malloc_arenas()
     with (
         _server_context(serve),
         standard_streams.silence_native_stderr(),
-        closing(turns_of(roots, where, build, pace)) as turns,
+        closing(watch_folders(roots, where, build, watch_options)) as updates,
     ):
-        _print_updates(turns, runtime, where, json, exec_, waiting)
+        _print_updates(updates, runtime, where, json, exec_, waiting)
     return 0
 
 
 def _server_context(is_enabled: bool) -> AbstractContextManager[None]:
-    """With a server beside it, if that is wanted."""
+    """A server in this process while the block runs, where it is enabled."""
     if not is_enabled:
         return nullcontext()
     from capdisc.serve import server_address, supervisor
@@ -175,31 +173,33 @@ def _watch_options(
 
 
 def _print_updates(
-    turns: Iterator[WatchUpdate],
+    updates: Iterator[WatchUpdate],
     runtime: surroundings.Runtime,
     where: Path,
     json: bool,
     command: str | None,
     waiting: tuple[str, ...],
 ) -> None:
-    for turn in turns:
-        for text in turn.notices:
+    for update in updates:
+        for text in update.notices:
             console.print_notice(f"notice: {text}")
-        if turn.report and (changed := turn.report.changed_definitions):
+        if update.report and (changed := update.report.changed_definitions):
             console.print_notice(f"notice: {console.changed_definitions(changed)}")
-        for finding in turn.errors:
+        for finding in update.errors:
             console.print_notice(console.format_finding(finding)[0])
         if json:
-            console.print_json_line(_update_document(turn, where, waiting))
+            console.print_json_line(_update_document(update, where, waiting))
             waiting = ()
-        elif turn.report:
-            console.print_lines([_format_update(turn.report)])
-        if command and turn.report and turn.report.published:
-            _run_exec_command(command, turn.report.generation.number, runtime, where)
+        elif update.report:
+            console.print_lines([_format_update(update.report)])
+        if command and update.report and update.report.published:
+            _run_exec_command(command, update.report.generation.number, runtime, where)
 
 
-def _update_document(turn: WatchUpdate, where: Path, waiting: tuple[str, ...]) -> dict[str, object]:
-    report = turn.report
+def _update_document(
+    update: WatchUpdate, where: Path, waiting: tuple[str, ...]
+) -> dict[str, object]:
+    report = update.report
     return {
         "generation": report.generation.number if report else None,
         "published": bool(report and report.published),
@@ -207,8 +207,8 @@ def _update_document(turn: WatchUpdate, where: Path, waiting: tuple[str, ...]) -
         "counts": report.counts if report else None,
         "held_definitions": report.held_definitions if report else (),
         "changed_definitions": report.changed_definitions if report else (),
-        "findings": turn.errors,
-        "notices": (*waiting, *turn.notices),
+        "findings": update.errors,
+        "notices": (*waiting, *update.notices),
         "seconds": round(report.seconds, 3) if report else None,
     }
 
@@ -225,7 +225,7 @@ def _format_update(report: BuildReport) -> str:
 def _run_exec_command(
     command: str, number: int, runtime: surroundings.Runtime, where: Path
 ) -> None:
-    """What the user wants done after a change; its failure is news, and no more."""
-    facts = {"CAPDISC_GENERATION": str(number), "CAPDISC_INDEX_DIR": str(where)}
-    if problem := run_shell_command(command, {**runtime.environ, **facts}, EXEC_TIMEOUT_S):
+    """Run the command of --exec after a change; a failure is a notice, and watching goes on."""
+    variables = {"CAPDISC_GENERATION": str(number), "CAPDISC_INDEX_DIR": str(where)}
+    if problem := run_shell_command(command, {**runtime.environ, **variables}, EXEC_TIMEOUT_S):
         console.print_notice(f"notice: the command of --exec {problem}")

@@ -1,4 +1,4 @@
-"""The index that a command asks, open, with where it is asked from."""
+"""Opens the index of a command, and hands it on with everything that the command may know."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ class CommandContext:
 
     @property
     def provenance_warning(self) -> str:
-        """Why someone else may have made the index what it is; empty when only this user and root
-        could.
-        """
+        """Why somebody else may have written the index; "" where only this user and root could."""
         if self.shared_index:
             from capdisc.context.shared_index import provenance_warning
 
@@ -89,8 +87,8 @@ class CommandContext:
 
 @contextmanager
 def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
-    """The index that is meant here. Raises IndexStateError when there is none, ForeignIndexError
-    where another user, or whoever made this folder, built it.
+    """The open index of this command. Raises IndexStateError where there is none, and
+    ForeignIndexError where somebody else built it.
     """
     runtime, access = surroundings.current_runtime(), _ACCESS.get()
     config = runtime.config()
@@ -99,8 +97,8 @@ def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
     with standard_streams.silence_native_stderr():
         notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
         with access.open(where, runtime.builder_id(where, shared)) as index:
-            if doubt := distrust_reason(where):
-                console.print_notice(f"notice: {doubt}")
+            if reason := distrust_reason(where):
+                console.print_notice(f"notice: {reason}")
             yield CommandContext(
                 runtime=runtime,
                 config=config,
@@ -112,29 +110,24 @@ def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
 
 
 def is_available(runtime: surroundings.Runtime, header: CapabilityHeader) -> bool:
-    """Whether the capability can be used here: switched on, and nothing of what it needs is
-    missing.
-    """
+    """Whether the capability is switched on and has everything here that it needs."""
     return bool(header.get("available", True)) and not missing_requirements(runtime, header)
 
 
 def missing_requirements(runtime: surroundings.Runtime, needs: Requirements) -> tuple[str, ...]:
-    """The secrets that are not set here, the programs that are not on PATH, and the system, each
-    once.
+    """The secrets that are not set, the programs that are not on PATH, and the systems where this is
+    another one, each once.
     """
     return missing_prerequisites(
         needs, runtime.environ, runtime.environ.get("PATH"), runtime.system
     )
 
 
-# What the discovery tools look at, made of the open index and the surroundings.
-
-
 def build_tool_context(
     ctx: CommandContext, mode: str | None = None, execute: Executor | None = None
 ) -> ToolContext:
-    """The desk of this index. The encoder is loaded when a tool first needs it; why it cannot be
-    is said once.
+    """The context of discovery tools that answer from this index. The encoder is loaded when a tool
+    first needs it; a notice says once why it cannot be.
     """
     from capdisc_indexer.tools import ToolContext  # 60 ms that a search does not need
 
@@ -150,7 +143,8 @@ def build_tool_context(
 
 
 def _load_encoder(ctx: CommandContext) -> Encoder | None:
-    encoder, why = query_options.try_load_encoder(ctx, None)
+    encoder, failure = query_options.try_load_encoder(ctx, None)
     if encoder is None and ctx.index.matrix is not None:
-        console.print_notice(f"notice: searching by words alone{why and f' ({why})'}")
+        detail = f" ({failure})" if failure else ""
+        console.print_notice(f"notice: searching by words alone{detail}")
     return encoder

@@ -1,4 +1,4 @@
-"""Which folders are meant when none is named."""
+"""Which folders a build or a watch takes when none is named."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from capdisc_indexer.model.errors import InputError
 def existing_roots(
     runtime: surroundings.Runtime, config: Config, where: Path, builder_id: str | None
 ) -> list[Path]:
-    """The configured and conventional folders that exist; those of the last run, by this builder,
-    when nothing is configured.
+    """The configured and conventional folders that exist; where there is none and no source, those
+    of this builder's last build. Raises InputError where nothing is left.
     """
     for path in runtime.configured_roots(config):
         if not path.exists():
@@ -34,20 +34,20 @@ def existing_roots(
 def expected_roots(
     runtime: surroundings.Runtime, config: Config, where: Path, builder_id: str | None
 ) -> list[Path]:
-    """The same with those that do not exist yet, for who can wait for them."""
-    named = [path for _, path in runtime.roots(config)]
-    are_there = config.sources or any(path.exists() for path in named)
-    folders = named if are_there else [*named, *_last_roots(runtime, config, where, builder_id)]
+    """The same with folders that do not exist yet, for a watch that can wait for them."""
+    folders = [path for _, path in runtime.roots(config)]
+    if not config.sources and not any(path.exists() for path in folders):
+        folders += _last_roots(runtime, config, where, builder_id)
     return list(dict.fromkeys(folders))
 
 
 def _last_roots(
-    here: surroundings.Runtime, config: Config, where: Path, builder_id: str | None
+    runtime: surroundings.Runtime, config: Config, where: Path, builder_id: str | None
 ) -> list[Path]:
-    """The folders of the last run but those that the workspace asks for, and its user allows no
-    longer.
+    """The folders of the last build, without those that the workspace asks for and that its user
+    does not allow any more.
     """
-    waiting = (*config.waiting, *here.waiting_links(config))
-    refused = {os.path.realpath(here.expand(Path(request.value))) for request in waiting}
-    last = map(Path, load_previous_build(where, builder_id=builder_id).roots)
-    return [root for root in last if root.exists() and os.path.realpath(root) not in refused]
+    waiting = (*config.waiting, *runtime.waiting_links(config))
+    refused = {os.path.realpath(runtime.expand(Path(request.value))) for request in waiting}
+    last_roots = map(Path, load_previous_build(where, builder_id=builder_id).roots)
+    return [root for root in last_roots if root.exists() and os.path.realpath(root) not in refused]

@@ -1,4 +1,4 @@
-"""Which index on an object store is meant here, who may name one, and how it is reached."""
+"""Which index on an object store a command uses, who may name one, and how it is reached."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from capdisc_indexer.remote.remote_types import (
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
 
-# What object_store takes, of what AWS's own tools take from the environment. No profile file is
-# read.
+# The variables of AWS's own tools that object_store understands. No profile file is read.
 _STORE_VARIABLES = (
     "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT_URL "
     "AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME AWS_CONTAINER_CREDENTIALS_RELATIVE_URI "
@@ -33,23 +32,24 @@ _STORE_VARIABLES = (
 
 
 def resolve_shared_index(
-    runtime: Runtime, named: str, origin: str, config: Config
+    runtime: Runtime, address: str, origin: str, config: Config
 ) -> SharedIndex | None:
-    """The shared index at the address `named`, which `origin` names ("": an option); None for what
-    is a path.
+    """The shared index at this address; None where it is a path. `origin` is where the address comes
+    from ("": an option).
 
-    Raises UsageError for another kind of address, RefusedError where a file of the workspace names
-    it and the user has not allowed that: a cloned repository must not make us use the network.
+    Raises UsageError for another kind of address, ApprovalRequiredError where a file of the
+    workspace names it and the user has not allowed that: a cloned repository must not make us use
+    the network.
     """
-    if not is_remote(named):
+    if not is_remote(address):
         return None
-    bucket, prefix = parse_address(named)
+    bucket, prefix = parse_address(address)
     access = _store_access(runtime.environ)
     cache = Path(runtime.environ.get("XDG_CACHE_HOME") or runtime.home / ".cache")
     shared = SharedIndex(
         bucket=bucket,
         prefix=prefix,
-        top=cache_folder(named, access.endpoint, cache),
+        top=cache_folder(address, access.endpoint, cache),
         access=access,
         fresh_for_s=config["store.fresh_for"],
     )
@@ -60,14 +60,17 @@ def resolve_shared_index(
         and is_refused
         and not _is_allowed(shared.url, config["store.allow"])
     ):
-        ways = f'export CAPDISC_INDEX_DIR={shared.url}, or add [store] allow = ["{shared.url}"] to {runtime.user_config}'
-        what = f"{origin} names an index on a network, {shared.url}, which only you may do"
-        raise ApprovalRequiredError(what, f"to use it: capdisc trust; or {ways}")
+        setting = f'[store] allow = ["{shared.url}"]'
+        raise ApprovalRequiredError(
+            f"{origin} names an index on a network, {shared.url}, which only you may do",
+            f"to use it: capdisc trust; or export CAPDISC_INDEX_DIR={shared.url}, "
+            f"or add {setting} to {runtime.user_config}",
+        )
     return shared
 
 
 def _is_allowed(url: str, allowed: list[str]) -> bool:
-    """Whether the address, or what it lies in, is among those that the user allowed."""
+    """Whether the user has allowed the address, or one that it lies below."""
     return any(
         f"{url}/".startswith(f"{allowed_url.rstrip('/')}/")
         for allowed_url in allowed
@@ -85,8 +88,8 @@ def _store_access(environ: Mapping[str, str]) -> StoreAccess:
 
 
 def sync_copy(shared: SharedIndex) -> tuple[str, ...]:
-    """The copy of the shared index made the published one; what is to be known of it, which is
-    said, too.
+    """Bring the copy of the shared index up to date. Returns the notices about it, which are printed,
+    too.
     """
     notices = ensure_usable_copy(shared)
     for text in notices:
@@ -95,5 +98,5 @@ def sync_copy(shared: SharedIndex) -> tuple[str, ...]:
 
 
 def provenance_warning(shared: SharedIndex) -> str:
-    """What is to be said of an index that others write, before anything is run from it."""
+    """Why nothing is run from a shared index."""
     return f"it is a copy of {shared.url}, which others write"

@@ -1,4 +1,6 @@
-"""The process's surroundings, read in this one place: streams, terminal, environment, folders."""
+"""What a command may know of its process: streams, terminal, environment, folders. No other module
+reads them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Runtime:
-    """What a command may know about where it runs."""
+    """The environment, the folders and the terminals of one command."""
 
     environ: Mapping[str, str]
     cwd: Path
@@ -41,7 +43,7 @@ class Runtime:
 
     @property
     def workspace(self) -> Path:
-        """The folder whose capabilities and index are meant."""
+        """The folder of the project that the current folder belongs to."""
         return find_workspace(self.cwd, self.home)
 
     @property
@@ -51,8 +53,8 @@ class Runtime:
 
     @property
     def colour(self) -> bool:
-        """Whether results may be coloured: NO_COLOR and FORCE_COLOR decide, else whether a
-        terminal is there.
+        """Whether to colour results: NO_COLOR and FORCE_COLOR decide, else whether stdout is a
+        terminal.
         """
         if self.environ.get("NO_COLOR"):
             return False
@@ -61,14 +63,14 @@ class Runtime:
 
     @property
     def columns(self) -> int:
-        """How wide a line may be: the terminal's width, or a good deal in a pipe."""
+        """How wide a line may be: the terminal's width, or 140 columns in a pipe."""
         import shutil
 
         return shutil.get_terminal_size().columns if self.stdout_is_terminal else 140
 
     @property
     def user_config(self) -> Path:
-        """The user's own configuration file, there or not."""
+        """The path of the user's own configuration file, which need not exist."""
         return (
             Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
             / "capdisc"
@@ -83,45 +85,42 @@ class Runtime:
 
     @property
     def trust_dir(self) -> Path:
-        """Where it is kept what this user trusts: by CAPDISC_STATE_DIR, else below the user's
-        state folder. One that lies in the workspace is not taken, since a clone could have brought
-        it.
+        """Where the user's trust is recorded: by CAPDISC_STATE_DIR, else below the user's state
+        folder. A folder in the workspace is not used, since a clone could have brought it, unless
+        the home folder lies in the workspace, too.
         """
-        own = self.home / ".local" / "state" / "capdisc" / "trust"
-        named = self.environ.get("CAPDISC_STATE_DIR")
-        chosen = (
-            self.expand(Path(named)) / "trust" if named else self._state_home / "capdisc" / "trust"
-        )
-        if chosen == own:
-            return own
+        default = self.home / ".local" / "state" / "capdisc" / "trust"
+        variable = self.environ.get("CAPDISC_STATE_DIR")
+        chosen = self._state_home / "capdisc" / "trust"
+        if variable:
+            chosen = self.expand(Path(variable)) / "trust"
+        if chosen == default:
+            return default
         workspace = [self.real_workspace]
-        may_be_brought = is_inside(os.path.realpath(chosen), workspace)
-        return (
-            own
-            if may_be_brought and not is_inside(os.path.realpath(self.home), workspace)
-            else chosen
-        )
+        is_in_workspace = is_inside(os.path.realpath(chosen), workspace)
+        is_home_in_workspace = is_inside(os.path.realpath(self.home), workspace)
+        return default if is_in_workspace and not is_home_in_workspace else chosen
 
     @property
     def real_workspace(self) -> str:
-        """The workspace without links, by which trust in it is kept."""
+        """The workspace without links, the name under which trust in it is recorded."""
         return os.path.realpath(self.workspace)
 
     def load_grant(self) -> Grant:
-        """What the user allowed this workspace."""
+        """What the user has allowed this workspace."""
         from capdisc_indexer.store.state_file import load_grant
 
         return load_grant(self.trust_dir, self.real_workspace)
 
     def builder_id(self, index_dir: Path, shared: SharedIndex | None = None) -> str | None:
-        """The id that an index in this folder has when this user built it ("": none was built
-        there); None for the copy of a shared one, which the digests of its store vouch for.
+        """The id that an index in this folder has if this user built it ("": the user built none
+        there); None for the copy of a shared index, which is checked by the digests of its store.
         """
         return None if shared else load_id(self.trust_dir, index_dir)
 
     def index_dir(self, flag: Path | None, config: Config) -> Path:
-        """Where the index lies: by flag, by setting, else below the user's cache folder. Of one on
-        an object store, where its copy is kept.
+        """Where the index lies: by `flag`, by setting, else below the user's cache folder. For an
+        index on an object store, where its copy lies.
         """
         if shared := self.shared_index(flag, config):
             return shared.copy
@@ -135,39 +134,37 @@ class Runtime:
         return default_index_dir(self.workspace, cache)
 
     def shared_index(self, flag: Path | None, config: Config) -> SharedIndex | None:
-        """The index on an object store that is meant, if one is. Raises RefusedError where a file
-        of the workspace alone names it.
+        """The index on an object store, if `flag` or the setting names one; else None. Raises
+        ApprovalRequiredError where only a file of the workspace names it.
         """
-        named = config["index_dir"] if flag is None else str(flag)
-        if ":/" not in named:
+        address = config["index_dir"] if flag is None else str(flag)
+        if ":/" not in address:
             return None
         from capdisc.context import shared_index
 
-        return shared_index.resolve_shared_index(
-            self, named, "" if flag is not None else config.origins["index_dir"], config
-        )
+        origin = config.origins["index_dir"] if flag is None else ""
+        return shared_index.resolve_shared_index(self, address, origin, config)
 
     def ensure_builder_id(self, index_dir: Path) -> str:
-        """The id that what is built in this folder has to have, kept from now on. Raises
-        InputError where the user's state cannot be written.
+        """The id of indexes that this user builds in this folder, made and recorded where there is
+        none yet. Raises InputError where the user's state cannot be written.
         """
         return ensure_id(self.trust_dir, index_dir)
 
     def state_dir(self) -> Path:
         """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the
-        user's state folder. No file of the workspace decides it: what is kept there goes into
-        prompts.
+        user's state folder. No file of the workspace decides it, since prompts print what is there.
         """
-        if named := self.environ.get("CAPDISC_STATE_DIR"):
-            return self.expand(Path(named))
+        if variable := self.environ.get("CAPDISC_STATE_DIR"):
+            return self.expand(Path(variable))
         return default_state_dir(self.workspace, self._state_home)
 
     def user_state_dir(self) -> Path:
-        """Where what belongs to the user and to no workspace is kept: by CAPDISC_STATE_DIR, else
-        in the user's state folder.
+        """Where state of the user lies that belongs to no workspace: by CAPDISC_STATE_DIR, else in
+        the user's state folder.
         """
-        if named := self.environ.get("CAPDISC_STATE_DIR"):
-            return self.expand(Path(named))
+        if variable := self.environ.get("CAPDISC_STATE_DIR"):
+            return self.expand(Path(variable))
         return self._state_home / "capdisc"
 
     @property
@@ -175,10 +172,10 @@ class Runtime:
         return Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
 
     def definition_guard(self) -> DefinitionGuard:
-        """What tells others' definitions from the user's own: those in the workspace (unless that
-        is the home folder or above it) and in the user's folders, whichever client they belong to.
+        """What tells other people's definitions from the user's own: those in the workspace (unless
+        it is the home folder or above it) and in the user's folders of every client.
         """
-        from capdisc_indexer.sources.scan.folder_tree import is_inside  # which no answer needs
+        from capdisc_indexer.sources.scan.folder_tree import is_inside  # which no query needs
 
         home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
         places = [workspace] if not is_inside(home, [workspace]) else []
@@ -189,26 +186,25 @@ class Runtime:
         return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
     def expand(self, path: Path) -> Path:
-        """The absolute path; `~` is the home folder, anything relative is meant from here."""
+        """The absolute path: `~` is the home folder, relative paths start in the current folder."""
         text = str(path)
         if text == "~" or text.startswith("~/"):
             return self.home / text[2:]
         return Path(os.path.normpath(self.cwd / path))
 
     def encoder_name(self, name: str) -> str:
-        """The name, or the absolute path where it names a folder."""
+        """The name of an encoder, or the absolute path where it names a folder."""
         path = self.expand(Path(name))
-        # A folder of that name, which a clone can bring, is not the encoder that ships with this.
+        # A folder with the name of the shipped encoder, which a clone can bring, is not used.
         return str(path) if name not in ("", SHIPPED_ENCODER) and path.is_dir() else name
 
     def configured_roots(self, config: Config) -> list[Path]:
-        """The folders that settings name, existing or not."""
+        """The folders that settings name; they need not exist."""
         return [self.expand(Path(text)) for text in config["roots"]]
 
     def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
-        """The declared sources, with whole paths; where `paths` are named, only what lies in one
-        of them. Raises InputError for one that waits for trust and makes no sense, as reading it
-        would.
+        """The declared sources with absolute paths; where `paths` are named, only what lies in them.
+        Raises InputError for a source that waits for trust and is wrong, as reading it would.
         """
         if config.left_out:
             from capdisc_indexer.sources.scan.declared_files import check_declaration
@@ -222,14 +218,12 @@ class Runtime:
         )
 
     def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
-        """The declarations with whole paths, and with the folders that answers of programs are
-        kept in.
-        """
+        """The declarations with absolute paths, and with the folders for the answers of programs."""
         return tuple(self._resolve_source(source) for source in sources)
 
     def _resolve_source(self, source: DeclaredSource) -> DeclaredSource:
-        """The declaration with its whole path, and with the folder that what a program answers to
-        it is kept in.
+        """The declaration with its absolute path, and with the folder for the answers of a
+        program.
         """
         path = str(self.expand(Path(source.path)))
         if "url_secret" in source.options:
@@ -240,8 +234,8 @@ class Runtime:
         return replace(source, path=path, answers_folder=str(self.state_dir() / "servers" / digits))
 
     def roots(self, config: Config) -> list[tuple[str, Path]]:
-        """Configured roots, then the conventional ones, each with where it comes from; existing or
-        not. Links of the workspace that wait for trust are left out.
+        """The configured roots, then the conventional ones, as pairs of origin and path; they need
+        not exist. Links of the workspace that wait for trust are left out.
         """
         configured = [(config.origins["roots"], path) for path in self.configured_roots(config)]
         waiting = {request.value for request in self.waiting_links(config)}
@@ -250,26 +244,30 @@ class Runtime:
         ]
 
     def link_requests(self, config: Config) -> tuple[TrustRequest, ...]:
-        """A request for each conventional folder of the workspace that a link leads out of it, to
-        where the user keeps no capabilities either: a clone can bring links.
+        """A request for each conventional folder of the workspace that is a link out of it, to a
+        place that is not scanned anyway: a clone can bring links.
         """
-        roots, allowed = self._conventional(config), self._allowed_places(config)
-        own = ((str(path), os.path.realpath(path)) for scope, path in roots if scope == "workspace")
-        return tuple(
-            TrustRequest(setting="link", value=path, place=place, origin=str(self.workspace))
-            for path, place in own
-            if not is_inside(place, allowed)
-        )
+        allowed = self._allowed_places(config)
+        requests = []
+        for scope, path in self._conventional(config):
+            target = os.path.realpath(path)
+            if scope == "workspace" and not is_inside(target, allowed):
+                requests.append(
+                    TrustRequest(
+                        setting="link", value=str(path), place=target, origin=str(self.workspace)
+                    )
+                )
+        return tuple(requests)
 
     def waiting_links(self, config: Config) -> tuple[TrustRequest, ...]:
-        """Those of them that the user has not allowed."""
+        """The requests for links that the user has not allowed."""
         requests = self.link_requests(config)
         grant = self.load_grant() if requests else Grant()
         return tuple(request for request in requests if not grant.covers(request, config.digest))
 
-    def confined(self, config: Config) -> dict[str, tuple[str, ...]]:
+    def confined_roots(self, config: Config) -> dict[str, tuple[str, ...]]:
         """The roots that the workspace chose, each with the real folders that it may lead into: a
-        link can come in its place while it is watched.
+        link can take its place while it is watched.
         """
         allowed = self._allowed_places(config)
         chosen = [path for scope, path in self.roots(config) if scope in ("workspace", config.file)]
@@ -279,31 +277,31 @@ class Runtime:
         return conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
 
     def _allowed_places(self, config: Config) -> tuple[str, ...]:
-        """The real folders that the workspace's own may lead into: itself, and those that are
-        scanned anyway.
+        """The real folders that folders of the workspace may lead into: the workspace, and those
+        that are scanned anyway.
         """
-        others = (path for scope, path in self._conventional(config) if scope != "workspace")
-        return (self.real_workspace, *(os.path.realpath(path) for path in others))
+        user_folders = (path for scope, path in self._conventional(config) if scope != "workspace")
+        return (self.real_workspace, *(os.path.realpath(path) for path in user_folders))
 
 
 def today() -> str:
-    """The date here, as 2026-07-31."""
+    """The local date, as 2026-07-31."""
     import time
 
     return time.strftime("%Y-%m-%d")
 
 
 def limit_malloc_arenas() -> None:
-    """Let a process that lives long grow less: glibc gives every thread of the native libraries
-    heaps of its own, which made 508 MB of 60 builds; with two heaps it was 332. Other libraries
-    know no such setting.
+    """Keep a process that lives long from growing: glibc gives every thread of the native libraries
+    a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C libraries
+    have no such setting.
     """
     import ctypes
     from contextlib import suppress
 
-    heaps_at_most = -8  # M_ARENA_MAX
+    m_arena_max = -8
     with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(heaps_at_most, 2)
+        ctypes.CDLL(None).mallopt(m_arena_max, 2)
 
 
 def current_runtime() -> Runtime:

@@ -1,6 +1,4 @@
-"""What the verbs of `capdisc session` do, and how other commands tell a session what they
-printed.
-"""
+"""What `capdisc session` does, and how other commands record in a session what they print."""
 
 from __future__ import annotations
 
@@ -11,9 +9,10 @@ from capdisc.output import console
 
 
 def remember_printed(runtime: surroundings.Runtime, name: str | None, ids: Sequence[str]) -> None:
-    """Tell the session, if one is named, that these capabilities are about to be printed. It is
-    begun where there is none and something is printed, and a notice says so: a name that was
-    mistyped would else go unseen.
+    """Record in the session, if one is named, that these capabilities are about to be printed.
+
+    A session that does not exist yet is begun where there is something to record, and a notice says
+    so: else nobody would see that a name is mistyped.
     """
     if name is None:
         return

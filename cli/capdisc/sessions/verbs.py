@@ -1,4 +1,4 @@
-"""The verbs that change a session."""
+"""The verbs of `capdisc session`: those that print a session, and those that change it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,10 @@ from capdisc_indexer.sessions.transitions import Extraction, extract_entities, p
 from capdisc_indexer.sources.readers import json_reader
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# One call of `capdisc session`, as it was typed.
-
 
 @frozen(kw_only=True)
 class SessionCommand:
-    """The session that is meant and what is to be done with it. `result` is "ok", "failed" or
-    "".
-    """
+    """One call of `capdisc session` as it was typed. `result` is "ok", "failed" or ""."""
 
     runtime: surroundings.Runtime
     name: str
@@ -43,12 +39,12 @@ class SessionCommand:
 
     @property
     def state_dir(self) -> Path:
-        """Where the sessions lie."""
+        """The folder of the sessions."""
         return self.runtime.state_dir()
 
     def ids(self) -> list[str]:
-        """The ids or names that were given, those on stdin for `-`. Raises UsageError where there
-        is none.
+        """The ids or names that were typed, and those on stdin for `-`, each once. Raises UsageError
+        where there is none.
         """
         identifiers = [line.strip() for word in self.words for line in self._lines(word)]
         if not any(identifiers):
@@ -58,37 +54,35 @@ class SessionCommand:
         return [identifier for identifier in dict.fromkeys(identifiers) if identifier]
 
     def one_id(self) -> str:
-        """The only id. Raises UsageError where there is none or another one."""
+        """The id. Raises UsageError unless there is exactly one."""
         identifiers = self.ids()
         if len(identifiers) > 1:
             raise UsageError("this takes one id", "call it once for each")
         return identifiers[0]
 
     def _lines(self, word: str) -> list[str]:
-        return (
-            standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
-            if word == "-"
-            else [word]
-        )
+        if word == "-":
+            return standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
+        return [word]
 
 
 # The verbs that print a session.
 
 
 def list_(command: SessionCommand) -> int:
-    """Name the sessions."""
+    """Print the names of all sessions."""
     names = sessions.list_sessions(command.state_dir)
     if command.json:
         console.print_document({"sessions": names, "state_dir": str(command.state_dir)})
+    elif names:
+        console.print_lines(names)
     else:
-        console.print_lines(names) if names else console.print_notice(
-            "notice: there is no session yet"
-        )
+        console.print_notice("notice: there is no session yet")
     return ExitCode.OK
 
 
 def show(command: SessionCommand) -> int:
-    """Print all that the session holds."""
+    """Print everything that the session holds."""
     session = sessions.load_session(command.state_dir, command.name)
     if command.json:
         console.print_document(session_files.session_document(session))
@@ -105,9 +99,10 @@ def _format_session(session: Session) -> Iterator[str]:
         yield f"active      {identifier}"
     for identifier, discovery in session.discovered.items():
         yield f"discovered  {identifier}  {discovery.count} times, last in turn {discovery.turn}"
-    for identifier, used in session.used.items():
-        result_note = f", last {used.last}" if used.last else ""
-        yield f"used        {identifier}  {used.count} times, {used.ok} ok, {used.failed} failed{result_note}"
+    for identifier, usage in session.used.items():
+        last_result = f", last {usage.last}" if usage.last else ""
+        counts = f"{usage.count} times, {usage.ok} ok, {usage.failed} failed"
+        yield f"used        {identifier}  {counts}{last_result}"
     for entity in session.entities:
         yield f"entity      {entity.type}: {entity.name} ({entity.id}) from {entity.source}, turn {entity.turn}"
     for note in session.notes:
@@ -125,11 +120,9 @@ def prompt(command: SessionCommand) -> int:
             f"a budget of {budget} tokens is too small for any of it", "give a larger --max-tokens"
         )
     memory = "".join(f"{console.sanitise(line)}\n" for line in lines)
-    detail = (
-        _format_active(command, session, budget - counter.exact(memory), counter)
-        if session.active
-        else ""
-    )
+    detail = ""
+    if session.active:
+        detail = _format_active(command, session, budget - counter.exact(memory), counter)
     if command.json:
         tokens = counter.exact(memory + detail)
         console.print_document(
@@ -145,8 +138,8 @@ def prompt(command: SessionCommand) -> int:
 def _format_active(
     command: SessionCommand, session: Session, budget: int, counter: TokenCounter
 ) -> str:
-    """The active capabilities as `render` prints its details; what the index no longer has is
-    said.
+    """The active capabilities as `render` prints its details. A notice names those that the index no
+    longer has.
     """
     descriptors: list[Descriptor] = []
     with open_index.open_index(command.index_dir) as ctx:
@@ -155,23 +148,25 @@ def _format_active(
                 descriptors.append(ctx.index.full_descriptor(header[identifier]))
             else:
                 console.print_notice(f"notice: {identifier} is active and no longer in the index")
-    form_ = FORMATS["text"]
-    material = RenderInputs(
+    form = FORMATS["text"]
+    inputs = RenderInputs(
         overview=(), descriptors=descriptors, levels=(2,), details=len(descriptors)
     )
-    nothing = Ranking(query=Query(texts=()), hits=(), mode="none", confidence=0.0)
-    context = assemble(material, nothing, form_, Budgets(tier2=budget, total=budget), counter)
+    empty_ranking = Ranking(query=Query(texts=()), hits=(), mode="none", confidence=0.0)
+    context = assemble(inputs, empty_ranking, form, Budgets(tier2=budget, total=budget), counter)
     for tier in context.tiers:
         if tier.dropped:
             names = [
                 f"{block.id} ({'cut' if block.clipped else 'left out'})" for block in tier.dropped
             ]
             console.print_notice(f"notice: not whole, to fit: {console.format_names(names)}")
-    return form_.format_context(form_, context)
+    return form.format_context(form, context)
 
 
-MAX_RESULT = 4 * 1024 * 1024
-# Results without an entity before it is said that a rule may be wrong.
+# The verbs that change a session.
+
+MAX_RESULT_BYTES = 4 * 1024 * 1024
+# After so many results without an entity, a notice says that a rule may be wrong.
 MIN_BARREN_RESULTS = 3
 
 
@@ -190,15 +185,15 @@ def use(command: SessionCommand) -> int:
         command.name,
         lambda session: transitions.record_use(session, identifier, command.result),
     )
-    used = changed.used[identifier]
-    times = f"{used.count} time{'s' if used.count > 1 else ''}"
+    usage = changed.used[identifier]
+    times = console.format_count(usage.count, "time")
     return _print_outcome(
-        command, changed, f"{identifier}: used {times}, {used.ok} ok, {used.failed} failed"
+        command, changed, f"{identifier}: used {times}, {usage.ok} ok, {usage.failed} failed"
     )
 
 
 def add(command: SessionCommand) -> int:
-    """Show capabilities in every prompt of the session."""
+    """Add capabilities to those that every prompt of the session shows in full."""
     ids = _resolve_ids(command, command.ids())
     changed = sessions.update_session(
         command.state_dir,
@@ -209,11 +204,10 @@ def add(command: SessionCommand) -> int:
 
 
 def drop(command: SessionCommand) -> int:
-    """Forget capabilities, also such as the index no longer has."""
-    given_ids, session = command.ids(), sessions.load_session(command.state_dir, command.name)
+    """Remove capabilities from the session, also those that the index no longer has."""
+    names, session = command.ids(), sessions.load_session(command.state_dir, command.name)
     ids = [
-        identifier if identifier in session.known_ids else _resolve_ids(command, [identifier])[0]
-        for identifier in given_ids
+        name if name in session.known_ids else _resolve_ids(command, [name])[0] for name in names
     ]
     if missing := [identifier for identifier in ids if identifier not in session.known_ids]:
         raise UsageError(
@@ -221,13 +215,15 @@ def drop(command: SessionCommand) -> int:
             f"capdisc session show {command.name}",
         )
     changed = sessions.update_session(
-        command.state_dir, command.name, lambda now: transitions.drop_capabilities(now, ids)
+        command.state_dir,
+        command.name,
+        lambda session: transitions.drop_capabilities(session, ids),
     )
     return _print_outcome(command, changed, *(f"dropped {identifier}" for identifier in ids))
 
 
 def note(command: SessionCommand) -> int:
-    """Keep a line of text."""
+    """Add a line of text to the session."""
     text = " ".join(
         standard_streams.read_stdin_text() if word == "-" else word for word in command.words
     ).strip()
@@ -243,7 +239,7 @@ def note(command: SessionCommand) -> int:
 
 
 def clear(command: SessionCommand) -> int:
-    """Empty the session, its capabilities alone, or take it away."""
+    """Empty the session, or its capabilities alone, or delete it."""
     if command.delete:
         sessions.delete_session(command.state_dir, command.name)
         console.print_lines([f"deleted {command.name}"])
@@ -260,10 +256,10 @@ def clear(command: SessionCommand) -> int:
 
 
 def observe(command: SessionCommand) -> int:
-    """Take what a result on stdin names into the session."""
+    """Add the entities of a capability's result, which stdin holds, to the session."""
     with open_index.open_index(command.index_dir) as ctx:
         descriptor = ctx.index.descriptor(command.one_id())
-    sessions.load_session(command.state_dir, command.name)  # before anybody waits for stdin
+    sessions.load_session(command.state_dir, command.name)  # which fails before stdin is waited for
     extraction = _extract_result(descriptor.id, descriptor.extract, _read_result())
     changed = sessions.update_session(
         command.state_dir,
@@ -274,30 +270,30 @@ def observe(command: SessionCommand) -> int:
         console.print_document(
             {"entities": extraction.entities, "total": extraction.total, "why": extraction.why}
         )
-    else:
+    elif extraction.entities:
         console.print_lines(
             f"{entity.type}: {entity.name} ({entity.id})" for entity in extraction.entities
-        ) if extraction.entities else None
+        )
     _print_warnings(descriptor.id, extraction, changed)
     return ExitCode.OK
 
 
 def _extract_result(identifier: str, declared: Any, result: Any) -> Extraction:
+    """The entities of a result by the `extraction` that the capability declares, of any shape."""
     if declared is None:
         return Extraction(why="it declares no extraction")
     rule = parse_rule(declared)
-    return (
-        Extraction(why=f"its extraction says nothing: {rule}")
-        if isinstance(rule, str)
-        else extract_entities(rule, result, identifier)
-    )
+    if isinstance(rule, str):  # what is wrong with it
+        return Extraction(why=f"its extraction says nothing: {rule}")
+    return extract_entities(rule, result, identifier)
 
 
 def _read_result() -> Any:
-    data = standard_streams.read_stdin_bytes(MAX_RESULT + 1)
-    if len(data) > MAX_RESULT:
+    data = standard_streams.read_stdin_bytes(MAX_RESULT_BYTES + 1)
+    if len(data) > MAX_RESULT_BYTES:
         raise InputError(
-            f"the result has more than {MAX_RESULT // 1024 // 1024} MiB", "pass on a part of it"
+            f"the result has more than {MAX_RESULT_BYTES // 1024 // 1024} MiB",
+            "pass on a part of it",
         )
     try:
         return json_reader.loads(data)
@@ -309,9 +305,8 @@ def _read_result() -> Any:
 
 def _print_warnings(identifier: str, extraction: Extraction, changed: Session) -> None:
     if extraction.why:
-        console.print_notice(
-            f"notice: {'no entity from' if not extraction.entities else 'from'} {identifier}: {extraction.why}"
-        )
+        origin = f"from {identifier}" if extraction.entities else f"no entity from {identifier}"
+        console.print_notice(f"notice: {origin}: {extraction.why}")
     if changed.observed >= MIN_BARREN_RESULTS and changed.barren == changed.observed:
         console.print_notice(
             f"notice: none of {changed.observed} results gave an entity: look at the rules (extraction)"
@@ -319,8 +314,8 @@ def _print_warnings(identifier: str, extraction: Extraction, changed: Session) -
 
 
 def _resolve_ids(command: SessionCommand, names: list[str]) -> list[str]:
-    """The ids behind the names. Raises UsageError naming the nearest for one that the index does
-    not have.
+    """The ids of the capabilities with these names. Raises UsageError, which names similar ones, for
+    a name that the index does not have.
     """
     sessions.load_session(command.state_dir, command.name)
     with open_index.open_index(command.index_dir) as ctx:
