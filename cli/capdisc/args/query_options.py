@@ -11,6 +11,7 @@ from capdisc_indexer.model.errors import EncoderError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.retrieval.pipeline import MODES, search_index
+from capdisc_indexer.retrieval.query_rules import require_known_filters
 from capdisc_indexer.store.text_queries import RISKS
 
 # Lines on stdin that are fused as queries of their own.
@@ -72,18 +73,7 @@ def prompt_texts(
 
 def check_query(ctx: open_index.CommandContext, query: Query) -> None:
     """Raises UsageError for a kind, category, tag or risk that no capability of the index has."""
-    overview = ctx.index.overview
-    known_values = {
-        "kind": set(overview["kinds"]),
-        "category": {entry["category"].lower() for entry in overview["categories"]},
-    }
-    for label, values in (("kind", query.kinds), ("category", query.categories)):
-        for value in values:
-            if value.lower() not in {known_value.lower() for known_value in known_values[label]}:
-                raise UsageError(
-                    f"unknown {label} {value!r}",
-                    f"here there are: {', '.join(sorted(known_values[label]))}",
-                )
+    require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
             raise UsageError(f"no capability has the tag {tag!r}", "run: capdisc list --json")

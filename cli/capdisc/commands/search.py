@@ -15,11 +15,11 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Hit, Query, Ranking
+from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 
 # Hits below this are left to --explain and to programs: they hold the place of an answer, and are
 # none.
-MIN_SHOWN_RELEVANCE = 0.05
 
 
 def search(
@@ -63,7 +63,7 @@ def search(
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
-        shown_ids = _shown_ids(ranking.hits)
+        shown_ids = {hit.id for hit in select_shown_hits(ranking.hits)}
         sessions.remember_printed(
             ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
         )
@@ -94,7 +94,7 @@ def _print_hits(
     headers: dict[str, CapabilityHeader],
     explain: bool,
 ) -> None:
-    shown_ids = _shown_ids(ranking.hits)
+    shown_ids = {hit.id for hit in select_shown_hits(ranking.hits)}
     shown = [
         (rank, hit) for rank, hit in enumerate(ranking.hits, 1) if explain or hit.id in shown_ids
     ]
@@ -138,15 +138,6 @@ def _hit_remarks(hit: Hit, header: CapabilityHeader, explain: bool) -> Iterator[
     if explain:
         signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
         yield "  ".join(f"{name} {value:g}" for name, value in signals.items())
-
-
-def _shown_ids(hits: tuple[Hit, ...]) -> set[str]:
-    """The ids of the hits that are relevant enough to print, and of what those require."""
-    shown_ids: set[str] = set()
-    for hit in hits:  # a hit comes after the one that requires it, whose score is higher
-        if hit.via in shown_ids or (hit.relevance >= MIN_SHOWN_RELEVANCE and not hit.via):
-            shown_ids.add(hit.id)
-    return shown_ids
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:

@@ -18,10 +18,7 @@ def existing_roots(
     """The configured and conventional folders that exist; where there is none and no source, those
     of this builder's last build. Raises InputError where nothing is left.
     """
-    for path in runtime.configured_roots(config):
-        if not path.exists():
-            console.print_notice(f"notice: {path} does not exist (from {config.origins['roots']})")
-    folders = [path for _, path in runtime.roots(config) if path.exists()]
+    folders = find_default_roots(runtime, config)
     folders = folders or ([] if config.sources else _last_roots(runtime, config, where, builder_id))
     if not folders and not config.sources:
         raise InputError(
@@ -29,6 +26,16 @@ def existing_roots(
             "name a folder: capdisc index PATH, or start one: capdisc init",
         )
     return list(dict.fromkeys(folders))
+
+
+def find_default_roots(runtime: surroundings.Runtime, config: Config) -> list[Path]:
+    """The configured and conventional folders that exist, each once, the configured ones first. A
+    configured one that does not exist is named on stderr.
+    """
+    for path in runtime.configured_roots(config):
+        if not path.exists():
+            console.print_notice(f"notice: {path} does not exist (from {config.origins['roots']})")
+    return list(dict.fromkeys(path for _, path in runtime.roots(config) if path.exists()))
 
 
 def expected_roots(

@@ -12,9 +12,10 @@ from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
-from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
+from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.token_accounting import learn_counts
+from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
 
@@ -141,7 +142,7 @@ def find_relevant(
     if not query.texts:
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
-    ranking = replace(ranking, hits=tuple(_filter_relevant(ranking.hits, request.min_relevance)))
+    ranking = replace(ranking, hits=tuple(select_shown_hits(ranking.hits, request.min_relevance)))
     if not ranking.hits and request.on_empty == "all":
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
@@ -175,15 +176,6 @@ def is_filtered(query: Query) -> bool:
         query.available,
     )
     return any(sieves)
-
-
-def _filter_relevant(hits: tuple[Hit, ...], min_relevance: float) -> Iterator[Hit]:
-    """The hits that are relevant enough, and what those require."""
-    shown_ids: set[str] = set()
-    for hit in hits:  # what requires a hit comes before it
-        if hit.relevance >= min_relevance or hit.via in shown_ids:
-            shown_ids.add(hit.id)
-            yield hit
 
 
 # Whether a prompt tells some of the catalogue or all of it: by style, by model, or by what all of

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from capdisc.context import surroundings, workspace_trust
-from capdisc.output import console, standard_streams, user_files
+from capdisc.context.roots import find_default_roots
+from capdisc.output import standard_streams, user_files
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -193,10 +194,7 @@ def _select_roots(
     """The paths, or the configured and conventional folders that exist."""
     if paths:
         return tuple(runtime.expand(path) for path in paths)
-    for path in runtime.configured_roots(config):
-        if not path.exists():
-            console.print_notice(f"notice: {path} does not exist (from {config.origins['roots']})")
-    folders = tuple(dict.fromkeys(path for _, path in runtime.roots(config) if path.exists()))
+    folders = tuple(find_default_roots(runtime, config))
     if not folders and not config.sources:
         raise InputError(
             "there is nothing to check here", "name a folder or a file: capdisc validate PATH"

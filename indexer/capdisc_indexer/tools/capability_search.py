@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypedDict
 
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval.query_rules import require_known_filters, select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import ToolContext
 
 DESCRIPTION_CHARACTERS = 300
 # How many hits are searched for where a tool then filters by what the index cannot filter by.
 WIDE_LIMIT = 200
-MIN_SHOWN_RELEVANCE = 0.05
-# Names that an error lists; the rest is counted.
-_MAX_LISTED_NAMES = 20
 
 
 @frozen(kw_only=True)
@@ -59,7 +56,7 @@ def search_capabilities(
     )
     ranking = search_index(ctx.index, query, encoder, search_mode, ctx.available)
     # A hit of no relevance fills up a ranking, and answers nothing.
-    hits = tuple(hit for hit in ranking.hits if hit.relevance >= MIN_SHOWN_RELEVANCE or hit.via)
+    hits = tuple(select_shown_hits(ranking.hits))
     headers = ctx.index.documents.headers_for([hit.id for hit in hits], Query(texts=()))
     return SearchResult(ranking=replace(ranking, hits=hits), headers=headers)
 
@@ -68,27 +65,10 @@ def check_filters(ctx: ToolContext, kinds: Sequence[str], category: str) -> None
     """Raises UsageError for a kind or category that no capability of the index has. Several kinds
     are not checked: they are alternatives.
     """
-    overview = ctx.index.overview
-    if len(kinds) == 1 and kinds[0] not in overview["kinds"]:
-        raise UsageError(
-            f"nothing here is of the kind {one_line(kinds[0], 40)!r}",
-            f"here: {_join_names(overview['kinds'])}",
-        )
-    categories = {record["category"].lower() for record in overview["categories"]}
-    if category and category.lower() not in categories:
-        raise UsageError(
-            f"nothing here has the category {one_line(category, 40)!r}",
-            f"here: {_join_names(categories)}",
-        )
-
-
-def _join_names(names: Collection[str]) -> str:
-    sorted_names = sorted(one_line(name, 40) for name in names)
-    if not sorted_names:
-        return "nothing yet"
-    omitted = len(sorted_names) - _MAX_LISTED_NAMES
-    listed_names = ", ".join(sorted_names[:_MAX_LISTED_NAMES])
-    return f"{listed_names} and {omitted} more" if omitted > 0 else listed_names
+    alternatives = len(kinds) > 1
+    require_known_filters(
+        ctx.index.overview, () if alternatives else kinds, (category,) if category else ()
+    )
 
 
 def select_hits(

@@ -1,0 +1,62 @@
+"""The rules that search, render and the discovery tools share: which filters a query may have, and
+which of its hits are worth showing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import Overview
+from capdisc_indexer.model.types import Hit
+from capdisc_indexer.text.normalization import one_line
+
+# Below this relevance a hit only fills the place of an answer: measured on requests for something
+# that the catalogue does not have.
+MIN_SHOWN_RELEVANCE = 0.05
+_MAX_LISTED_NAMES = 20
+_NAME_CHARACTERS = 40
+
+
+def select_shown_hits(
+    hits: Iterable[Hit], min_relevance: float = MIN_SHOWN_RELEVANCE
+) -> Iterator[Hit]:
+    """The hits that are relevant enough, and what those require.
+
+    A required hit comes after the one that requires it, whose score is higher.
+    """
+    shown_ids: set[str] = set()
+    for hit in hits:
+        if hit.via in shown_ids or (hit.relevance >= min_relevance and not hit.via):
+            shown_ids.add(hit.id)
+            yield hit
+
+
+def require_known_filters(
+    overview: Overview, kinds: Sequence[str], categories: Sequence[str]
+) -> None:
+    """Raises UsageError for a kind or category that no capability of the index has, whatever the
+    case of its letters; the hint lists those that there are.
+    """
+    known_categories = [record["category"].lower() for record in overview["categories"]]
+    for label, values, known_values in (
+        ("kind", kinds, list(overview["kinds"])),
+        ("category", categories, known_categories),
+    ):
+        folded_values = {known_value.lower() for known_value in known_values}
+        for value in values:
+            if value.lower() not in folded_values:
+                raise UsageError(
+                    f"unknown {label} {one_line(value, _NAME_CHARACTERS)!r}",
+                    f"here there are: {join_names(known_values)}",
+                )
+
+
+def join_names(names: Collection[str]) -> str:
+    """The names in order, at most 20 of them, and how many more there are."""
+    sorted_names = sorted(one_line(name, _NAME_CHARACTERS) for name in names)
+    if not sorted_names:
+        return "none yet"
+    omitted = len(sorted_names) - _MAX_LISTED_NAMES
+    listed_names = ", ".join(sorted_names[:_MAX_LISTED_NAMES])
+    return f"{listed_names} and {omitted} more" if omitted > 0 else listed_names
