@@ -27,7 +27,7 @@ first needs them: `import capdisc_indexer` alone takes a millisecond.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +44,7 @@ from capdisc_indexer.model.types import (
     BuildOptions,
     BuildReport,
     Context,
+    DeclaredSource,
     Descriptor,
     Query,
     Ranking,
@@ -52,7 +53,8 @@ from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
     from capdisc_indexer.indexing.file_reader import Progress
-    from capdisc_indexer.validation.validate import ValidationResult
+    from capdisc_indexer.validation.finding_selection import RuleChoice
+    from capdisc_indexer.validation.validate import MapFiles, ValidationResult
     from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
 PathLike = Path | str
@@ -207,7 +209,7 @@ class OpenIndex:
         from capdisc_indexer.rendering.index_context import render_ranking
 
         ranking = self.search(text, limit=limit, kinds=kinds, categories=categories, mode=mode)
-        key = mark_key or secrets.token_bytes(MARK_KEY_BYTES)
+        key = mark_key or os.urandom(MARK_KEY_BYTES)
         printed, context = render_ranking(
             self.index, ranking, budget, format, tuple(levels), tokenizer, key
         )
@@ -234,15 +236,26 @@ class OpenIndex:
             return None, f"{error.message}; {error.hint}"
 
 
-def validate(paths: Iterable[PathLike], profile: str = "spec") -> ValidationResult:
+def validate(
+    paths: Iterable[PathLike],
+    profile: str = "spec",
+    choice: RuleChoice | None = None,
+    declared: Sequence[DeclaredSource] = (),
+    map_files: MapFiles = map,
+) -> ValidationResult:
     """What is wrong with the files and folders: `chosen.findings` by path, line and column.
 
-    `profile` says whose rules count, a name of `validation.rule_explanations.PROFILES`. A path
-    that is not there is named in `problems`, and costs no other.
+    `profile` says whose rules count, a name of `validation.profiles.PROFILES`. A path
+    that is not there is named in `problems`, and costs no other. `choice` selects and ignores
+    rules (None: all count), `declared` are sources beside the paths, and `map_files` says how
+    files are checked: `map`, or the same of a pool of processes.
     """
+    from capdisc_indexer.validation.finding_selection import ALL_RULES
     from capdisc_indexer.validation.validate import validate_roots
 
-    return validate_roots([Path(path) for path in paths], profile)
+    return validate_roots(
+        [Path(path) for path in paths], profile, choice or ALL_RULES, declared, map_files
+    )
 
 
 def watch(

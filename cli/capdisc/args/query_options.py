@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import capdisc_indexer as cd
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import EncoderError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Query, Ranking
-from capdisc_indexer.retrieval.pipeline import MODES, search_index
+from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.retrieval.query_rules import require_known_filters
 from capdisc_indexer.store.text_queries import RISKS
 
@@ -92,12 +93,8 @@ def rank_query(
     encoder, failure = None, ""
     if chosen != "lexical":
         encoder, failure = try_load_encoder(ctx, encoder_name)
-    ranking = search_index(
-        ctx.index,
-        query,
-        encoder,
-        chosen,
-        lambda header: open_index.is_available(ctx.runtime, header),
+    ranking = cd.OpenIndex(ctx.index, encoder).search_query(
+        query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
     )
     for text in ranking.degraded:
         console.print_notice(f"notice: {text} ({failure})" if failure else f"notice: {text}")

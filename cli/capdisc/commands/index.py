@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
@@ -14,7 +15,6 @@ from capdisc.context import surroundings, workspace_trust
 from capdisc.context.roots import existing_roots
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, DeclaredSource, Severity
@@ -139,7 +139,7 @@ def index(
         roots = [runtime.expand(path) for path in paths or ()]
         if not roots:
             roots = existing_roots(runtime, config, folder, builder_id)
-        return build_index(roots, folder, build_options, progress)
+        return cd.build(roots, folder, build_options, progress)
 
     with (
         standard_streams.silence_native_stderr(),

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
+import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings, workspace_trust
@@ -17,7 +18,6 @@ from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import BuildOptions, BuildReport
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
-from capdisc_indexer.watching import watch as watch_folders
 
 
 def run_shell_command(command: str, environ: Mapping[str, str], limit_s: float) -> str:
@@ -143,7 +143,7 @@ def watch(
     with (
         _server_context(serve),
         standard_streams.silence_native_stderr(),
-        closing(watch_folders(roots, where, build, watch_options)) as updates,
+        closing(cd.watch(roots, where, build, watch_options)) as updates,
     ):
         _print_updates(updates, runtime, where, json, exec_, waiting)
     return 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import capdisc_indexer as cd
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.roots import find_default_roots
 from capdisc.output import standard_streams, user_files
@@ -19,7 +20,7 @@ from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
 from capdisc_indexer.validation.profiles import PROFILES
-from capdisc_indexer.validation.validate import CheckedFile, ValidationResult, validate_roots
+from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 
 _MANY_FILES = 1_000
 
@@ -116,7 +117,7 @@ def run_checks(request: ValidateRequest) -> ValidationResult:
     nobody names one so.
     """
     if request.piped_text is None:
-        check_result = validate_roots(
+        check_result = cd.validate(
             request.roots, request.profile, request.choice, request.sources, _map_files
         )
         empty = [
