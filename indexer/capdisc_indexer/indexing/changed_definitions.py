@@ -39,7 +39,7 @@ from capdisc_indexer.validation.changes.comparison import (
     suspicious_changes,
 )
 from capdisc_indexer.validation.changes.definition import (
-    Definition,
+    ToolDefinition,
     definition_of,
     digest_of,
     from_text,
@@ -147,7 +147,7 @@ class _Version:
 
     accepted: Accepted
     record: StoredRecord = field(default_factory=dict)
-    definition: Definition | None = None
+    definition: ToolDefinition | None = None
 
     @property
     def digest(self) -> str:

@@ -12,7 +12,7 @@ from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.changes import CODE
 from capdisc_indexer.validation.changes.definition import (
-    Definition,
+    ToolDefinition,
     Values,
     definition_of,
     new_orders,
@@ -25,7 +25,7 @@ MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
 _RISKS = ("", "low", "medium", "high", "critical")
 
 
-def suspicious_changes(before: Definition, values: Values, is_prose: bool) -> tuple[str, ...]:
+def suspicious_changes(before: ToolDefinition, values: Values, is_prose: bool) -> tuple[str, ...]:
     """The reasons why somebody has to look at the change to the record `values`, a clause each, at
     most MAX_REASONS; none for a harmless change.
     """
@@ -65,7 +65,7 @@ def difference(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text_changes(
-    before: Definition, now: Definition, values: Values, is_prose: bool
+    before: ToolDefinition, now: ToolDefinition, values: Values, is_prose: bool
 ) -> Iterator[str]:
     first_of_effect: dict[str, Order] = {}
     for order in new_orders(before, values, is_prose):
@@ -78,7 +78,7 @@ def _text_changes(
                 yield f"its text newly breaks the rule {rule}"
 
 
-def _parameter_changes(before: Definition, now: Definition) -> Iterator[str]:
+def _parameter_changes(before: ToolDefinition, now: ToolDefinition) -> Iterator[str]:
     for path, letters in now.parameters.items():
         if newly_carries(before.parameters.get(path), letters):
             is_new = path not in before.parameters
@@ -89,7 +89,7 @@ def _parameter_changes(before: Definition, now: Definition) -> Iterator[str]:
         yield f"it takes arguments{where} that its schema does not name, and took none before"
 
 
-def _nature_changes(before: Definition, now: Definition) -> Iterator[str]:
+def _nature_changes(before: ToolDefinition, now: ToolDefinition) -> Iterator[str]:
     if before.has_side_effects != now.has_side_effects:
         what = (
             "changes things, and only read before"

@@ -76,7 +76,7 @@ Values = Mapping[str, Any]
 
 
 @frozen(kw_only=True)
-class Definition:
+class ToolDefinition:
     """One definition, as it is compared. `start` is a digest of what is run (a program with its
     arguments, or a host), `parameters` are letters by path, `pieces` digests of the sentences of
     all texts, or where `is_coarse` of their paragraphs.
@@ -95,14 +95,14 @@ class Definition:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def definition_of(values: Values, is_prose: bool, is_coarse: bool = False) -> Definition:
+def definition_of(values: Values, is_prose: bool, is_coarse: bool = False) -> ToolDefinition:
     """The traits of a capability's record. `is_prose` says that its body is a text for the model,
     as that of a skill.
     """
     annotations, schema = _annotations(values), values.get("schema")
     texts = texts_of(values, is_prose)
     all_pieces = (piece for text, _ in texts for piece in pieces(text, is_coarse))
-    return Definition(
+    return ToolDefinition(
         has_side_effects=bool(values.get("has_side_effects")),
         is_destructive=annotations.get("destructiveHint") is True
         or values.get("risk") in ("high", "critical"),
@@ -130,7 +130,7 @@ def digest_of(definition_json: str) -> str:
     return hashlib.sha256(definition_json.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def new_orders(before: Definition, values: Values, is_prose: bool) -> Iterator[Order]:
+def new_orders(before: ToolDefinition, values: Values, is_prose: bool) -> Iterator[Order]:
     """The orders in pieces of the texts that `before` did not have. When the content rule for
     orders has a warning, pieces in which that rule finds some count too.
     """
@@ -167,13 +167,13 @@ def to_text(values: Values, definition_json: str, is_prose: bool) -> str:
     """
     if len(definition_json) > MAX_WHOLE:
         definition = definition_of(values, is_prose, is_coarse=True)
-        return _as_json([getattr(definition, name) for name in fields(Definition)])
+        return _as_json([getattr(definition, name) for name in fields(ToolDefinition)])
     if values.get("warnings"):
         return _as_json({**json.loads(definition_json), "warnings": values["warnings"]})
     return definition_json
 
 
-def from_text(text: str, is_prose: bool) -> tuple[Definition, Values] | None:
+def from_text(text: str, is_prose: bool) -> tuple[ToolDefinition, Values] | None:
     """The definition in a text by `to_text`, with the record if that was short enough, else {};
     None for any other text.
     """
@@ -181,16 +181,16 @@ def from_text(text: str, is_prose: bool) -> tuple[Definition, Values] | None:
         remembered = json.loads(text)
         if isinstance(remembered, dict):
             return definition_of(remembered, is_prose), remembered
-        values = dict(zip(fields(Definition), remembered, strict=True))
+        values = dict(zip(fields(ToolDefinition), remembered, strict=True))
         for name in ("secrets", "rules", "pieces"):
             values[name] = tuple(values[name])
-        definition = Definition(**values)
+        definition = ToolDefinition(**values)
         return (definition, {}) if _is_whole(definition) else None
     except MALFORMED_DATA_ERRORS:
         return None
 
 
-def _is_whole(definition: Definition) -> bool:
+def _is_whole(definition: ToolDefinition) -> bool:
     words = (
         definition.risk,
         definition.start,
