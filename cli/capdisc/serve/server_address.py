@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
-import re
-import socket
 import stat
-from pathlib import Path
 
 from capdisc.serve import request
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -26,12 +22,14 @@ if TYPE_CHECKING:
 # number that the client has drawn, and the question carries another answer to it.
 
 SUFFIX = ".port"
-_PORT_FILE = re.compile(rb"([0-9]{1,5}) ([0-9a-f]{64})")
+_PORT_FILE = rb"([0-9]{1,5}) ([0-9a-f]{64})"
 NONCE_BYTES = PROOF_BYTES = 32
 
 
 def bind_loopback(path: Path) -> socket.socket:
     """A socket on a free port, described in a new file. Raises OSError."""
+    import socket
+
     listening_socket = socket.socket(socket.AF_INET)
     try:
         listening_socket.bind(("127.0.0.1", 0))
@@ -46,8 +44,10 @@ def bind_loopback(path: Path) -> socket.socket:
 
 def read_port_file(path: str) -> tuple[int, bytes]:
     """Port and secret. Raises OSError, or ValueError for a file that is none of ours."""
+    import re
+
     with open(path, "rb") as file:  # noqa: PTH123
-        match = _PORT_FILE.fullmatch(file.read(100))
+        match = re.fullmatch(_PORT_FILE, file.read(100))
     if not match:
         raise ValueError(f"{path} does not name a port")
     return int(match[1]), bytes.fromhex(match[2].decode())
@@ -55,6 +55,9 @@ def read_port_file(path: str) -> tuple[int, bytes]:
 
 def sign_nonce(secret: bytes, side: bytes, nonce: bytes) -> bytes:
     """What only one who knows the secret can say about the number."""
+    import hashlib
+    import hmac
+
     return hmac.digest(secret, side + nonce, hashlib.sha256)
 
 
@@ -62,6 +65,9 @@ def connect_loopback(path: str, patience_s: float) -> tuple[socket.socket, bytes
     """A connection to the server, and the proof that goes with the question. Raises OSError or
     ValueError.
     """
+    import hmac
+    import socket
+
     port, secret = read_port_file(path)
     nonce = os.urandom(NONCE_BYTES)
     connection = socket.create_connection(("127.0.0.1", port), patience_s)
