@@ -18,7 +18,9 @@ from capdisc_indexer.model.errors import EncoderError, IndexStateError, InputErr
 
 
 def tantivy() -> Any:
-    """The text index. Raises IndexStateError when it cannot be loaded, as all without an extra do."""
+    """The text index. Raises IndexStateError when it cannot be loaded, as all libraries without an
+    extra do.
+    """
     try:
         import tantivy
     except ImportError as error:

@@ -43,8 +43,11 @@ class ForeignIndexError(IndexStateError):
     def __init__(self, index_dir: str) -> None:
         from shlex import quote  # 7 ms that every command would pay for
 
-        hint = f"build it: capdisc index; or see whose it is, and adopt it: capdisc trust {quote(index_dir)}"
-        super().__init__(f"the index in {index_dir} was not built by you", hint)
+        super().__init__(
+            f"the index in {index_dir} was not built by you",
+            "build it: capdisc index; or see whose it is, and adopt it: "
+            f"capdisc trust {quote(index_dir)}",
+        )
 
 
 class BusyError(CapdiscError):

@@ -1,6 +1,7 @@
 """Converts descriptors to and from their stored form, and says which prerequisites are missing.
 
-A record has two parts: the header (for lists, filters and summaries) and the body (the long parts).
+A record has two parts: the header, for lists, filters and summaries, and the body, with the long
+fields.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def encode_descriptor(descriptor: Descriptor) -> bytes:
 
 
 def decode_descriptor(record: bytes) -> Descriptor:
-    """The descriptor that `encode_descriptor` encoded, equal to what a reader of the index gets."""
+    """The descriptor of an encoded one, equal to that which a reader of the index gets."""
     header, body = json.loads(record)
     return from_record(header, body)
 

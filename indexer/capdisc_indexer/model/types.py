@@ -347,9 +347,9 @@ class BuildOptions:
     without `may_rebuild` a damaged index or one of another version is an error. `verify` reads
     every byte of the last build and of the sources instead of trusting sizes and times. A file
     that was changed less than `grace_s` seconds ago and fails to parse keeps its last version: it
-    may be half written. `sources` are read in addition to the roots. Without a `guard` no changed definition is left out. A last
-    build with another `builder_id` is not used (None: any is). A root in `confined` is read only
-    while it leads, links resolved, into one of its folders there.
+    may be half written. `sources` are read in addition to the roots. Without a `guard` no changed
+    definition is left out. A last build with another `builder_id` is not used (None: any is). A
+    root in `confined` is read only while it leads, links resolved, into one of its folders there.
     """
 
     encoder: str | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
@@ -46,13 +47,13 @@ def calibrate(
     query: Query,
     hits: Sequence[Hit],
     candidates: Sequence[Sequence[Candidates]],
-    is_out_of_vocabulary: bool,
+    encoder: StaticEncoder | None,
     mode: str,
 ) -> list[Hit]:
     """The first hits with their relevance 0..1 and the signal `coverage`.
 
-    `is_out_of_vocabulary`: no word of the query is in the encoder's vocabulary. In mode `lexical`
-    the words alone decide.
+    `encoder` has the vocabulary that decides whether the query holds a real word; without one that
+    is assumed. In mode `lexical` the words alone decide.
     """
     idfs_of_parts = [part.idf_by_term for parts in candidates for part in parts]
     if _has_only_stop_words(query.texts):
@@ -61,7 +62,7 @@ def calibrate(
     terms = list(dict.fromkeys(term for idf_by_term in idfs_of_parts for term in idf_by_term))
     terms_by_id = index.documents.matching_terms(terms, [hit.id for hit in first_hits])
     noise_floor = index.generation.background
-    penalty = OOV_PENALTY if is_out_of_vocabulary else 1.0
+    penalty = OOV_PENALTY if _is_out_of_vocabulary(query.texts, encoder) else 1.0
     calibrated = []
     for hit in first_hits:
         present_terms = terms_by_id.get(hit.id, frozenset())
@@ -75,6 +76,11 @@ def calibrate(
         signals["coverage"] = round(coverage, 4)
         calibrated.append(replace(hit, relevance=round(relevance, 4), signals=signals))
     return calibrated
+
+
+def _is_out_of_vocabulary(texts: Sequence[str], encoder: StaticEncoder | None) -> bool:
+    """Whether no word of the texts is in the encoder's vocabulary; False without an encoder."""
+    return encoder is not None and not any(encoder.has_known_word(text) for text in texts)
 
 
 def _has_only_stop_words(texts: Sequence[str]) -> bool:

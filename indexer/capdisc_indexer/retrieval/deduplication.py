@@ -14,9 +14,9 @@ from capdisc_indexer.text.minhash import are_near_duplicates, decode_signature, 
 
 _NON_LETTERS = re.compile(r"[\W\d_]+")
 _SEPARATORS = re.compile(r"[\W_]+")
-# Two capabilities of one name that share so much of their text are versions of one: of 822 pairs of
-# public skills with one name, none with this share of the description or of the body did another
-# job. Tools without a body have their names from their servers (`search`, `list_projects`) and must
+# Two capabilities of one name that share so much text are versions of one: of 822 pairs of public
+# skills with one name, none with this share of the description or of the body did another job.
+# Tools without a body have their names from their servers (`search`, `list_projects`) and must
 # agree in full.
 SAME_NAME_SHARE = 0.5
 

@@ -9,7 +9,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.candidates import Candidates
-from capdisc_indexer.retrieval.late_interaction import Reranked
+from capdisc_indexer.retrieval.late_interaction import Reranking
 from capdisc_indexer.store.snapshot import Index
 
 # At least so many hits are kept, and twice as many as are shown: copies of better ones are among
@@ -59,7 +59,7 @@ def expand_graph(
 
 
 def collect_signals(
-    candidates: Sequence[Sequence[Candidates]], reranked: Sequence[Reranked]
+    candidates: Sequence[Sequence[Candidates]], rerankings: Sequence[Reranking]
 ) -> SignalValues:
     """The signals of all texts and clauses in the order in which `--explain` shows them.
 
@@ -70,8 +70,8 @@ def collect_signals(
         "bm25": _merge_best([channel.lexical for channel in channels]),
         "cosine": _merge_best([channel.vector for channel in channels]),
     }
-    for name in dict.fromkeys(name for text in reranked for name in text.signals):
-        signals[name] = _merge_best([text.signals[name] for text in reranked])
+    for name in dict.fromkeys(name for reranking in rerankings for name in reranking.signals):
+        signals[name] = _merge_best([reranking.signals[name] for reranking in rerankings])
     return signals
 
 

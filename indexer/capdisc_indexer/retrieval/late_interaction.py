@@ -82,7 +82,7 @@ SIGNALS: tuple[Signal, ...] = (
 
 
 @frozen
-class Reranked:
+class Reranking:
     """Scores 0..1 by id; and by the name of each signal, its values by id."""
 
     scores: dict[str, float]
@@ -95,13 +95,13 @@ def rerank(
     text: str,
     scores: dict[str, float],
     headers: Mapping[str, CapabilityHeader],
-) -> Reranked:
+) -> Reranking:
     """The fused scores of one text with the signals of the first candidates in them.
 
     Without an encoder the scores stay as they are, without signals.
     """
     if encoder is None:
-        return Reranked(scores)
+        return Reranking(scores)
     first_ids = [key for key, _ in fusion.order_scores(scores)[:RERANK_DEPTH]]
     max_sims = max_sim(encoder, text, index.documents.token_bags(first_ids))
     comparisons = {
@@ -112,25 +112,25 @@ def rerank(
         signal.name: {key: signal.value(compared) for key, compared in comparisons.items()}
         for signal in SIGNALS
     }
-    return Reranked(add_signals(scores, signals), signals)
+    return Reranking(add_signals(scores, signals), signals)
 
 
 def add_signals(
     scores: Mapping[str, float], signals: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
-    """The weighted mean of the fused score (weight 1) and all signals; a missing value counts 0."""
+    """The weighted mean of the fused score (weight 1) and the signals; missing values count 0."""
     # Added one by one: from Python 3.12 on `sum` rounds in another way, and the same index has to
     # give the same scores everywhere.
     total_weight = 1.0
     for signal in SIGNALS:
         total_weight += signal.weight
-    reranked = {}
+    reranked_scores = {}
     for key, score in scores.items():
         gain = 0.0
         for signal in SIGNALS:
             gain += signal.weight * signals[signal.name].get(key, 0.0)
-        reranked[key] = (score + gain) / total_weight
-    return reranked
+        reranked_scores[key] = (score + gain) / total_weight
+    return reranked_scores
 
 
 def max_sim(

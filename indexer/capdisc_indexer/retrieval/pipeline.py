@@ -56,34 +56,33 @@ def search_index(
         for text in texts
     ]
     headers = collect_headers(candidates)
-    fused = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
-    reranked = [
+    fused_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
+    rerankings = [
         rerank(index, encoders.reranker, text.text, scores, headers)
-        for text, scores in zip(texts, fused, strict=True)
+        for text, scores in zip(texts, fused_scores, strict=True)
     ]
-    signals = collect_signals(candidates, reranked)
-    combined = fusion.combine_texts([ranking_of_text.scores for ranking_of_text in reranked])
-    offered = _select_available(headers, query, is_available)
+    signals = collect_signals(candidates, rerankings)
+    scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
+    headers = _select_available(headers, query, is_available)
     times.append(time.perf_counter())
-    penalized = fusion.penalize_keyword_stuffing(combined, offered)
+    scores = fusion.penalize_keyword_stuffing(scores, headers)
     use_graph = mode != "no-graph"
-    expanded = expand_graph(index, query, penalized, offered, signals, is_available, use_graph)
+    expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
     times.append(time.perf_counter())
-    distinct = merge_near_duplicates(expanded, offered)
-    is_out_of_vocabulary = _is_out_of_vocabulary(query, encoders.reranker)
-    calibrated = calibrate(
-        index, query, distinct, candidates, is_out_of_vocabulary, encoders.effective_mode
+    distinct_hits = merge_near_duplicates(expanded_hits, headers)
+    calibrated_hits = calibrate(
+        index, query, distinct_hits, candidates, encoders.reranker, encoders.effective_mode
     )
-    accepted = refuse_irrelevant(calibrated)
+    accepted_hits = refuse_irrelevant(calibrated_hits)
     return Ranking(
         query=query,
-        hits=tuple(accepted[: query.limit]),
+        hits=tuple(accepted_hits[: query.limit]),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
-        confidence=estimate_confidence(accepted),
+        confidence=estimate_confidence(accepted_hits),
         unmatched=find_unmatched_words(index, query),
-        categories=_nearest_categories(distinct, offered),
-        candidates=len(offered),
+        categories=_nearest_categories(distinct_hits, headers),
+        candidates=len(headers),
         timings=_stage_times(times, candidates),
     )
 
@@ -140,11 +139,6 @@ def _rerank_encoder(index: Index, encoder: Encoder) -> StaticEncoder | None:
     except EncoderError:
         return None
     return reranker if reranker.fingerprint == index.generation.pieces else None
-
-
-def _is_out_of_vocabulary(query: Query, encoder: StaticEncoder | None) -> bool:
-    """Whether no word of the query is in the encoder's vocabulary; False without an encoder."""
-    return encoder is not None and not any(encoder.has_known_word(text) for text in query.texts)
 
 
 def _select_available(

@@ -1,10 +1,9 @@
-"""Records which index folders this user built: a random id in the manifest of each generation, and
-the same id in the user's state.
+"""Records which index folders this user built, by a random id in each manifest and in the state.
 
 An index names folders as its roots, and a reader opens the files that it names. Without this check
-an index that came with a clone would be trusted like the user's own. So a reader compares two small
-files: the manifest, which it reads anyway, and the record in the state folder. Nobody can guess the
-id or ship the record with a clone: only this user writes to the state folder.
+an index that came with a clone would be trusted like the user's own. So a reader compares two
+small files: the manifest, which it reads anyway, and the record in the user's state folder. Nobody
+can guess the id or ship the record with a clone: only this user writes to the state folder.
 """
 
 from __future__ import annotations

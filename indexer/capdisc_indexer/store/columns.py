@@ -50,8 +50,11 @@ class Columns:
 
     def size(self, places: Iterable[int]) -> list[int]:
         """The total tokens and characters of these capabilities in full."""
-        chosen = list(places)
-        return [sum(column[place] for place in chosen) for column in (self.tokens, self.characters)]
+        chosen_places = list(places)
+        return [
+            sum(column[place] for place in chosen_places)
+            for column in (self.tokens, self.characters)
+        ]
 
     def card(self, place: int) -> OverviewCard:
         """Kind, name and category of one capability, for an overview."""

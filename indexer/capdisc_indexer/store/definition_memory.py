@@ -93,7 +93,7 @@ class DefinitionMemory:
         }
 
     def moved(self, identifier: str) -> Accepted | None:
-        """The latest definition accepted under this id in a file that no longer exists, or None."""
+        """The latest definition accepted under this id in a file that is gone, or None."""
         if self._is_empty:
             return None
         sql = (
@@ -280,7 +280,7 @@ def _ensure_file(path: Path) -> None:
 
 
 def _prepare_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables in an empty file. Raises sqlite3.DatabaseError for a file of another form."""
+    """Make the tables in an empty file. Raises sqlite3.DatabaseError for another form."""
     connection.execute("pragma trusted_schema = off")
     ((form,),) = connection.execute("pragma user_version").fetchall()
     tables = connection.execute("select count(*) from sqlite_master").fetchone()[0]

@@ -163,7 +163,7 @@ class Documents:
     def search(
         self, terms: Sequence[str], query: Query, limit: int
     ) -> list[tuple[float, CapabilityHeader]]:
-        """BM25 score and header of the best documents that pass the query's filters, best first."""
+        """BM25 score and header of the best documents that pass the filters, best first."""
         if not terms:
             return []
         should = lazy_imports.tantivy().Occur.Should
@@ -259,8 +259,8 @@ class Documents:
             }
 
     def token_bags(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The encoded token bag of each capability, mostly cached when its header was read; b"" for
-        an unknown id.
+        """The encoded token bag of each capability, b"" for an unknown id; most are cached since
+        their header was read.
         """
         cached = {key: self._token_bags[key] for key in ids if key in self._token_bags}
         missing = [key for key in ids if key not in cached]
@@ -303,8 +303,8 @@ class Documents:
             return [(float(score), self._read_header(address)) for score, address in hits]
 
     def _read_header(self, address: Any) -> CapabilityHeader:
-        """The header of a document from the cache: the clauses of one query find the same documents
-        again and again.
+        """The header of a document, cached: the clauses of one query find the same documents again
+        and again.
         """
         key = _address_key(address)
         header = self._headers.get(key)

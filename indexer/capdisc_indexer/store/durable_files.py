@@ -17,8 +17,8 @@ from pathlib import Path
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
 
-# Reached over a network or through another program: locks and renames may not work there as they do
-# on a local disk.
+# Reached over a network or through another program: locks and renames may not work there as on a
+# local disk.
 _SHARED_FILE_SYSTEMS = frozenset(
     "9p afs beegfs ceph cifs coda drvfs fuse fuseblk gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 "
     "ocfs2 orangefs prl_fs smb3 smbfs vboxsf virtiofs vmhgfs".split()
@@ -191,8 +191,8 @@ def _sync_names(fd: int) -> None:
             raise
 
 
-# Only its owner may change an index: its content reveals what the owner's agents can do, and whoever
-# can write to it decides what they do next.
+# Only its owner may change an index: its content reveals what the owner's agents can do, and anyone
+# who can write to it decides what they do next.
 
 _OTHER_INDEX_DIR_HINT = "choose another with --index-dir DIR"
 

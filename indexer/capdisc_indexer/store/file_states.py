@@ -149,7 +149,7 @@ def content_hashes_by_id(files: Mapping[str, FileState]) -> dict[str, str]:
 
 
 def text_hashes_by_id(files: Mapping[str, FileState]) -> TextHashesById:
-    """The text hashes of every indexed id in the order of the ids, which is that of matrix rows."""
+    """The text hashes of every indexed id in the order of the ids, as the matrix has its rows."""
     hashes_by_id = {
         declared_id.resolved_id: declared_id.texts
         for state in files.values()

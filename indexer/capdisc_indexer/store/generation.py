@@ -9,8 +9,8 @@ all of one generation or all of the next.
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
 Nothing is written into a published generation. After a power cut either the old or the new one is
-there: every file is synced before the folder gets its name, and the folder before CURRENT points to
-it.
+there: every file is synced before the folder gets its name, and the folder before CURRENT points
+to it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from capdisc_indexer.store.native_errors import REBUILD_HINT
 
 SCHEMA_VERSION = 8
 _MANIFEST_KEYS = set(
-    "schema_version made_by builder_id encoder fingerprint pieces background counts files built_at".split()
+    "schema_version made_by builder_id encoder fingerprint pieces background counts files "
+    "built_at".split()
 )
 _COUNT_KEYS = {"capabilities", "rows", "stored", "dim", "deleted", "files"}
 
@@ -64,7 +65,8 @@ def load_unchecked(index_dir: Path) -> Generation | None:
         raise IndexStateError(
             f"the index pointer is damaged: {index_dir / 'CURRENT'}", REBUILD_HINT
         ) from error
-    return Generation(number=number, **_read_manifest(generation_folder(index_dir, number), digest))
+    manifest = _read_manifest(generation_folder(index_dir, number), digest)
+    return Generation(number=number, **manifest)
 
 
 def check_folder(index_dir: Path) -> None:

@@ -1,8 +1,8 @@
 """Reads and replaces small files of the state folder, and keeps the grants of workspaces in them.
 
 Several processes may change such a file: one at a time, whole or not at all, and never through a
-link. Its content cannot be made again, and it goes into prompts, so only its owner may write to the
-folder.
+link. Its content cannot be made again, and it goes into prompts, so only its owner may write to
+the folder.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Defines the text index: its schema and analyser, its queries, and how documents are written.
 
-Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the weight.
-More fields, or a heavier name, lost up to 12 points. A document is stored in two values: `head`
-(the header: all but the long parts, enough to list, filter and summarise) and `body` (content and
-schemas); `pieces` is its token bag. Queries are built from terms and filters; nothing that a user
-typed is ever parsed as query syntax.
+Two analysed fields earn their place: `text` with everything, and `name` alone at 0.3 of the
+weight. More fields, or a heavier name, lost up to 12 points. A document is stored in two values:
+`head` (the header: all but the long parts, enough to list, filter and summarise) and `body`
+(content and schemas); `pieces` is its token bag. Queries are built from terms and filters; nothing
+that a user typed is ever parsed as query syntax.
 """
 
 from __future__ import annotations
