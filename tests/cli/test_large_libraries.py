@@ -91,8 +91,8 @@ def test_a_context_without_an_answer_reads_little_more_than_fits(
     indexes, capdisc, monkeypatch, words
 ) -> None:
     decoded = _count_heads(monkeypatch)
-    monkeypatch.setattr(summaries, "_PATIENCE", 20)
-    monkeypatch.setattr(relevant_capabilities, "_AT_A_TIME", 16)
+    monkeypatch.setattr(summaries, "_MAX_MISSES", 20)
+    monkeypatch.setattr(relevant_capabilities, "_BATCH_SIZE", 16)
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexes[1]))
     made = capdisc(*words, "--budget", "500")
     if "--json" in words:

@@ -1,44 +1,52 @@
-"""Every command, named once."""
+"""The table of all commands, and the parser that reads plain command lines without typer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import UnionType
-from typing import Any, NamedTuple
+from types import MappingProxyType, UnionType
+from typing import Any, NamedTuple, TypeAlias
 
 from capdisc.args.params import Param
 from capdisc.context.signals import StopSignal
 from capdisc.output import failures
 
-# A plain command line, read without typer, which takes half of a cold query's time to import.
+# The parser of plain command lines, since importing typer takes half of a cold query's time.
 #
-# Whatever is not plain (letters run together, an option twice, a value out of range, a word too
-# many, a call for help) is left to typer, which understands more and explains what is wrong. Both
-# read the same declarations, and a test holds the two readings against each other.
+# What is not plain (letters run together, an option twice, a value out of range, a word too many,
+# a call for help) is left to typer, which understands more and explains what is wrong. Both read
+# the same declarations, and a test compares the two readings.
 
-_CONVERTERS: dict[type, Callable[[str], Any]] = {str: str, int: int, float: float, Path: Path}
+Command: TypeAlias = Callable[..., int]
+# The values of parameters by name, of the types that their declarations make.
+ArgumentValues: TypeAlias = dict[str, Any]
+
+_CONVERTERS: Mapping[type, Callable[[str], Any]] = MappingProxyType(
+    {str: str, int: int, float: float, Path: Path}
+)
 
 
 class _NotPlainError(ValueError):
-    pass
+    """The command line is left to typer."""
 
 
 class _Parameter(NamedTuple):
+    """A parameter of a command; `type` is that of one value, several of which make a list."""
+
     name: str
     param: Param
-    kind: type
-    many: bool
-    required: bool
+    type: type
+    is_list: bool
+    is_required: bool
 
 
-def parse(command: Callable[..., int], words: Sequence[str]) -> dict[str, Any] | None:
-    """What the words say of the command's parameters; None where typer is to be asked."""
+def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
+    """The values of the command's parameters in a plain command line; None for any other."""
     try:
         parameters = _list_parameters(command)
-        option_texts, loose = _split_options(
+        option_texts, positionals = _split_options(
             words,
             {name: parameter for parameter in parameters for name in _option_names(parameter)},
         )
@@ -48,7 +56,7 @@ def parse(command: Callable[..., int], words: Sequence[str]) -> dict[str, Any] |
             if parameter.name in option_texts
         ]
         bound += _bind_positionals(
-            [parameter for parameter in parameters if parameter.param.names is None], loose
+            [parameter for parameter in parameters if parameter.param.names is None], positionals
         )
         return {parameter.name: _convert_values(parameter, texts) for parameter, texts in bound}
     except ValueError:
@@ -58,26 +66,26 @@ def parse(command: Callable[..., int], words: Sequence[str]) -> dict[str, Any] |
 def _split_options(
     words: Sequence[str], options: dict[str, _Parameter]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """The texts of each option by its parameter's name, and the words that belong to none."""
+    """The texts of each option by the name of its parameter, and the positional words."""
     option_texts: dict[str, list[str]] = {}
-    loose: list[str] = []
+    positionals: list[str] = []
     remaining = iter(words)
     for word in remaining:
         if word == "-" or not word.startswith("-"):
-            loose.append(word)
+            positionals.append(word)
             continue
         name, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
         parameter = options.get(name)
         if (
             parameter is None
-            or (parameter.name in option_texts and not parameter.many)
-            or (equals and parameter.kind is bool)
+            or (parameter.name in option_texts and not parameter.is_list)
+            or (equals and parameter.type is bool)
         ):
             raise _NotPlainError
-        if not equals and parameter.kind is not bool:
+        if not equals and parameter.type is not bool:
             text = _next_value(remaining)
         option_texts.setdefault(parameter.name, []).append(text)
-    return option_texts, loose
+    return option_texts, positionals
 
 
 def _next_value(remaining: Iterator[str]) -> str:
@@ -88,31 +96,31 @@ def _next_value(remaining: Iterator[str]) -> str:
 
 
 def _bind_positionals(
-    parameters: Sequence[_Parameter], loose: Sequence[str]
+    parameters: Sequence[_Parameter], words: Sequence[str]
 ) -> list[tuple[_Parameter, list[str]]]:
-    """The loose words as the positional arguments, in order; one that takes many must be the only
-    one.
+    """The words as values of the positional arguments, in order. An argument that takes many words
+    must be the only one.
     """
-    if len(parameters) == 1 and parameters[0].many:
-        return [(parameters[0], list(loose))] if loose else []
-    required_count = sum(parameter.required for parameter in parameters)
-    if not required_count <= len(loose) <= len(parameters) or any(
-        parameter.many for parameter in parameters
-    ):
+    if len(parameters) == 1 and parameters[0].is_list:
+        return [(parameters[0], list(words))] if words else []
+    required_count = sum(parameter.is_required for parameter in parameters)
+    if not required_count <= len(words) <= len(parameters):
         raise _NotPlainError
-    return [(parameter, [word]) for parameter, word in zip(parameters, loose, strict=False)]
+    if any(parameter.is_list for parameter in parameters):
+        raise _NotPlainError
+    return [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
 
 
-def _convert_values(parameter: _Parameter, texts: Sequence[str]) -> Any:
-    if parameter.kind is bool:
+def _convert_values(parameter: _Parameter, texts: Sequence[str]) -> object:
+    if parameter.type is bool:
         return True
     values = [_convert(parameter, text) for text in texts]
-    return values if parameter.many else values[0]
+    return values if parameter.is_list else values[0]
 
 
 def _convert(parameter: _Parameter, text: str) -> Any:
     param = parameter.param
-    value = (param.parser or _CONVERTERS[parameter.kind])(text)
+    value = (param.parser or _CONVERTERS[parameter.type])(text)
     if param.min is not None and not value >= param.min:
         raise _NotPlainError
     if param.max is not None and not value <= param.max:
@@ -121,45 +129,41 @@ def _convert(parameter: _Parameter, text: str) -> Any:
 
 
 @cache
-def _list_parameters(command: Callable[..., int]) -> list[_Parameter]:
+def _list_parameters(command: Command) -> list[_Parameter]:
     return list(_read_parameters(command))
 
 
-def _read_parameters(command: Callable[..., int]) -> Iterator[_Parameter]:
+def _read_parameters(command: Command) -> Iterator[_Parameter]:
+    """The parameters of the command, from its code and annotations: `inspect` would cost more."""
     code, defaults = command.__code__, command.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
     for position, name in enumerate(names):
         annotation = command.__annotations__[name]
         if isinstance(annotation, str):
-            annotation = eval(
-                annotation, command.__globals__
-            )  # our own source: what typing would evaluate
+            # Our own source, which typing would evaluate, too.
+            annotation = eval(annotation, command.__globals__)
         yield _build_parameter(name, annotation, position < len(names) - len(defaults))
 
 
-def _build_parameter(name: str, annotation: Any, required: bool) -> _Parameter:
-    kind = annotation.__origin__
-    if isinstance(kind, UnionType):  # the other one is None
-        kind = kind.__args__[0]
-    many = getattr(kind, "__origin__", None) is list
-    return _Parameter(
-        name, annotation.__metadata__[0], kind.__args__[0] if many else kind, many, required
-    )
+def _build_parameter(name: str, annotation: Any, is_required: bool) -> _Parameter:
+    declared_type = annotation.__origin__
+    if isinstance(declared_type, UnionType):  # the other one is None
+        declared_type = declared_type.__args__[0]
+    is_list = getattr(declared_type, "__origin__", None) is list
+    value_type = declared_type.__args__[0] if is_list else declared_type
+    return _Parameter(name, annotation.__metadata__[0], value_type, is_list, is_required)
 
 
 def _option_names(parameter: _Parameter) -> tuple[str, ...]:
-    """The words that stand for the option; none for a positional argument, nor for a pair of
-    opposites.
-    """
+    """The names of the option; none for a positional argument, and for a pair of opposites."""
     names = parameter.param.names
     if names and "/" in names[0]:
         return ()
     return names or (() if names is None else ("--" + parameter.name.replace("_", "-"),))
 
 
-# Each command with what the overview says of it; its module is imported only when it is the one
-# that runs.
-COMMANDS = {
+# Each command with its line in the overview. Its module is imported only when it runs.
+COMMANDS: Mapping[str, str] = {
     "index": "Bring the index up to date with folders of capabilities.",
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
@@ -183,41 +187,39 @@ COMMANDS = {
     "new": "Write a capability to start from.",
 }
 
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are no UTF-8
+# Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
 
 
-def _load_command(name: str) -> Callable[..., int]:
+def _load_command(name: str) -> Command:
     from importlib import import_module
 
-    attribute = f"{name}_" if name in ("list", "eval") else name  # which Python has functions of
-    command: Callable[..., int] = getattr(import_module(f"capdisc.commands.{name}"), attribute)
+    attribute = f"{name}_" if name in ("list", "eval") else name  # names of Python's own functions
+    command: Command = getattr(import_module(f"capdisc.commands.{name}"), attribute)
     return command
 
 
 def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
-    """Run one command line and give its exit code. Nothing that goes wrong leaves as a traceback.
+    """Run one command line and return its exit code. No error leaves it as a traceback.
 
-    With `stop`, whatever a signal made of the command is answered by that signal's exit code
-    alone.
+    Where a signal came in (`stop`), its exit code is returned, whatever error it caused.
     """
-    if argv[:1] and argv[0] not in (
-        "index",
-        "watch",
-        "validate",
-        "eval",
-    ):  # which take paths of any bytes
+    if argv and argv[0] not in _COMMANDS_WITH_PATHS:
         argv = [_LONE_SURROGATES.sub("\ufffd", word) for word in argv]
-    named = argv[0] if argv[:1] and argv[0] in COMMANDS else None
+    name = argv[0] if argv and argv[0] in COMMANDS else None
     try:
-        return int(_dispatch(argv, named))
+        return int(_dispatch(argv, name))
     except BaseException as error:
-        return stop.code if stop and stop.signal else failures.handle_error(error, named)
+        return stop.code if stop and stop.signal else failures.handle_error(error)
 
 
-def _dispatch(argv: list[str], named: str | None) -> int:
-    command = _load_command(named) if named else None
-    if command and (options := parse(command, argv[1:])) is not None:
-        return command(**options)
+def _dispatch(argv: list[str], name: str | None) -> int:
+    command = _load_command(name) if name else None
+    if command:
+        values = parse(command, argv[1:])
+        if values is not None:
+            return command(**values)
     from capdisc.args import typer_app
 
-    return typer_app.run(argv or ["--help"], COMMANDS, command, named)
+    return typer_app.run(argv or ["--help"], COMMANDS, command, name)

@@ -1,4 +1,4 @@
-"""The typer application: help, and command lines that are not plain. Imported only for those."""
+"""The typer application, imported only for help and for command lines that are not plain."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ def run(
     command: Callable[..., int] | None,
     name: str | None,
 ) -> int:
-    """The exit code of a command line; `command` is the one of that name, and without it there is
-    an overview of all.
-
-    Raises UsageError for what typer refuses.
+    """Run a command line of `command`, whose name is `name`, and return its exit code; without a
+    command, an overview of `commands`. Raises UsageError for what typer refuses.
     """
     try:
         app = _build_app(commands, command, name)
@@ -86,7 +84,7 @@ def _overview() -> int:
 
 
 def annotate_command(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with its declarations turned into typer's; the command itself stays as it is."""
+    """A copy of the command with typer's declarations in place of ours."""
     code, name = cast(FunctionType, command).__code__, command.__name__
     twin = FunctionType(code, command.__globals__, name, command.__defaults__)
     twin.__doc__ = command.__doc__
@@ -124,14 +122,14 @@ def _typer_parameter(declared: Param) -> Any:
 
 
 def _typer_callback(check: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
-    """The check with its refusals in typer's words."""
+    """The check, which raises typer's error in place of ours."""
     if check is None:
         return None
 
-    def checked(value: Any) -> Any:
+    def run_check(value: Any) -> Any:
         try:
             return check(value)
         except BadValueError as error:
             raise typer.BadParameter(str(error)) from error
 
-    return checked
+    return run_check

@@ -195,7 +195,7 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         for line in console.format_finding(finding):
             console.print_notice(line)
     if changed := report.changed_definitions:
-        console.print_notice(f"notice: {console.changed_definitions(changed)}")
+        console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
     for root in report.dropped_roots:
         console.print_notice(f"notice: no longer scanned: {root}")
     if dropped := report.dropped_sources:

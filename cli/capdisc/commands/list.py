@@ -67,13 +67,13 @@ def list_(
         if cost:
             return _print_cost(ctx, columns, places, json)
         if json:
-            console.long_document(
+            console.print_long_document(
                 {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
         elif ids:
-            console.long_lines(columns.ids[place] for place in places)
+            console.print_long_lines(columns.ids[place] for place in places)
         else:
-            console.long_lines(_format_listing(ctx, places))
+            console.print_long_lines(_format_listing(ctx, places))
         if not places:
             console.print_notice("notice: there is nothing to list")
     return ExitCode.OK if places else ExitCode.FINDINGS
@@ -179,7 +179,7 @@ def _print_cost(
             "each": [],
         }
         rows = ({"id": columns.ids[place], "tokens": columns.tokens[place]} for place in order)
-        console.long_document(document, "each", rows)
+        console.print_long_document(document, "each", rows)
     else:
         table = console.format_table(
             ("tokens", "capability"),

@@ -184,7 +184,7 @@ def _print_updates(
         for text in update.notices:
             console.print_notice(f"notice: {text}")
         if update.report and (changed := update.report.changed_definitions):
-            console.print_notice(f"notice: {console.changed_definitions(changed)}")
+            console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
         for finding in update.errors:
             console.print_notice(console.format_finding(finding)[0])
         if json:

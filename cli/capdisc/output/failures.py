@@ -1,4 +1,4 @@
-"""Errors become messages and exit codes here and nowhere else."""
+"""Turns errors into messages and exit codes; no other module does."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from capdisc_indexer.model.errors import (
     UsageError,
 )
 
-# What the exit status says.
-
 
 class ExitCode(IntEnum):
-    """Stable: scripts rely on them."""
+    """What the exit status of a command says. Scripts rely on the numbers."""
 
     OK = 0
     FINDINGS = 1
@@ -51,8 +49,8 @@ _EXIT_CODES: dict[type[CapdiscError], ExitCode] = {
 _REINSTALL_HINT = "install capdisc again; where memory is limited, raise the limit (ulimit -v)"
 
 
-def handle_error(error: BaseException, named: str | None) -> int:
-    """The exit code of what went wrong, after saying it."""
+def handle_error(error: BaseException) -> int:
+    """Print the error and return its exit code. SystemExit is raised again."""
     match error:
         case SystemExit():
             raise error
@@ -66,7 +64,7 @@ def handle_error(error: BaseException, named: str | None) -> int:
             console.print_notice("interrupted")
             return ExitCode.INTERRUPTED
         case console.ReaderGoneError():
-            # What is still buffered must not be written at exit.
+            # Else the interpreter would write what is still buffered when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.OK
         case OSError() | MemoryError() | ImportError() if "capdisc" not in str(
@@ -90,7 +88,7 @@ def _system_error(error: OSError | MemoryError | ImportError) -> IndexStateError
 
 
 def _report_bug(error: BaseException) -> int:
-    """Write the traceback where a report can quote it, and say so in one line."""
+    """Write the traceback to a file for a report, and print its name."""
     import tempfile
     import traceback
 

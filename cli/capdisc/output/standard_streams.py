@@ -1,4 +1,6 @@
-"""The three standard streams, kept to what they are for."""
+"""Keeps the standard streams usable: open, free of reports of native libraries, and bounded when they
+are read.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from contextlib import contextmanager, suppress
 
 from capdisc_indexer.model.errors import InputError
 
-# Of a text on stdin; no question, note or call has as much.
+# The most of a text on stdin; no query, note or call is as long.
 MAX_TEXT_BYTES = 1024 * 1024
 
 
 def reopen_closed() -> None:
-    """Open what was closed before we began: else the next file to be opened, one of the index,
-    would be stdout.
+    """Open the streams that were closed when the process started: else the next file that is opened,
+    one of the index, would be stdout.
     """
     for number in range(3):
         try:
@@ -25,7 +27,7 @@ def reopen_closed() -> None:
 
 
 def flush_outputs() -> None:
-    """Hand over what is still buffered; what nobody takes any more is dropped."""
+    """Write what is still buffered; where the reader is gone, it is dropped."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError):
@@ -34,10 +36,9 @@ def flush_outputs() -> None:
 
 @contextmanager
 def silence_native_stderr() -> Iterator[None]:
-    """Inside, only Python can print on stderr: a native library's report of its panic is dropped.
-
-    What the panic means is said in one line by whoever called the library. A program that is
-    started inside is to be given `sys.stderr`.
+    """Inside, only Python can print on stderr: reports of native libraries on their panics are
+    dropped, since the caller of the library prints an error. A program that is started inside has
+    to get `sys.stderr` as its stderr.
     """
     ours = sys.__stderr__
     if ours is None or ours is not sys.stderr:  # closed, or a test's
@@ -59,8 +60,8 @@ def silence_native_stderr() -> Iterator[None]:
 
 
 def read_stdin_text(limit_bytes: int = MAX_TEXT_BYTES, hint: str = "pass on a part of it") -> str:
-    """All of stdin; empty when it is closed. Bytes that are not UTF-8 are replaced. Raises
-    InputError with `hint` for more than `limit_bytes`; no more is ever read.
+    """All of stdin; "" where it is closed. Bytes that are not UTF-8 are replaced. Raises InputError
+    with `hint` for more than `limit_bytes`; no more is ever read.
     """
     data = read_stdin_bytes(limit_bytes + 1)
     if len(data) > limit_bytes:
@@ -69,7 +70,7 @@ def read_stdin_text(limit_bytes: int = MAX_TEXT_BYTES, hint: str = "pass on a pa
 
 
 def read_stdin_bytes(limit_bytes: int) -> bytes:
-    """Stdin as it came, and of it no more than `most` bytes."""
+    """The bytes of stdin, at most `limit_bytes` of them."""
     if sys.stdin is None:
         return b""
     buffer = getattr(sys.stdin, "buffer", None)

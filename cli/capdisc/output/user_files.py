@@ -1,4 +1,4 @@
-"""Files that a command is given to read, or told to write: whole or not at all."""
+"""Reads and writes files that a user names on the command line: whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from capdisc.output import standard_streams
 from capdisc_indexer.model.errors import InputError
 
 STDIN = "-"
-# What is read where nothing else is said; a thousand calls or many thousand queries have less.
+# The most that is read of a file; a thousand calls or many thousand queries have less.
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
@@ -24,8 +24,8 @@ def read_file_or_stdin(
     limit_bytes: int = MAX_FILE_BYTES,
     hint: str = "split it",
 ) -> bytes:
-    """The bytes of the file, or of stdin for `-`. Raises InputError when it cannot be read, when
-    it is neither a plain file nor a pipe that a shell made, and with `hint` when it has more than
+    """The bytes of the file, or of stdin for `-`. Raises InputError where it cannot be read, where it
+    is neither a plain file nor a pipe of a shell, and with `hint` where it has more than
     `limit_bytes`; no more is ever read.
     """
     if name == STDIN:
@@ -45,7 +45,7 @@ def read_file_or_stdin(
 
 
 def _read_bounded(path: Path, limit_bytes: int) -> bytes:
-    # Without O_NONBLOCK the opening of a pipe that nobody writes to would never end.
+    # Without O_NONBLOCK, opening a pipe without a writer would never return.
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as stream:
         if not _is_readable_file(path, os.fstat(fd).st_mode):
@@ -55,15 +55,15 @@ def _read_bounded(path: Path, limit_bytes: int) -> bytes:
 
 
 def _is_readable_file(path: Path, mode: int) -> bool:
-    """Whether reading ends by itself: a file, and what `<(…)` of a shell stands for."""
-    by_shell = (
+    """Whether reading ends by itself: a plain file, or the pipe behind `<(…)` of a shell."""
+    is_of_shell = (
         path.is_relative_to("/dev/fd") or path.is_relative_to("/proc") or path == Path("/dev/stdin")
     )
-    return stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and by_shell)
+    return stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and is_of_shell)
 
 
 def check_target(path: Path) -> None:
-    """Raises InputError where nothing could be written, before any work is done for it."""
+    """Raises InputError where the file could not be written, before any work is done for it."""
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise InputError(
             f"cannot write {path}", "name a file in a folder that exists and can be written"
@@ -76,29 +76,28 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
-    """Replace the file in one step by what the blocks hold. What is no plain file is written to
-    and stays what it is: a pipe, a device, a link.
+    """Replace the file by the blocks in one step. A pipe, a device or a link is written to and stays
+    what it is.
 
-    A link is never replaced: /dev/stdout is one, and with the rights to do so its whole system
-    would lose it.
+    A link is never replaced: /dev/stdout is one, and root would take it from the whole system.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        rest = iter(blocks)
-        first = next(rest, b"")  # made before the link's target is emptied
+        remaining = iter(blocks)
+        first_block = next(remaining, b"")  # made before the link's target is emptied
         with path.open("wb") as stream:
-            stream.write(first)
-            stream.writelines(rest)
+            stream.write(first_block)
+            stream.writelines(remaining)
         return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    fresh = Path(name)
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.writelines(blocks)
-        # As any new file would be; what mkstemp makes is for its owner alone.
-        fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        fresh.replace(path)
+        # The mode of any new file: what mkstemp makes is readable by its owner alone.
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        temporary.replace(path)
     except BaseException:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -1,3 +1,3 @@
-"""From what was typed to a printed context. `context.rendered` is the story; the other modules are
-its steps.
+"""What `capdisc render` is made of, from typed options to a context: `context.build_context` puts the
+parts of the other modules together.
 """

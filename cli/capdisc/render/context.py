@@ -1,11 +1,10 @@
-"""From what was typed and found to a context that keeps its budget."""
+"""Builds the context of `render`: what its tiers are made of, its template, and its budgets."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from capdisc import sessions
 from capdisc.context import open_index, surroundings
@@ -14,14 +13,14 @@ from capdisc.render import tier_selection
 from capdisc.render.relevant_capabilities import (
     CountedDescriptor,
     is_filtered,
-    offered_heads,
+    offered_headers,
     offered_places,
 )
 from capdisc.render.render_context import RenderContext
 from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import CategoryRecord, OverviewCard, Requirements
+from capdisc_indexer.model.json_types import CategoryRecord, JsonObject, OverviewCard, Requirements
 from capdisc_indexer.model.types import (
     Budgets,
     Context,
@@ -45,13 +44,11 @@ from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# What the tiers are made from, read from the index with the counts that it stored.
-
 
 def learn_stored_counts(
     counter: TokenCounter, form: RenderFormat, stored: Sequence[CountedDescriptor]
 ) -> list[Descriptor]:
-    """The capabilities, their counts given to the counter."""
+    """The capabilities; the counter learns their stored counts."""
     for descriptor, counts in stored:
         learn_counts(counter, form, descriptor, counts)
     return [descriptor for descriptor, _ in stored]
@@ -60,43 +57,43 @@ def learn_stored_counts(
 def overview_lines(
     ctx: open_index.CommandContext, query: Query, kinds_first: bool
 ) -> Sequence[CategoryRecord]:
-    """The lines of the overview: as the build made them, or anew of what passes the filters."""
+    """The categories of the overview: as the build stored them, or made anew of what passes the
+    filters.
+    """
     if not kinds_first and not is_filtered(query):
         return ctx.index.overview["categories"]
     cards = _cards(ctx, query)
     return summarise_by_kind(cards) if kinds_first else summarise_categories(cards)
 
 
-def _cards(asked: open_index.CommandContext, query: Query) -> Iterator[OverviewCard]:
-    """Kind, name and category of what may be shown."""
-    columns, places = asked.index.columns, offered_places(asked, query)
+def _cards(ctx: open_index.CommandContext, query: Query) -> Iterator[OverviewCard]:
+    """Kind, name and category of each capability that passes the filters."""
+    columns, places = ctx.index.columns, offered_places(ctx, query)
     if is_told_by_columns(query):
         return map(columns.card, places)
-    heads = offered_heads(asked, query, [columns.ids[place] for place in places])
+    headers = offered_headers(ctx, query, [columns.ids[place] for place in places])
     return (
-        OverviewCard(kind=head["kind"], name=head["name"], category=head.get("category", ""))
-        for head in heads
+        OverviewCard(kind=header["kind"], name=header["name"], category=header.get("category", ""))
+        for header in headers
     )
 
 
 def missing_by_capability(
     ctx: open_index.CommandContext, descriptors: Sequence[Descriptor]
 ) -> dict[str, tuple[str, ...]]:
-    """What each lacks here: secrets, programs, the system."""
-    needs: dict[str, Requirements] = {
-        d.id: {"secrets": d.secrets, "bins": d.bins, "systems": d.systems} for d in descriptors
-    }
-    lacking = {
-        identifier: open_index.missing_requirements(ctx.runtime, requirements)
-        for identifier, requirements in needs.items()
-    }
-    return {identifier: names for identifier, names in lacking.items() if names}
+    """The secrets, programs and systems that capabilities lack here, by id."""
+    missing: dict[str, tuple[str, ...]] = {}
+    for d in descriptors:
+        requirements: Requirements = {"secrets": d.secrets, "bins": d.bins, "systems": d.systems}
+        if names := open_index.missing_requirements(ctx.runtime, requirements):
+            missing[d.id] = names
+    return missing
 
 
 def category_guidance(
     render_ctx: RenderContext, descriptors: Iterable[Descriptor]
 ) -> dict[str, Guidance]:
-    """What is to be known of the categories of these, by category in one case."""
+    """The guidance of these capabilities' categories, by category in lower case."""
     entries = render_ctx.ctx.index.guidance(d.category for d in descriptors)
     if entries:
         texts = {entry["category"]: entry["text"] for entry in entries.values()}
@@ -107,12 +104,12 @@ def category_guidance(
             texts,
         )
     return {
-        name: Guidance(category=each["category"], text=each["text"])
-        for name, each in entries.items()
+        name: Guidance(category=entry["category"], text=entry["text"])
+        for name, entry in entries.items()
     }
 
 
-# The template that was asked for, by path or by name, filled in.
+# Templates.
 
 MAX_TEMPLATE_BYTES = 256 * 1024
 _SUFFIXES = (".txt", ".md")
@@ -124,10 +121,10 @@ def load_layout(
     hint: str,
     model: str,
     texts: tuple[str, ...],
-    needed: tuple[str, ...],
+    required_parts: tuple[str, ...],
 ) -> tuple[LayoutPiece, ...]:
-    """The pieces of the template. Raises UsageError for a name or a placeholder that there is not,
-    InputError for a file that cannot be read.
+    """The pieces of the template, by path or by name, filled in. Raises UsageError for an unknown
+    name or placeholder, InputError for a file that cannot be read.
     """
     values = {
         "tools": DISCOVERY_INSTRUCTIONS[hint],
@@ -135,12 +132,12 @@ def load_layout(
         "query": strip_controls("\n".join(texts)),
         "date": surroundings.today(),
     }
-    return fill_template(_load_template(runtime, template), values, needed)
+    return fill_template(_load_template(runtime, template), values, required_parts)
 
 
 def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTemplate:
-    """Whatever looks like a path is one; a name is one that comes along, else a file in a folder
-    of templates.
+    """The template at a path, or of this name: a built-in one, else a file in a folder of templates.
+    Any text that looks like a path is one.
     """
     if template == user_files.STDIN or "/" in template or template.endswith(_SUFFIXES):
         return PromptTemplate(name=template, text=read_text_file(runtime, template))
@@ -163,7 +160,7 @@ def _template_folders(runtime: surroundings.Runtime) -> tuple[Path, Path]:
 
 
 def read_text_file(runtime: surroundings.Runtime, name: str) -> str:
-    """The text of a file that the user named. Raises InputError for one that is too large, or no
+    """The text of a file that the user named. Raises InputError for one that is too large or not
     UTF-8.
     """
     data = user_files.read_file_or_stdin(
@@ -175,12 +172,12 @@ def read_text_file(runtime: surroundings.Runtime, name: str) -> str:
         raise InputError(f"{name} is not UTF-8", "save it as UTF-8") from error
 
 
-# What a request that is said back word for word leaves for everything else.
+# A format that repeats the request leaves at least so many tokens for everything else.
 _MIN_REMAINING_TOKENS = 40
 
 
 def build_context(render_ctx: RenderContext) -> Context:
-    """The context. Raises UsageError where the budget is too small for anything."""
+    """The context within its budget. Raises UsageError where the budget is too small for anything."""
     printing = _build_printing(render_ctx)
     return assemble(
         build_render_inputs(render_ctx),
@@ -193,7 +190,7 @@ def build_context(render_ctx: RenderContext) -> Context:
 
 
 def remember_shown(render_ctx: RenderContext, context: Context) -> None:
-    """Tell the session, if one is named, which answers are about to be printed."""
+    """Record in the session, if one is named, which hits are about to be printed."""
     if render_ctx.texts and not render_ctx.relevant.is_everything:
         shown = [
             block.id for tier in context.tiers if tier.level in (1, 2) for block in tier.blocks
@@ -204,14 +201,16 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
 
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
-    """What the context is made from."""
-    shape, all_of_it = render_ctx.options.shape, render_ctx.catalogue.is_everything
+    """What the tiers are made of."""
+    shape, is_full = render_ctx.options.shape, render_ctx.catalogue.is_everything
     active = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.session.active)
-    always = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.pinned)
-    descriptors = _descriptors(render_ctx, {descriptor.id for descriptor in always})
-    details = (
-        None if all_of_it else 0 if render_ctx.relevant.is_everything else render_ctx.room.details
-    )
+    pinned = learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.pinned)
+    descriptors = _descriptors(render_ctx, {descriptor.id for descriptor in pinned})
+    details: int | None = render_ctx.limits.details
+    if is_full:
+        details = None
+    elif render_ctx.relevant.is_everything:
+        details = 0
     levels = _select_levels(render_ctx)
     lines = (
         overview_lines(render_ctx.ctx, render_ctx.relevant.ranking.query, shape.by_kind)
@@ -221,12 +220,12 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
     return RenderInputs(
         overview=lines,
         descriptors=descriptors,
-        pinned_summaries=always,
+        pinned_summaries=pinned,
         pinned=active,
         levels=levels,
-        summaries=None if render_ctx.relevant.is_everything else render_ctx.room.summaries,
+        summaries=None if render_ctx.relevant.is_everything else render_ctx.limits.summaries,
         details=details,
-        missing=_missing(render_ctx, descriptors, [*active, *always]),
+        missing=_missing(render_ctx, descriptors, [*active, *pinned]),
         guidance=category_guidance(render_ctx, [*active, *islice(descriptors, details)])
         if 2 in levels
         else {},
@@ -234,36 +233,36 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         appended=_appended_texts(render_ctx),
         ids_only=shape.detail == "name",
         hints=shape.hints,
-        equal_shares=all_of_it,
+        equal_shares=is_full,
         max_tokens_each=render_ctx.options.limits.max_each
-        if all_of_it and render_ctx.catalogue.style
+        if is_full and render_ctx.catalogue.style
         else 0,
     )
 
 
-def _descriptors(render_ctx: RenderContext, always: Collection[str]) -> Descriptors:
-    """What was found; of everything, what is not always shown anyway."""
+def _descriptors(render_ctx: RenderContext, pinned_ids: Collection[str]) -> Descriptors:
+    """The capabilities of the hits; of everything, those that are not pinned."""
     if render_ctx.relevant.everything is None:
         return learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.relevant.stored)
-    render_ctx.relevant.everything.leave_out(always)
+    render_ctx.relevant.everything.leave_out(pinned_ids)
     return render_ctx.relevant.everything
 
 
 def _missing(
-    render_ctx: RenderContext, descriptors: Iterable[Descriptor], others: Sequence[Descriptor]
+    render_ctx: RenderContext, descriptors: Iterable[Descriptor], added: Sequence[Descriptor]
 ) -> Mapping[str, Sequence[str]]:
-    """What each lacks here; of everything, what is known so far, and more as it is read."""
+    """What each capability lacks here, by id; for everything, the mapping grows as it is read."""
     if render_ctx.form.is_catalogue:
         return {}
     if render_ctx.relevant.everything is None:
-        return missing_by_capability(render_ctx.ctx, [*descriptors, *others])
-    render_ctx.relevant.everything.missing.update(missing_by_capability(render_ctx.ctx, others))
+        return missing_by_capability(render_ctx.ctx, [*descriptors, *added])
+    render_ctx.relevant.everything.missing.update(missing_by_capability(render_ctx.ctx, added))
     return render_ctx.relevant.everything.missing
 
 
 def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
-    """The tiers to print. Without a query there is nothing to say in tiers 1 and 2 but what is
-    always shown, unless the text must begin as it does with one.
+    """The tiers to print. Without a query, tiers 1 and 2 hold only what is pinned or active, and are
+    left out where nothing is, unless the text must begin as it does with a query.
     """
     levels = tier_selection.parse_levels(render_ctx.options.shape)
     if render_ctx.form.is_catalogue:
@@ -282,11 +281,11 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
 
 
 def _select_budgets(render_ctx: RenderContext) -> Budgets:
-    budgets = render_ctx.room.budgets
+    budgets = render_ctx.limits.budgets
     if render_ctx.form.is_catalogue:
         return Budgets(tier1=budgets.total, total=budgets.total)
     if render_ctx.catalogue.is_everything:
-        return render_ctx.room.full_catalogue_budgets
+        return render_ctx.limits.full_catalogue_budgets
     return replace(budgets, tier1=budgets.total) if render_ctx.relevant.is_everything else budgets
 
 
@@ -304,8 +303,8 @@ def _build_printing(render_ctx: RenderContext) -> PrintOptions:
     )
 
 
-# What most calls need nothing of is imported where it is needed: each start of `render` counts.
-def _context_facts(render_ctx: RenderContext) -> dict[str, Any]:
+def _context_facts(render_ctx: RenderContext) -> JsonObject:
+    # Imported here, since most calls need none of it.
     from capdisc.render.render_notices import build_context_facts
 
     return build_context_facts(
@@ -317,39 +316,34 @@ def _context_facts(render_ctx: RenderContext) -> dict[str, Any]:
 
 
 def _appended_texts(render_ctx: RenderContext) -> list[str]:
-    if not render_ctx.options.prompting.append:
-        return []
-
-    return [
-        read_text_file(render_ctx.ctx.runtime, name) for name in render_ctx.options.prompting.append
-    ]
+    names = render_ctx.options.prompting.append
+    return [read_text_file(render_ctx.ctx.runtime, name) for name in names]
 
 
 def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
-
-    prompting = render_ctx.options.prompting
-    name = prompting.template or (
-        render_ctx.catalogue.style.name if render_ctx.catalogue.style else ""
-    )
-    needed = [
-        part
-        for part, is_there in (("append", prompting.append), ("memory", prompting.session))
-        if is_there
-    ]
+    prompting, style = render_ctx.options.prompting, render_ctx.catalogue.style
+    name = prompting.template or (style.name if style else "")
+    required_parts = []
+    if prompting.append:
+        required_parts.append("append")
+    if prompting.session:
+        required_parts.append("memory")
     hint = render_ctx.options.shape.hint or "cli"
     return load_layout(
-        render_ctx.ctx.runtime, name, hint, prompting.model, render_ctx.texts, tuple(needed)
+        render_ctx.ctx.runtime, name, hint, prompting.model, render_ctx.texts, tuple(required_parts)
     )
 
 
 def _request_text(render_ctx: RenderContext) -> str:
-    """What the user asks, word for word. Raises UsageError where it leaves no room for anything
+    """The user's request word for word. Raises UsageError where it leaves no room for anything
     else.
     """
     text = strip_controls("\n".join(render_ctx.texts))
     total = _select_budgets(render_ctx).total
     if text and (tokens := render_ctx.counter.count(text)) > total - _MIN_REMAINING_TOKENS:
-        remaining_note = f"and {_MIN_REMAINING_TOKENS} are needed beside it: {total:,} are too few"
-        message = f"the request alone has {tokens:,} tokens, {remaining_note}"
-        raise UsageError(message, "give a larger --budget, or a format that does not repeat it")
+        raise UsageError(
+            f"the request alone has {tokens:,} tokens, and {_MIN_REMAINING_TOKENS} are needed "
+            f"beside it: {total:,} are too few",
+            "give a larger --budget, or a format that does not repeat it",
+        )
     return text

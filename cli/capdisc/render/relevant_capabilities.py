@@ -1,9 +1,11 @@
-"""The capabilities that a context is about."""
+"""Which capabilities a context is made of: the hits of a query, or everything; and whether it shows
+the whole catalogue or a part of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from capdisc.args import query_options
 from capdisc.context import open_index
@@ -14,7 +16,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.token_accounting import learn_counts
+from capdisc_indexer.rendering.token_accounting import StoredCounts, learn_counts
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
@@ -22,103 +24,101 @@ from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_siz
 if TYPE_CHECKING:
     from capdisc_indexer.rendering.templates import PromptStyle
 
-# Every capability that may be shown, for a context without a query: read as far as the budget
-# reaches.
-
-_AT_A_TIME = 128
-# A fit that is searched for by bisection asks for the first ones again and again.
-_REMEMBERED_BATCHES = 16
+_BATCH_SIZE = 128
+# A fit by bisection reads the first batches again in each step.
+_MAX_BATCHES_IN_MEMORY = 16
 
 
-def offered_places(asked: open_index.CommandContext, query: Query) -> list[int]:
-    """The places in the index's columns of what is not hidden and has the query's kinds and
-    categories.
+def offered_places(ctx: open_index.CommandContext, query: Query) -> list[int]:
+    """The positions in the index's columns of capabilities that are not hidden and have the query's
+    kinds and categories.
     """
-    columns = asked.index.columns
+    columns = ctx.index.columns
     return [place for place in columns.matching(query) if place not in columns.hidden]
 
 
-def offered_heads(
-    asked: open_index.CommandContext, query: Query, ids: Sequence[str]
+def offered_headers(
+    ctx: open_index.CommandContext, query: Query, ids: Sequence[str]
 ) -> Iterator[CapabilityHeader]:
-    """The heads of those of the ids that pass the query's filters, in the order given."""
-    heads = asked.index.documents.in_order(ids, query)
+    """The headers of the ids that pass the query's filters, in the order of the ids."""
+    headers = ctx.index.documents.in_order(ids, query)
     return (
-        head
-        for head in heads
-        if not query.available or open_index.is_available(asked.runtime, head)
+        header
+        for header in headers
+        if not query.available or open_index.is_available(ctx.runtime, header)
     )
 
 
 class Everything:
     """The capabilities that pass the filters, suit the format and are not hidden, in the order of
-    their ids. Each is read when it is reached, and the counts that the index keeps of it are given
-    to the counter; `missing` says of those that were read what they lack here.
+    their ids, for a context without a query. They are read batch by batch as far as the budget
+    reaches, and the counter learns their stored counts. `missing` names what those that were read
+    lack here.
     """
 
     def __init__(
         self,
-        asked: open_index.CommandContext,
+        ctx: open_index.CommandContext,
         query: Query,
         form: RenderFormat,
         counter: TokenCounter,
     ) -> None:
-        self._asked, self._query, self._form, self._counter = asked, query, form, counter
-        columns = asked.index.columns
-        places = offered_places(asked, query)
+        self._ctx, self._query, self._form, self._counter = ctx, query, form, counter
+        columns = ctx.index.columns
+        places = offered_places(ctx, query)
         self._ids = [columns.ids[place] for place in places if form.suits(columns.kinds[place])]
         self._batches: dict[int, list[Descriptor]] = {}
         self.missing: dict[str, tuple[str, ...]] = {}
 
     def __iter__(self) -> Iterator[Descriptor]:
-        for start in range(0, len(self._ids), _AT_A_TIME):
+        for start in range(0, len(self._ids), _BATCH_SIZE):
             batch = self._batches.get(start)
             if batch is None:
-                batch = list(map(self._read, self._heads(start)))
-                if len(self._batches) < _REMEMBERED_BATCHES:
+                batch = list(map(self._read, self._load_headers(start)))
+                if len(self._batches) < _MAX_BATCHES_IN_MEMORY:
                     self._batches[start] = batch
             yield from batch
 
     def __len__(self) -> int:
         if is_told_by_columns(self._query):
             return len(self._ids)
-        return sum(1 for _ in offered_heads(self._asked, self._query, self._ids))
+        return sum(1 for _ in offered_headers(self._ctx, self._query, self._ids))
 
     def leave_out(self, ids: Collection[str]) -> None:
-        """From now on without these, which are shown elsewhere."""
+        """Leave out these ids from now on, since the context shows them elsewhere."""
         self._ids = [identifier for identifier in self._ids if identifier not in ids]
         self._batches.clear()
 
     def get(self, identifier: str) -> Descriptor | None:
-        """The one with this id, without its long parts."""
-        head = self._asked.index.documents.headers_for([identifier], Query(texts=())).get(
+        """The capability with this id, without its long parts."""
+        header = self._ctx.index.documents.headers_for([identifier], Query(texts=())).get(
             identifier
         )
-        return from_record(head) if head else None
+        return from_record(header) if header else None
 
-    def _heads(self, start: int) -> Iterator[CapabilityHeader]:
-        return offered_heads(self._asked, self._query, self._ids[start : start + _AT_A_TIME])
+    def _load_headers(self, start: int) -> Iterator[CapabilityHeader]:
+        return offered_headers(self._ctx, self._query, self._ids[start : start + _BATCH_SIZE])
 
-    def _read(self, head: CapabilityHeader) -> Descriptor:
+    def _read(self, header: CapabilityHeader) -> Descriptor:
         if not self._form.is_catalogue and (
-            names := open_index.missing_requirements(self._asked.runtime, head)
+            names := open_index.missing_requirements(self._ctx.runtime, header)
         ):
-            self.missing[head["id"]] = names
+            self.missing[header["id"]] = names
         if not self._form.is_counted_ahead:  # nothing of the body is printed
-            return from_record(head)
-        descriptor, counts = self._asked.index.with_counts(head)
+            return from_record(header)
+        descriptor, counts = self._ctx.index.with_counts(header)
         learn_counts(self._counter, self._form, descriptor, counts, with_detail=False)
         return descriptor
 
 
-# A capability with the token counts that the build stored.
-CountedDescriptor = tuple[Descriptor, dict[str, Any]]
+# A capability and its stored token counts.
+CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
 
 
 @frozen(kw_only=True)
 class RelevantCapabilities:
-    """The answer to a query, and whether every capability stands in for it: those of `everything`,
-    which are read as far as they fit, or those that are stored.
+    """The ranking of a query with the capabilities that it names (`stored`). With `is_everything`,
+    all capabilities stand in their place: those of `everything` or, where that is None, `stored`.
     """
 
     ranking: Ranking
@@ -128,7 +128,7 @@ class RelevantCapabilities:
 
     @property
     def is_empty(self) -> bool:
-        """Whether something was asked for, and nothing fits."""
+        """Whether there is a query, and nothing fits it."""
         return bool(self.ranking.query.texts) and not self.ranking.hits
 
 
@@ -138,7 +138,9 @@ def find_relevant(
     query: Query,
     everything: Callable[[], Everything],
 ) -> RelevantCapabilities:
-    """What fits a query that was checked; where nothing does, what was asked for in that case."""
+    """The capabilities that fit a query which `check_query` accepts; where none does, what
+    `--on-empty` names.
+    """
     if not query.texts:
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
@@ -153,39 +155,38 @@ def find_relevant(
 
 
 def empty_ranking(query: Query) -> Ranking:
-    """The ranking of a query that asks for nothing."""
+    """A ranking without hits."""
     return Ranking(query=query, hits=(), mode="none", confidence=0.0)
 
 
-def all_in_full(asked: open_index.CommandContext, query: Query) -> tuple[CountedDescriptor, ...]:
-    """All capabilities that pass the filters and are not hidden, with their bodies, in order of
-    their ids.
+def all_in_full(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDescriptor, ...]:
+    """All capabilities that pass the filters and are not hidden, with their long parts, in the order
+    of their ids.
     """
-    ids = [asked.index.columns.ids[place] for place in offered_places(asked, query)]
-    return tuple(asked.index.with_counts(head) for head in offered_heads(asked, query, ids))
+    ids = [ctx.index.columns.ids[place] for place in offered_places(ctx, query)]
+    return tuple(ctx.index.with_counts(header) for header in offered_headers(ctx, query, ids))
 
 
 def is_filtered(query: Query) -> bool:
-    """Whether anything but the query's words decides what may be shown."""
-    sieves = (
-        query.kinds,
-        query.categories,
-        query.tags,
-        query.exclude,
-        query.max_risk,
-        query.available,
+    """Whether the query has a filter."""
+    return any(
+        (
+            query.kinds,
+            query.categories,
+            query.tags,
+            query.exclude,
+            query.max_risk,
+            query.available,
+        )
     )
-    return any(sieves)
-
-
-# Whether a prompt tells some of the catalogue or all of it: by style, by model, or by what all of
-# it would cost.
 
 
 @frozen(kw_only=True)
 class CatalogueMode:
-    """What is told. `static_tokens` is what all of it would cost, `allowed` what it may cost
-    before a part of it is told instead (None: that was not asked).
+    """Whether a prompt holds the whole catalogue or a part of it, and for which style of prompt.
+
+    `static_tokens` is what the whole catalogue costs, `allowed_tokens` the most at which it is
+    printed whole (None: without `--auto`).
     """
 
     style: PromptStyle | None
@@ -195,14 +196,16 @@ class CatalogueMode:
 
     @property
     def choice(self) -> str:
-        """In one word."""
+        """The mode in one word: static or progressive."""
         return "static" if self.is_everything else "progressive"
 
 
 def select_catalogue_mode(
     ctx: open_index.CommandContext, prompting: PromptOptions, query: Query, tokenizer: Tokenizer
 ) -> CatalogueMode:
-    """What to tell. Raises UsageError for a style that there is not."""
+    """The mode by style, by model, or with `--auto` by the cost of the whole catalogue. Raises
+    UsageError for an unknown style.
+    """
     style = _select_style(prompting) if prompting.has_style else None
     static = count_size(tokenizer, _catalogue_size(ctx, query))
     is_full = style is not None and not style.use_tools
@@ -224,16 +227,16 @@ def _select_style(prompting: PromptOptions) -> PromptStyle:
 
 
 def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
-    """Tokens and characters of all capabilities in full, of those alone that pass the filters."""
+    """Tokens and characters in full of all capabilities that pass the filters."""
     if not is_filtered(query):
         static: list[int] = ctx.index.overview["static"]
         return static
     columns, places = ctx.index.columns, offered_places(ctx, query)
     if is_told_by_columns(query):
         return columns.size(places)
-    heads = offered_heads(ctx, query, [columns.ids[place] for place in places])
+    headers = offered_headers(ctx, query, [columns.ids[place] for place in places])
     tokens = characters = 0
-    for header in heads:
+    for header in headers:
         tokens += header["size"][0]
         characters += header["size"][1]
     return [tokens, characters]

@@ -1,5 +1,5 @@
-"""What a context is made from: the open index, what was typed, and what was found and decided so
-far.
+"""Collects what a context is made of: the open index, the typed options, token limits, hits, and the
+session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.templates import SessionMemory
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
-# Budgets, and how many of each: options over settings.
+# Token limits: options before settings.
 
 _BUDGET_SETTINGS = {
     "0": "tier0_budget",
@@ -41,7 +41,9 @@ _TOP_SETTINGS = {"1": "tier1_top_k", "2": "tier2_top_k"}
 
 @frozen(kw_only=True)
 class TokenLimits:
-    """How much may be printed; `is_set` says that somebody chose the total."""
+    """How many tokens, summaries and details may be printed. `is_set` says that an option or a
+    setting names the total.
+    """
 
     budgets: Budgets
     is_set: bool
@@ -50,8 +52,8 @@ class TokenLimits:
 
     @property
     def full_catalogue_budgets(self) -> Budgets:
-        """For a prompt that holds every capability: the total where it was chosen, else without
-        limit.
+        """The budgets of a prompt that holds the whole catalogue: without a limit, unless the total
+        is set.
         """
         total = self.budgets.total if self.is_set else UNLIMITED
         return Budgets(
@@ -60,8 +62,8 @@ class TokenLimits:
 
 
 def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
-    """The limits; a total above the sum of the tiers' own goes to the details, unless theirs was
-    typed.
+    """The limits. What the total has beyond the budgets of the tiers goes to the details, unless
+    their budget was typed.
     """
     tier_budgets = _parse_tier_numbers("--tier-budget", limits.tier_budget, _BUDGET_SETTINGS)
     tops = _parse_tier_numbers("--tier-top", limits.tier_top, _TOP_SETTINGS)
@@ -80,7 +82,7 @@ def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
 
 
 def _parse_tier_numbers(option: str, text: str, settings: dict[str, str]) -> dict[str, int]:
-    """What `0=150,1=600` says. Raises UsageError for anything else."""
+    """The numbers of `0=150,1=600` by tier. Raises UsageError for another text."""
     numbers: dict[str, int] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         key, _, value = (side.strip() for side in part.partition("="))
@@ -92,13 +94,10 @@ def _parse_tier_numbers(option: str, text: str, settings: dict[str, str]) -> dic
     return numbers
 
 
-# What a session brings into a prompt, and what it learns from it.
-
-
 @frozen(kw_only=True)
 class SessionContext:
-    """The session's lines, shortened as needed, and the capabilities that it always shows in
-    full.
+    """What a session adds to a prompt: its memory, which shortens itself to fit, and the active
+    capabilities, which every prompt shows in full.
     """
 
     memory: SessionMemory | None = None
@@ -106,15 +105,15 @@ class SessionContext:
 
 
 def load_session_context(ctx: open_index.CommandContext, name: str | None) -> SessionContext:
-    """What the session has so far; nothing where none is named, or it is new."""
+    """What the session adds; nothing where none is named, or it is new."""
     if name is None:
         return SessionContext()
     from capdisc_indexer import sessions
 
-    there = sessions.session_exists(ctx.runtime.state_dir(), name)
-    if not there:
+    state_dir = ctx.runtime.state_dir()
+    if not sessions.session_exists(state_dir, name):
         return SessionContext()
-    session = sessions.load_session(ctx.runtime.state_dir(), name)
+    session = sessions.load_session(state_dir, name)
     return SessionContext(
         memory=lambda budget, count: sessions.fit_memory_lines(session, budget, count),
         active=_load_active(ctx, session.active),
@@ -132,16 +131,14 @@ def _load_active(
     )
 
 
-# The capabilities that the setting `pin` names: each has its line in every prompt, as it is in
-# every list of tools.
-#
-# A manifest cannot ask for that: whoever may write into an indexed folder would stand in every
-# prompt.
+# The setting `pin` names capabilities that have a line in every prompt and stand in every list of
+# tools. A manifest cannot ask for that: else whoever writes into an indexed folder would stand in
+# every prompt.
 
 
 def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDescriptor, ...]:
-    """Those of them that pass the query's filters, in the order of the setting. One that is not
-    there is named on stderr.
+    """The pinned capabilities that pass the query's filters, in the order of the setting. A notice
+    names those that are not in the index.
     """
     headers = {name: ctx.index.resolve(name) for name in ctx.config["pin"]}
     for name in (name for name, header in headers.items() if header is None):
@@ -161,13 +158,13 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
 
 @frozen(kw_only=True)
 class RenderContext:
-    """All of it. `texts` are what is asked."""
+    """Everything that a context is made of. `texts` are the texts of the query."""
 
     ctx: open_index.CommandContext
     options: RenderOptions
     texts: tuple[str, ...]
     form: RenderFormat
-    room: TokenLimits
+    limits: TokenLimits
     counter: TokenCounter
     relevant: RelevantCapabilities
     catalogue: CatalogueMode
@@ -176,8 +173,8 @@ class RenderContext:
 
 
 def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> RenderContext:
-    """The desk. Raises UsageError for what makes no sense, IndexStateError for an index without a
-    capability.
+    """Everything that a context is made of. Raises UsageError for options that make no sense,
+    IndexStateError for an index without capabilities.
     """
     tier_selection.check_options(options)
     form = tier_selection.select_format(options.shape, ctx.runtime.user_state_dir())
@@ -196,7 +193,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         options=options,
         texts=texts,
         form=form,
-        room=limits,
+        limits=limits,
         counter=counter,
         relevant=_find_capabilities(ctx, options, query, form, catalogue, counter),
         catalogue=catalogue,
@@ -206,12 +203,12 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
 
 
 def _request_texts(ctx: open_index.CommandContext, options: RenderOptions) -> tuple[str, ...]:
-    """The query; stdin is not it where it is a text to be added or a template."""
+    """The texts of the query. Stdin is not read for them where it is an added text or a template."""
     request, prompting = options.request, options.prompting
-    takers = [*prompting.append, prompting.template, *(request.words or ())]
-    if takers.count(user_files.STDIN) > 1:
+    names = [*prompting.append, prompting.template, *(request.words or ())]
+    if names.count(user_files.STDIN) > 1:
         raise UsageError("stdin can be read once", "give - in one place")
-    if user_files.STDIN in takers and user_files.STDIN not in (request.words or ()):
+    if user_files.STDIN in names and user_files.STDIN not in (request.words or ()):
         texts: Sequence[str] = (" ".join(request.words or ()), *(request.also or ()))
         return tuple(text.strip() for text in texts if text.strip())
     return query_options.prompt_texts(ctx.runtime, request.words, request.also)

@@ -1,10 +1,9 @@
-"""What a person should know about a context that a program reads."""
+"""What `render` reports beside a context: facts for formats of data, and notices on stderr."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
 
 from capdisc.output import console
 from capdisc.render.relevant_capabilities import (
@@ -12,72 +11,75 @@ from capdisc.render.relevant_capabilities import (
     CountedDescriptor,
     RelevantCapabilities,
 )
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
+from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
 from capdisc_indexer.text.normalization import one_line
-
-# What formats for programs say beside the context.
 
 
 def build_context_facts(
     relevant: RelevantCapabilities,
     pinned: Sequence[CountedDescriptor],
     catalogue: CatalogueMode,
-    diagnosed: bool,
-) -> dict[str, Any]:
-    """Costs, style, choice and results, each where there is something to say."""
-    values: dict[str, Any] = {
+    with_diagnostics: bool,
+) -> JsonObject:
+    """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
+    `with_diagnostics`, times; `results` gives the facts of a capability by its id.
+    """
+    facts: JsonObject = {
         "static_tokens": catalogue.static_tokens,
         "results": _result_facts(relevant, pinned),
     }
     if catalogue.style:
-        values |= {
-            "style": catalogue.style.name,
-            "use_tools": catalogue.style.use_tools,
-            "reason": catalogue.style.reason,
-        }
-        values |= {"model": one_line(catalogue.style.model, 80)} if catalogue.style.model else {}
+        facts["style"] = catalogue.style.name
+        facts["use_tools"] = catalogue.style.use_tools
+        facts["reason"] = catalogue.style.reason
+        if catalogue.style.model:
+            facts["model"] = one_line(catalogue.style.model, 80)
     if catalogue.allowed_tokens is not None:
-        values |= {"disclosure": catalogue.choice, "allowed_tokens": catalogue.allowed_tokens}
-    return values | ({"diagnostics": query_diagnostics(relevant.ranking)} if diagnosed else {})
+        facts["disclosure"] = catalogue.choice
+        facts["allowed_tokens"] = catalogue.allowed_tokens
+    if with_diagnostics:
+        facts["diagnostics"] = query_diagnostics(relevant.ranking)
+    return facts
 
 
 def _result_facts(
     relevant: RelevantCapabilities, pinned: Sequence[CountedDescriptor]
-) -> Callable[[str], dict[str, Any]]:
-    """What tells of a capability, by its id, how it fits, and where it comes from."""
+) -> ResultFacts:
+    """A function from an id to how well that capability fits, and where it comes from."""
     hits = {hit.id: hit for hit in relevant.ranking.hits}
     stored = {d.id: d for d, _ in (*pinned, *relevant.stored)}
 
-    def result_of(identifier: str) -> dict[str, Any]:
-        descriptor = stored.get(identifier) or (
-            relevant.everything and relevant.everything.get(identifier)
-        )
-        return (
-            {**_hit_facts(hits.get(identifier)), "source": _relative_path(descriptor)}
-            if descriptor
-            else {}
-        )
+    def find_facts(identifier: str) -> JsonObject:
+        descriptor = stored.get(identifier)
+        if descriptor is None and relevant.everything:
+            descriptor = relevant.everything.get(identifier)
+        if descriptor is None:
+            return {}
+        return {**_hit_facts(hits.get(identifier)), "source": _relative_path(descriptor)}
 
-    return result_of
+    return find_facts
 
 
-def _hit_facts(hit: Hit | None) -> dict[str, Any]:
+def _hit_facts(hit: Hit | None) -> JsonObject:
     if hit is None:
         return {}
-    return {"relevance": round(hit.relevance, 4), **({"via": hit.via} if hit.via else {})}
+    facts: JsonObject = {"relevance": round(hit.relevance, 4)}
+    return {**facts, "via": hit.via} if hit.via else facts
 
 
 def _relative_path(descriptor: Descriptor) -> str:
-    """The file below its root, which is the same wherever the root lies."""
+    """The path of the file below its root, which does not depend on where the root lies."""
     path, root = PurePath(descriptor.source.path), descriptor.source.root
     below = path.relative_to(root) if root and path.is_relative_to(root) else PurePath(path.name)
     return one_line(str(below), 120) if below.parts else path.name
 
 
 def query_diagnostics(ranking: Ranking) -> dict[str, float]:
-    """Where the time of the query went, in milliseconds, and how much was looked at."""
+    """The times of the query's stages in milliseconds, and how many candidates were scored."""
     times = ranking.timings
     stages = {
         "rankingTimeMs": "ranking",
@@ -98,7 +100,7 @@ _SECTION_NAMES = {MEMORY: "session memory", APPENDED: "appended text"}
 def print_notices(
     relevant: RelevantCapabilities, catalogue: CatalogueMode, context: Context
 ) -> None:
-    """Say what does not fit the query or the budget, and what was chosen."""
+    """Print what does not fit the query or the budget, and which catalogue mode was chosen."""
     if relevant.is_empty and not catalogue.is_everything:
         console.print_notice(
             f"notice: nothing fits the query{_unmatched_note(relevant)}{_fallback_note(relevant, context)}"
@@ -116,11 +118,11 @@ def print_notices(
         console.print_notice(
             f"notice: style {catalogue.style.name} for {catalogue.style.model}: {catalogue.style.reason}"
         )
-    _name_imitations(context)
+    _print_imitations(context)
     _print_shortened(context)
 
 
-def _name_imitations(context: Context) -> None:
+def _print_imitations(context: Context) -> None:
     blocks = [block for tier in context.tiers if tier.level == 2 for block in tier.blocks]
     names = [block.id for block in blocks if imitates_frame(block.text)]
     if names:
@@ -133,7 +135,7 @@ def _name_imitations(context: Context) -> None:
 
 
 def print_nothing_fits(relevant: RelevantCapabilities) -> None:
-    """Say that nothing fits, where that is an error."""
+    """Print that nothing fits, for `--on-empty error`."""
     console.print_notice(f"nothing fits the query{_unmatched_note(relevant)}")
 
 
@@ -147,12 +149,9 @@ def _fallback_note(relevant: RelevantCapabilities, context: Context) -> str:
         return ""
     if relevant.is_everything:
         return "; printed every capability"
-    alone = all(tier.level == 0 for tier in context.tiers if tier.blocks)
-    return (
-        "; printed the overview alone"
-        if alone
-        else "; printed the overview, and what is always there"
-    )
+    if all(tier.level == 0 for tier in context.tiers if tier.blocks):
+        return "; printed the overview alone"
+    return "; printed the overview, and what is pinned or active"
 
 
 def _print_shortened(context: Context) -> None:
@@ -165,15 +164,14 @@ def _print_shortened(context: Context) -> None:
                 if block.clipped is clipped
             ]
             if names:
-                more = 0 if clipped else tier.omitted
+                unnamed = 0 if clipped else tier.omitted
                 console.print_notice(
-                    f"notice: {name}: {verb} to fit: {console.format_names(names, suffix=more)}"
+                    f"notice: {name}: {verb} to fit: {console.format_names(names, unnamed=unnamed)}"
                 )
 
 
 def print_timings(relevant: RelevantCapabilities) -> None:
-    """Say where the time of the query went."""
-
+    """Print the times of the query's stages."""
     console.print_notice(
         "  ".join(
             f"{name} {value:g}" for name, value in query_diagnostics(relevant.ranking).items()

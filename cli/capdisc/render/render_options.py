@@ -1,4 +1,4 @@
-"""What was typed for `capdisc render`, as it was typed, in groups of what belongs together."""
+"""The options of `capdisc render` as they were typed, in groups by topic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from capdisc_indexer.model.frozen import frozen
 
 @frozen(kw_only=True)
 class QueryOptions:
-    """What is looked for, and what of it counts."""
+    """The query, its filters, and what to print where little or nothing fits."""
 
     words: Sequence[str] | None
     also: Sequence[str] | None
@@ -23,7 +23,7 @@ class QueryOptions:
 
 @frozen(kw_only=True)
 class LimitOptions:
-    """How much may be printed."""
+    """How many tokens may be printed."""
 
     budget: int | None
     tier_budget: str
@@ -34,7 +34,7 @@ class LimitOptions:
 
 @frozen(kw_only=True)
 class LayoutOptions:
-    """Which parts are printed, and in which form."""
+    """Which parts are printed, and in which format."""
 
     format: str
     tier: str | None
@@ -48,7 +48,7 @@ class LayoutOptions:
 
 @frozen(kw_only=True)
 class PromptOptions:
-    """What stands around the parts, and for which model."""
+    """The prompt around the parts: style, model, template, added texts, session."""
 
     style: str | None
     model: str
@@ -61,13 +61,13 @@ class PromptOptions:
 
     @property
     def has_style(self) -> bool:
-        """Whether a style was asked for, by name or through a model."""
+        """Whether an option names a style or a model, which has one."""
         return bool(self.style or self.model)
 
 
 @frozen(kw_only=True)
 class RenderOptions:
-    """All of it."""
+    """All options of `capdisc render`."""
 
     request: QueryOptions
     limits: LimitOptions

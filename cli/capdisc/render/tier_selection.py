@@ -1,4 +1,4 @@
-"""Which levels are printed, and in which format."""
+"""Checks the options of `render`, and selects the tiers and the format that they name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.layout import SPLIT_MODES
 
-# The secret that the marks of frames are made with, kept for this user so that a prompt repeats
-# its prefix.
+# The marks of frames are made with a secret of this user, which is kept so that prompts begin alike.
 
 KEY_NAME = "frame.key"
 KEY_BYTES = 32
 
 
 def frame_key(folder: Path) -> bytes:
-    """The 32 bytes in the user's state folder, made on first use. Where they cannot be kept,
-    others for each print, and a notice: a prompt cache then finds nothing again.
+    """The secret of 32 bytes in the user's state folder, made on first use. Where it cannot be kept,
+    another one for each print, after a notice: no prompt cache finds such a prompt again.
     """
     path = folder / KEY_NAME
     if key := _read_key(path):
@@ -43,7 +42,7 @@ def frame_key(folder: Path) -> bytes:
 
 
 def _read_key(path: Path) -> bytes:
-    """The key; empty where there is none that only this user can have written and read."""
+    """The secret; b"" where there is none that only this user could write and read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -78,7 +77,7 @@ ON_EMPTY = ("none", "all", "error")
 
 
 def check_options(options: RenderOptions) -> None:
-    """Raises UsageError for a word that means nothing, and for options that do not go together."""
+    """Raises UsageError for an unknown value, and for options that do not go together."""
     shape, prompting = options.shape, options.prompting
     check_choice("format", shape.format, FORMATS)
     check_choice("detail", shape.detail, _LEVELS)
@@ -98,19 +97,21 @@ def check_options(options: RenderOptions) -> None:
         "--auto": prompting.auto,
     }
     if FORMATS[shape.format].is_fixed_form and (
-        wrong := [name for name, value in incompatible.items() if value]
+        conflicting := [name for name, value in incompatible.items() if value]
     ):
-        raise UsageError(f"{wrong[0]} does not go with {shape.format}", "choose another format")
+        raise UsageError(
+            f"{conflicting[0]} does not go with {shape.format}", "choose another format"
+        )
 
 
-def check_choice(what: str, value: str | None, choices: Collection[str]) -> None:
-    """Raises UsageError where a value is given that is none of these."""
+def check_choice(option: str, value: str | None, choices: Collection[str]) -> None:
+    """Raises UsageError where the value is not None and none of the choices."""
     if value is not None and value not in choices:
-        raise UsageError(f"unknown {what} {value!r}", f"one of: {', '.join(choices)}")
+        raise UsageError(f"unknown {option} {value!r}", f"one of: {', '.join(choices)}")
 
 
 def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:
-    """The tiers that were asked for. Raises UsageError for one that there is not."""
+    """The tiers that the options name. Raises UsageError for an unknown tier."""
     if shape.detail:
         return _LEVELS[shape.detail]
     tiers = {part.strip() for part in (shape.tier or "0,1,2").split(",")}
@@ -120,9 +121,7 @@ def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:
 
 
 def select_format(shape: LayoutOptions, state_dir: Path) -> RenderFormat:
-    """The format, with the hint that was asked for and with marks that this user's state folder
-    has the secret of.
-    """
+    """The format with the hint that the options name, and with frame marks of this user's secret."""
     form = with_mark_key(FORMATS[shape.format], cache(lambda: frame_key(state_dir)))
     if shape.hint is None:
         return form

@@ -91,7 +91,7 @@ def _handle_write_error(error: OSError) -> int:
     from capdisc.output import console, failures
 
     return failures.handle_error(
-        console.ReaderGoneError() if isinstance(error, BrokenPipeError) else error, None
+        console.ReaderGoneError() if isinstance(error, BrokenPipeError) else error
     )
 
 
@@ -259,4 +259,4 @@ def _print_error(error: CapdiscError) -> int:
     from capdisc.output import failures, standard_streams
 
     standard_streams.reopen_closed()
-    return failures.handle_error(error, None)
+    return failures.handle_error(error)

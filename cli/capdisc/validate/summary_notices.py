@@ -87,7 +87,7 @@ def _checked_paths(request: ValidateRequest, check_result: ValidationResult) -> 
 def write_result(pieces: Iterable[str], path: Path | None) -> None:
     """Print the result, or write it to the file: all of it or nothing."""
     if path is None:
-        console.result_pieces(pieces)
+        console.print_pieces(pieces)
     else:
         user_files.write_blocks(path, gather(pieces))
 
