@@ -127,7 +127,11 @@ def _lines() -> list[dict[str, Any]]:
             "table", "workshop.parts", "Compatibility of bolts and nuts.", "compatibility", **PARTS
         ),
         _data(
-            "table", "workshop.albums", "Photo albums of machines.", "workshop", database="workshop"
+            "table",
+            "workshop.albums",
+            "Photo albums of machines.",
+            "workshop",
+            database="workshop",
         ),
         _data(
             "api",

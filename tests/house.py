@@ -76,7 +76,9 @@ class Measurement:
         return round(100 * len(self.offenders) / max(self.total, 1), 1)
 
 
-def load_modules(root: Path = REPOSITORY, packages: Iterable[str] = PACKAGES) -> tuple[Module, ...]:
+def load_modules(
+    root: Path = REPOSITORY, packages: Iterable[str] = PACKAGES
+) -> tuple[Module, ...]:
     """Every module of the packages, parsed, in the order of their paths."""
     return tuple(
         _load_module(path, root, Path(package).parent)
@@ -296,7 +298,9 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table, or the places that the named measures count; 2 for an unknown measure."""
     unknown = [name for name in arguments if name not in MEASURES]
     if unknown:
-        print(f"no measure {', '.join(unknown)}; there are: {', '.join(MEASURES)}", file=sys.stderr)
+        print(
+            f"no measure {', '.join(unknown)}; there are: {', '.join(MEASURES)}", file=sys.stderr
+        )
         return 2
     modules = load_modules()
     if not arguments:

@@ -49,7 +49,11 @@ def read_packages(paths: Iterable[Path]) -> list[Package]:
     for package in (p for path in paths for p in _rows(path)):
         shape = _shape(package)
         start = " ".join(shape.split()[:3])
-        if shape in seen or starts.get(start, 0) >= MAX_SAME_START or not _informs(package.summary):
+        if (
+            shape in seen
+            or starts.get(start, 0) >= MAX_SAME_START
+            or not _informs(package.summary)
+        ):
             continue
         seen.add(shape)
         starts[start] = starts.get(start, 0) + 1

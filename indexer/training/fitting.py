@@ -43,7 +43,12 @@ class Sizes:
 
 
 def fit(
-    student: Student, lesson: Lesson, steps: int, rate: float, seed: int, sizes: Sizes | None = None
+    student: Student,
+    lesson: Lesson,
+    steps: int,
+    rate: float,
+    seed: int,
+    sizes: Sizes | None = None,
 ) -> None:
     """Train in place: Adam, after a short start a straight line from `rate` down to a fiftieth of it."""
     parameters = [{"params": [student.rows]}, {"params": [student.log_weight], "lr": rate * 5}]
@@ -64,7 +69,8 @@ def fit(
         if step % 100 == 0:
             means = ", ".join(f"{x:.4f}" for x in (sums / 100).tolist())
             print(
-                f"step {step:,} of {steps:,}, {time.monotonic() - start:.0f} s: {means}", flush=True
+                f"step {step:,} of {steps:,}, {time.monotonic() - start:.0f} s: {means}",
+                flush=True,
             )
             sums.zero_()
 

@@ -42,7 +42,9 @@ class Pair(NamedTuple):
 
 def read_pairs(paths: Iterable[Path]) -> list[Pair]:
     """Every row of the gathered files."""
-    rows = (line.rstrip("\n").split("\t") for path in paths for line in path.open(encoding="utf-8"))
+    rows = (
+        line.rstrip("\n").split("\t") for path in paths for line in path.open(encoding="utf-8")
+    )
     return [Pair(*row) for row in rows if len(row) == 4]
 
 

@@ -216,7 +216,10 @@ def _arguments() -> argparse.Namespace:
         "--translations", type=int, default=2_600_000, help="pairs that are learned"
     )
     parser.add_argument(
-        "--partners", type=int, default=60_000, help="English sides of pairs that the teacher reads"
+        "--partners",
+        type=int,
+        default=60_000,
+        help="English sides of pairs that the teacher reads",
     )
     parser.add_argument(
         "--commands", type=int, default=3_500, help="everyday commands made in each language"

@@ -141,7 +141,10 @@ def _learned(foreign: Mapping[str, Counter[str]], size: int) -> list[str]:
         vocab_size=size, min_frequency=4, limit_alphabet=6_000, show_progress=False
     )
     lines = (
-        f"{word} " * count for counts in foreign.values() for word, count in counts.items() if count
+        f"{word} " * count
+        for counts in foreign.values()
+        for word, count in counts.items()
+        if count
     )
     tokenizer.train_from_iterator(lines, trainer)
     vocabulary = tokenizer.get_vocab()

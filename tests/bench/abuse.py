@@ -64,7 +64,9 @@ def main(argv: Sequence[str]) -> int:
         honest = _honest(Path(argv[0]), Path(scratch) / "honest")
         build_index([honest], Path(scratch) / "index", BuildOptions())
         wishes, right = _wishes(Path(scratch) / "index")
-        print(f"{'attack':14s}{'honest hits in 5':>18s}{'attackers in 5':>16s}{'more than 3':>13s}")
+        print(
+            f"{'attack':14s}{'honest hits in 5':>18s}{'attackers in 5':>16s}{'more than 3':>13s}"
+        )
         _print("none", Path(scratch) / "index", wishes, right, encoder)
         for name, attack in ATTACKS.items():
             folder = _attackers(Path(scratch) / name, attack, wishes)

@@ -49,7 +49,9 @@ def texts(corpus: Path) -> Texts:
     for path in sorted(corpus.rglob("SKILL.md")):
         if found := _FRONT.match(path.read_text(encoding="utf-8", errors="replace")):
             head, body = found.groups()
-            names.append(re.sub(r"[^a-z0-9]+", "-", path.parent.name.lower()).strip("-") or "skill")
+            names.append(
+                re.sub(r"[^a-z0-9]+", "-", path.parent.name.lower()).strip("-") or "skill"
+            )
             sentences += _SENTENCE.split(_described(head))
             paragraphs += [each for each in body.split("\n\n") if 60 < len(each) < 1_500]
     return Texts(_each(names), _each(s for s in sentences if len(s) > 25), _each(paragraphs))

@@ -29,7 +29,9 @@ def figures(place: Place, rounds: int) -> Iterator[Figure]:
     env = surroundings({"CAPDISC_INDEX_DIR": str(place.index), "CAPDISC_SERVER": "off"})
     taken = in_turn(commands, rounds, env)
     base = taken["pass"].median
-    yield Figure(group="cold", name="python -c pass", size=place.size, value=1000 * base, ratio=1.0)
+    yield Figure(
+        group="cold", name="python -c pass", size=place.size, value=1000 * base, ratio=1.0
+    )
     for name, (_, most) in aims.items():
         median = taken[name].median
         ratio = round(median / base, 2)

@@ -33,7 +33,9 @@ def main(argv: Sequence[str]) -> int:
         search_index(index, Query(texts=("warm up",)), encoder)
         wanted = [Query(texts=(text,)) for text in asked]
         for mode in ("auto", "lexical"):
-            taken = [_taken(partial(search_index, index, query, encoder, mode)) for query in wanted]
+            taken = [
+                _taken(partial(search_index, index, query, encoder, mode)) for query in wanted
+            ]
             print(f"query, {mode:8s} {_spread(taken)}")
         if index.matrix is not None:
             ready = [encoder.encode_query(text) for text in asked]

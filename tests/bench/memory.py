@@ -108,7 +108,9 @@ def main(argv: Sequence[str]) -> int:
         env = surroundings(
             {"CAPDISC_INDEX_DIR": str(index), "CAPDISC_SERVER": "off", "HOME": folder}
         )
-        print(f"{'':36} {'seconds':>8} {'searches':>8} {'peak':>8} {'together':>8} {'printed':>12}")
+        print(
+            f"{'':36} {'seconds':>8} {'searches':>8} {'peak':>8} {'together':>8} {'printed':>12}"
+        )
         good = True
         if not options.skip_validate:
             command = [options.capdisc, "validate", str(library), "--format", "json-lines"]

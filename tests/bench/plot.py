@@ -43,7 +43,9 @@ def _bar(figure: Mapping[str, Any]) -> tuple[str, float, str]:
     return f"{ours}{figure['name']}{where}{warm}", figure["ratio"], colour
 
 
-def _draw(bars: Sequence[tuple[str, float, str]], machine: Mapping[str, Any], target: Path) -> None:
+def _draw(
+    bars: Sequence[tuple[str, float, str]], machine: Mapping[str, Any], target: Path
+) -> None:
     plot = lazy_imports.matplotlib()
     picture = plot.figure.Figure(figsize=(8, 0.28 * len(bars) + 1.0), layout="constrained")
     axes = picture.subplots()

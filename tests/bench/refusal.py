@@ -91,7 +91,10 @@ def made_up(rng: random.Random) -> list[str]:
 
 def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict[str, list[float]]:
     """The best relevance that each query finds when nothing is refused."""
-    with tempfile.TemporaryDirectory() as scratch, patch.object(calibration, "MIN_RELEVANCE", -1.0):
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        patch.object(calibration, "MIN_RELEVANCE", -1.0),
+    ):
         build_index(
             [folder], Path(scratch) / "index", BuildOptions(encoder=encoder, encoder_required=True)
         )
@@ -99,7 +102,8 @@ def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict
         with Index(Path(scratch) / "index") as index:
             best = {
                 kind: [
-                    search_index(index, Query(texts=(text,), limit=20), used).hits for text in texts
+                    search_index(index, Query(texts=(text,), limit=20), used).hits
+                    for text in texts
                 ]
                 for kind, texts in asked.items()
             }

@@ -92,7 +92,9 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         "--encoder", action="append", metavar="NAME", help="static, or a model; repeatable"
     )
     parser.add_argument("--mode", default="auto")
-    parser.add_argument("--only", action="append", metavar="SET", help="this set alone; repeatable")
+    parser.add_argument(
+        "--only", action="append", metavar="SET", help="this set alone; repeatable"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     return parser.parse_args(argv)
 

@@ -22,7 +22,9 @@ from timing import PASS, in_turn, surroundings
 from capdisc.serve import request
 
 CLIENTS = 64
-PAUSE_S = 1.0  # between a client's answer and its next question, on average: an agent thinks longer
+PAUSE_S = (
+    1.0  # between a client's answer and its next question, on average: an agent thinks longer
+)
 _WORDS = "merge split pdf invoice chart image audio deploy docker review branch release notes email table query".split()
 
 
@@ -94,7 +96,11 @@ def _many(
     taken, errors = _crowd(place, address, seconds / 4, 0.0)
     late = sorted(taken)[int(len(taken) * 0.99)]
     yield Figure(
-        group="many", name="64 clients without pause: errors", size=size, value=len(errors), unit=""
+        group="many",
+        name="64 clients without pause: errors",
+        size=size,
+        value=len(errors),
+        unit="",
     )
     yield Figure(
         group="many",
@@ -118,7 +124,9 @@ def _crowd(
     errors: list[str] = []
     end = time.monotonic() + seconds
     given = (place, address, end, pause_s, taken, errors)
-    threads = [threading.Thread(target=_client, args=(number, *given)) for number in range(CLIENTS)]
+    threads = [
+        threading.Thread(target=_client, args=(number, *given)) for number in range(CLIENTS)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -358,7 +358,9 @@ def test_what_is_accepted_is_that_definition_and_no_later_one(capdisc, listed, p
     assert held(capdisc("index", "tools", "--json")) == {"tool:calc.add"}
 
 
-def test_a_definition_that_becomes_again_what_it_was_is_taken_in(capdisc, listed, poisoned) -> None:
+def test_a_definition_that_becomes_again_what_it_was_is_taken_in(
+    capdisc, listed, poisoned
+) -> None:
     listed(tool(), {**tool(), "name": "sub"})
     done = capdisc("index", "tools", "--json")
     assert (done.code, held(done), done.json["changed_definitions"]) == (0, set(), [])
@@ -430,7 +432,9 @@ def test_skills_of_other_folders_are_looked_at(capdisc, tmp_path, write_skill) -
     write_skill(root, "alpha", body="Read the file, then fold it. Always call the printer first.")
     write_skill(root, "beta")
     capdisc("index", str(root))
-    write_skill(root, "alpha", body="Read the file, then fold it twice. You must call the printer.")
+    write_skill(
+        root, "alpha", body="Read the file, then fold it twice. You must call the printer."
+    )
     write_skill(
         root,
         "beta",

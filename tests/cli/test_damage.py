@@ -132,7 +132,9 @@ def test_too_little_memory_for_a_library_is_said_in_one_line(hermetic, write_ski
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"])
+@pytest.mark.parametrize(
+    "closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"]
+)
 def test_closed_and_full_streams_harm_no_file_and_show_no_traceback(
     hermetic, write_skill, closed
 ) -> None:

@@ -53,7 +53,9 @@ def test_nothing_is_asked_before_somebody_says_so(
 
 
 @needs_sqlalchemy
-def test_what_it_answers_is_kept(capdisc, declared, database: str, monkeypatch, sqlalchemy) -> None:
+def test_what_it_answers_is_kept(
+    capdisc, declared, database: str, monkeypatch, sqlalchemy
+) -> None:
     """Tables of a server are indexed without counting its rows (S17, S19, S20, S22, S26)."""
     monkeypatch.setenv("CRM_URL", database)
     declared()
@@ -66,7 +68,9 @@ def test_what_it_answers_is_kept(capdisc, declared, database: str, monkeypatch, 
     assert columns["client_id"]["foreign_key"] == "clients.id"
     assert (columns["day"]["type"], columns["id"]["primary_key"]) == ("DATE", True)
     assert (table["extra"]["dbType"], table["extra"]["row_count"]) == ("sqlite", None)
-    assert capdisc("search", "visits of clients", "--ids").out.splitlines()[0] == "table:crm.visits"
+    assert (
+        capdisc("search", "visits of clients", "--ids").out.splitlines()[0] == "table:crm.visits"
+    )
 
 
 @needs_sqlalchemy
@@ -96,7 +100,9 @@ def test_no_message_repeats_the_address(
     assert "Geheim77" not in result.err + result.out
 
 
-def test_an_address_in_the_place_of_its_name_is_refused_unrepeated(capdisc, hermetic: Path) -> None:
+def test_an_address_in_the_place_of_its_name_is_refused_unrepeated(
+    capdisc, hermetic: Path
+) -> None:
     text = '[[source]]\nformat = "sql"\nurl_secret = "postgresql://me:Geheim77@h/x"\n'
     (hermetic / "capdisc.toml").write_text(text)
     result = capdisc("index")

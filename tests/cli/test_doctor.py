@@ -47,7 +47,9 @@ def _everything(top: Path) -> dict:
 
 
 @pytest.mark.parametrize("options", [(), ("--deep",)])
-def test_a_healthy_index_has_nothing_wrong_and_stays_as_it_was(capdisc, index_dir, options) -> None:
+def test_a_healthy_index_has_nothing_wrong_and_stays_as_it_was(
+    capdisc, index_dir, options
+) -> None:
     before = _everything(index_dir)
     done = capdisc("doctor", *options)
     assert (done.code, done.err) == (0, "")
@@ -111,7 +113,9 @@ def test_an_index_that_others_may_write_to_is_a_problem(capdisc, found, index_di
 
 def test_a_stopped_writer_is_named_with_what_wakes_it(found, index_dir) -> None:
     hold = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
-    hold += "with locks.write_lock(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
+    hold += (
+        "with locks.write_lock(Path(sys.argv[1]), 1): print('held', flush=True); time.sleep(60)"
+    )
     child = subprocess.Popen([sys.executable, "-c", hold, str(index_dir)], stdout=subprocess.PIPE)
     child.stdout.readline()
     assert found()["lock"]["text"] == f"process {child.pid} is writing"

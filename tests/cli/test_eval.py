@@ -23,7 +23,9 @@ METRICS = ["nDCG@10", "R@1", "R@5", "R@10", "MRR", "C@10", "refused"]
 def judged(small: Path, hermetic: Path):
     """Writes queries and judgements, the given ones or good ones, and names the two files."""
 
-    def write(queries: list[dict[str, str]] | str = QUERIES, qrels: str = QRELS) -> tuple[str, str]:
+    def write(
+        queries: list[dict[str, str]] | str = QUERIES, qrels: str = QRELS
+    ) -> tuple[str, str]:
         lines = (
             queries
             if isinstance(queries, str)
@@ -41,7 +43,17 @@ def test_a_table_in_percent_that_fits_a_terminal(capdisc, judged) -> None:
     assert (found.code, found.err) == (0, "")
     heading, whole, spread, *_, times, legend = found.out.splitlines()
     assert heading.split() == ["n", *METRICS]
-    assert whole.split() == ["all", "3", "100.0", "83.3", "100.0", "100.0", "100.0", "100.0", "0.0"]
+    assert whole.split() == [
+        "all",
+        "3",
+        "100.0",
+        "83.3",
+        "100.0",
+        "100.0",
+        "100.0",
+        "100.0",
+        "0.0",
+    ]
     assert spread.split()[0] == "±"
     assert "p50" in times
     assert "95 % interval" in legend
@@ -243,11 +255,17 @@ def test_a_degraded_search_is_said(capdisc, judged) -> None:
             "no chart can be written as chart.pdf",
         ),
         (("queries.jsonl", "qrels.txt", "--limit", "0"), 2, ""),
-        (("queries.jsonl", "qrels.txt", "--index-dir", "/nonexistent"), 4, "there is no index yet"),
+        (
+            ("queries.jsonl", "qrels.txt", "--index-dir", "/nonexistent"),
+            4,
+            "there is no index yet",
+        ),
         (("\udcff", "qrels.txt"), 3, "cannot read"),
     ],
 )
-def test_a_mistake_gets_one_clear_error_and_no_output(capdisc, judged, argv, code, message) -> None:
+def test_a_mistake_gets_one_clear_error_and_no_output(
+    capdisc, judged, argv, code, message
+) -> None:
     judged()
     found = capdisc("eval", *argv)
     assert (found.code, found.out) == (code, "")

@@ -240,7 +240,9 @@ CALLS = [
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments"), CALLS, ids=[f"{tool}-{number}" for number, (tool, _) in enumerate(CALLS)]
+    ("tool", "arguments"),
+    CALLS,
+    ids=[f"{tool}-{number}" for number, (tool, _) in enumerate(CALLS)],
 )
 def test_no_discovery_tool_answers_with_a_key(capdisc, workspace, tool, arguments) -> None:
     made = capdisc("call", tool, json.dumps(arguments))

@@ -146,7 +146,9 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(
     assert not any("Ab1Cd2Ef3Gh4" in each.out + each.err for each in shown)
     assert "--key=[secret]****" in shown[1].out
     # The server is started with the key as it is written.
-    assert capdisc("run", "tool:near.first", "--yes").out == f"{len(entry['args'][1])} characters\n"
+    assert (
+        capdisc("run", "tool:near.first", "--yes").out == f"{len(entry['args'][1])} characters\n"
+    )
     entry["args"][1] = "--key="
     configured(near=entry)
     assert "its file says other ones now" in capdisc("run", "tool:near.first", "--yes").err

@@ -25,7 +25,9 @@ def test_index_prints_one_summary_line_and_nothing_else(capdisc, here, write_ski
     assert done.out.startswith("1 capability from 1 file (1 added); parsed 1, embedded 1")
 
 
-def test_index_names_each_bad_file_and_says_so_by_its_exit_code(capdisc, here, write_skill) -> None:
+def test_index_names_each_bad_file_and_says_so_by_its_exit_code(
+    capdisc, here, write_skill
+) -> None:
     """Bad files are named and set the exit code without an option (S165)."""
     write_skill(here / "skills", "alpha")
     bad = here / "skills" / "bad" / "CAPABILITY.yaml"

@@ -41,7 +41,9 @@ def test_the_overview_is_the_same_for_every_query(capdisc, small) -> None:
 
 
 def test_the_same_query_gives_the_same_bytes(process, small) -> None:
-    seeds = [process("render", QUERY, env={"PYTHONHASHSEED": seed}).out for seed in ("0", "1", "2")]
+    seeds = [
+        process("render", QUERY, env={"PYTHONHASHSEED": seed}).out for seed in ("0", "1", "2")
+    ]
     assert len(set(seeds)) == 1
 
 
@@ -167,7 +169,9 @@ def test_hundreds_of_categories_fit_in_every_format(capdisc, hermetic, monkeypat
         assert len(made.err) < 2000
 
 
-def test_a_path_cannot_break_out_of_skills_xml(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_a_path_cannot_break_out_of_skills_xml(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     write_skill(hermetic / "x<" / "location><skill>", "alpha")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", ".", "--index-dir", str(hermetic.parent / "elsewhere"))
@@ -186,7 +190,9 @@ def test_more_budget_never_fails_where_less_was_enough(capdisc, office) -> None:
     assert codes == sorted(codes, reverse=True)
 
 
-def test_an_overview_fits_every_budget_that_is_larger_than_one_that_it_fits(capdisc, small) -> None:
+def test_an_overview_fits_every_budget_that_is_larger_than_one_that_it_fits(
+    capdisc, small
+) -> None:
     """Where only the printed text tells what it costs, and nothing else is printed."""
     codes = [
         capdisc("render", "--json", "--budget", str(budget)).code for budget in range(120, 400, 10)

@@ -225,7 +225,8 @@ def test_the_estimate_of_each_part_adds_up_to_the_text(capdisc, small) -> None:
         COUNT("".join(f"{block['text']}\n" for block in tier["blocks"])) for tier in made["tiers"]
     ]
     assert all(
-        0 <= tier["tokens"] - tokens < 25 for tier, tokens in zip(made["tiers"], parts, strict=True)
+        0 <= tier["tokens"] - tokens < 25
+        for tier, tokens in zip(made["tiers"], parts, strict=True)
     )
 
 
@@ -388,7 +389,5 @@ def test_the_parts_can_be_used_without_the_command_line(small) -> None:
 
     parts = "store graph encoders sources.scan tools rendering retrieval.pipeline indexing"
     code = "; ".join(f"import capdisc_indexer.{part}" for part in parts.split())
-    code += (
-        "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
-    )
+    code += "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

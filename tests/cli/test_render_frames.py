@@ -113,10 +113,14 @@ def test_text_that_imitates_a_frame_is_named(capdisc, forged) -> None:
         in made.err
     )
     assert "crop-photos" not in made.err
-    assert len(set(marks(made.out))) == made.out.count(">>> ")  # the fake one has a mark of its own
+    assert len(set(marks(made.out))) == made.out.count(
+        ">>> "
+    )  # the fake one has a mark of its own
     assert "imitates" not in capdisc("render", "blur photos", "--tier", "2", "--format", "xml").err
 
 
 def test_a_program_is_told_as_well(capdisc, forged) -> None:
     blocks = capdisc("render", "blur photos", "--json").json["tiers"][2]["blocks"]
-    assert {block["id"] for block in blocks if block.get("imitates_frame")} == {"skill:blur-photos"}
+    assert {block["id"] for block in blocks if block.get("imitates_frame")} == {
+        "skill:blur-photos"
+    }

@@ -53,7 +53,9 @@ def test_guidance_and_instructions_of_a_manifest_stand_with_their_tool(capdisc, 
     assert out.count("## Instructions\nSay which photo.") == 2
 
 
-def test_guidance_is_within_the_budget_of_tier_2_and_leaves_room_for_tools(capdisc, photos) -> None:
+def test_guidance_is_within_the_budget_of_tier_2_and_leaves_room_for_tools(
+    capdisc, photos
+) -> None:
     """Guidance is cut to fit Tier 2 in each format and leaves room for the tools (S290)."""
     (photos / "guidance" / "images.md").write_text(
         "# Images\n\n" + "Look at the photo again before you go on.\n" * 300

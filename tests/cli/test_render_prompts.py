@@ -77,7 +77,8 @@ def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
 
 
 @pytest.mark.parametrize(
-    "model", ["claude-3-haiku", "gpt-4o", "gpt-3.5-turbo", "gemini-pro", "claude-sonnet-4-20250514"]
+    "model",
+    ["claude-3-haiku", "gpt-4o", "gpt-3.5-turbo", "gemini-pro", "claude-sonnet-4-20250514"],
 )
 def test_models_with_tools(capdisc, small, model) -> None:
     """Models that can call tools get the short prompt (S3, S4)."""
@@ -221,7 +222,9 @@ def test_a_placeholder_that_nothing_fills_is_a_mistake(
     assert "$overview" in made.err
 
 
-def test_what_a_capability_says_is_no_template(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_what_a_capability_says_is_no_template(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     write_skill(
         hermetic / "skills",
         "cranes",

@@ -272,7 +272,9 @@ def test_output_is_utf8_whatever_the_locale(process, hermetic, write_skill, monk
     process("index", "skills")
     plain = process("show", "kalender", "--json")
     assert "календарь" in plain.out
-    assert process("show", "kalender", "--json", env={"PYTHONIOENCODING": "ascii"}).out == plain.out
+    assert (
+        process("show", "kalender", "--json", env={"PYTHONIOENCODING": "ascii"}).out == plain.out
+    )
 
 
 def test_no_requirement_is_shown_without_what_requires_it(capdisc, small) -> None:

@@ -113,7 +113,9 @@ def test_no_more_than_two_hundred_links_are_listed(capdisc, skill, hermetic, wri
 
 def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None:
     """A link, relative to the skill's folder, prints its file or section (S61)."""
-    assert capdisc("show", "guide", "--link", "references/api.md").out.startswith("# API\n\nIntro.")
+    assert capdisc("show", "guide", "--link", "references/api.md").out.startswith(
+        "# API\n\nIntro."
+    )
     assert (
         capdisc("show", "guide", "--link", "references/api.md#calls").out
         == "## Calls\n\nCall it.\n"
@@ -130,7 +132,8 @@ def test_a_link_to_a_file_prints_the_file_or_its_section(capdisc, skill) -> None
 def test_a_query_and_a_fragment_do_not_hide_a_file(capdisc, skill, hermetic, write_skill) -> None:
     targets = ["api.md?plain=1", "api.md?plain=1#calls", "api.md#calls", "gone.md?plain=1"]
     body = (
-        "".join(f"[x](references/{target})\n" for target in targets) + "\nRun:\n\n    [no](no.md)\n"
+        "".join(f"[x](references/{target})\n" for target in targets)
+        + "\nRun:\n\n    [no](no.md)\n"
     )
     write_skill(hermetic / "skills", "guide", body=body)
     capdisc("index", "skills")
@@ -195,7 +198,9 @@ def test_the_refusal_does_not_tell_whether_the_file_exists(capdisc, skill, herme
     assert there.err.replace("linked", "nowhere") == not_there.err
 
 
-def test_a_folder_that_became_a_link_to_elsewhere_is_not_followed(capdisc, skill, hermetic) -> None:
+def test_a_folder_that_became_a_link_to_elsewhere_is_not_followed(
+    capdisc, skill, hermetic
+) -> None:
     skill.rename(hermetic / "moved")
     skill.symlink_to(hermetic / "elsewhere")
     done = capdisc("show", "guide", "--link", "secret.txt")

@@ -49,13 +49,17 @@ def test_files_of_all_formats_can_be_named(capdisc, collection) -> None:
 
 def test_what_is_needed_is_found_among_all_of_it(capdisc, collection) -> None:
     capdisc("index", "things")
-    assert ids(capdisc("search", "how wet is the soil", "--json"))[0] == "tool:garden.read_moisture"
+    assert (
+        ids(capdisc("search", "how wet is the soil", "--json"))[0] == "tool:garden.read_moisture"
+    )
     assert (
         ids(capdisc("search", "find a book by its title", "--json"))[0]
         == "operation:library.findBooks"
     )
     assert ids(capdisc("search", "combine documents", "--json"))[0] == "skill:merge-pdfs"
-    found = ids(capdisc("search", "book", "--kind", "operation", "--category", "library", "--json"))
+    found = ids(
+        capdisc("search", "book", "--kind", "operation", "--category", "library", "--json")
+    )
     assert found and all(each.startswith("operation:") for each in found)
 
 

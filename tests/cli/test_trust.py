@@ -194,7 +194,9 @@ def test_no_model_is_loaded_that_only_the_workspace_names(capdisc, clone, value)
     assert capdisc("search", "fold a crane", "--json").json["mode"] == "hybrid"
 
 
-def test_a_folder_that_is_called_as_the_shipped_encoder_is_not_taken_for_it(capdisc, clone) -> None:
+def test_a_folder_that_is_called_as_the_shipped_encoder_is_not_taken_for_it(
+    capdisc, clone
+) -> None:
     (clone / "static").mkdir()
     configure(clone, 'encoder = "static"\n')
     done = capdisc("index", "--json")
@@ -265,7 +267,8 @@ def test_a_workspace_cannot_silence_what_guards_its_reader(capdisc, clone, sneak
 
 def test_rules_of_form_are_the_workspace_s_own_choice(capdisc, clone, sneaky) -> None:
     configure(
-        clone, '[validate]\nignore = ["name-folder-mismatch", "client-field"]\nprofile = "strict"\n'
+        clone,
+        '[validate]\nignore = ["name-folder-mismatch", "client-field"]\nprofile = "strict"\n',
     )
     skill = clone / ".claude" / "skills" / "fold" / "SKILL.md"
     skill.write_text(skill.read_text().replace("name: fold", "name: folding"))
@@ -379,7 +382,9 @@ def test_a_changed_file_asks_again(capdisc, clone, outside, name) -> None:
 def test_of_a_file_of_many_programs_only_our_table_counts(capdisc, clone, outside) -> None:
     path = configure(clone, f'[tool.capdisc]\nroots = ["{outside}"]\n', "pyproject.toml")
     capdisc("trust", "--yes")
-    path.write_text('[project]\nname = "x"\n' + path.read_text() + "[tool.other]\nx = 2026-01-02\n")
+    path.write_text(
+        '[project]\nname = "x"\n' + path.read_text() + "[tool.other]\nx = 2026-01-02\n"
+    )
     assert "left out" not in capdisc("index").err
 
 
@@ -460,7 +465,9 @@ def test_where_state_cannot_be_kept_that_is_said(
     assert capdisc("validate").code == 0
 
 
-def test_state_that_came_with_a_clone_is_not_believed(capdisc, clone, outside, monkeypatch) -> None:
+def test_state_that_came_with_a_clone_is_not_believed(
+    capdisc, clone, outside, monkeypatch
+) -> None:
     """Whoever keeps state in the workspace would let it vouch for itself."""
     configure(clone, 'roots = ["../outside"]\n')
     monkeypatch.setenv("XDG_STATE_HOME", str(clone.parent / "attacker"))
@@ -501,7 +508,9 @@ def test_config_and_doctor_name_what_waits(capdisc, clone, outside) -> None:
 @pytest.fixture
 def shipped(clone: Path, outside: Path, write_skill) -> Path:
     """An index that came with the clone: it calls a folder outside its root."""
-    path = write_skill(outside, "lead", "Leads out. Use when asked.", "See [the notes](secret.md).")
+    path = write_skill(
+        outside, "lead", "Leads out. Use when asked.", "See [the notes](secret.md)."
+    )
     (path.parent / "secret.md").write_text(f"The {CANARY} sings at noon.\n")
     build_index([outside], clone / "shipped", BuildOptions())
     configure(clone, 'index_dir = "shipped"\n')

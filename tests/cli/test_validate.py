@@ -182,7 +182,8 @@ def test_sarif_has_what_code_scanning_asks_for(capdisc, put, broken) -> None:
         assert region["startLine"] == region["endLine"] >= 1
         assert region["endColumn"] > region["startColumn"] >= 1
     addresses = {
-        one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]
+        one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for one in run["results"]
     }
     assert addresses == {"cranes/SKILL.md", "odd%20name%25/CAPABILITY.yaml"}
 
@@ -237,7 +238,9 @@ def test_a_deleted_file_is_one_line_and_costs_no_other(capdisc, tools) -> None:
         (("--no-such-option",), "no-such-option"),
     ],
 )
-def test_a_mistake_in_the_call_is_status_2_and_says_what_would_do(capdisc, put, argv, said) -> None:
+def test_a_mistake_in_the_call_is_status_2_and_says_what_would_do(
+    capdisc, put, argv, said
+) -> None:
     put("notes.txt", "x")
     done = capdisc("validate", *argv)
     assert (done.code, done.out) == (2, "")
@@ -457,7 +460,11 @@ def test_a_rule_is_explained(capdisc) -> None:
     for word in ("why ", "fix ", "spec error", "codex warning"):
         assert word in out
     guarded = capdisc("validate", "--rule", "hidden-text", "--json").json["rules"][0]
-    assert (guarded["code"], guarded["guarded"], guarded["fixable"]) == ("hidden-text", True, False)
+    assert (guarded["code"], guarded["guarded"], guarded["fixable"]) == (
+        "hidden-text",
+        True,
+        False,
+    )
 
 
 def test_all_rules_are_listed(capdisc) -> None:
@@ -477,7 +484,8 @@ def test_a_schema_is_json_for_editors(capdisc) -> None:
 @pytest.mark.parametrize("name", REPORT_FORMATS)
 def test_no_format_obeys_what_a_file_or_its_name_says(capdisc, put, name) -> None:
     put(
-        "x\x1b[2J\u202e/CAPABILITY.yaml", 'name: "a\\e[2J"\nkind: tool\ndescription: b\n\u2028: 1\n'
+        "x\x1b[2J\u202e/CAPABILITY.yaml",
+        'name: "a\\e[2J"\nkind: tool\ndescription: b\n\u2028: 1\n',
     )
     said = capdisc("validate", ".", "--format", name)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", said.out)

@@ -83,7 +83,9 @@ def chapters() -> list[str]:
 
 def test_every_package_has_a_chapter() -> None:
     named = set(chapters())
-    packages = {name.removesuffix(".py") for name in CORE_AND_TERMINAL if not name.startswith("__")}
+    packages = {
+        name.removesuffix(".py") for name in CORE_AND_TERMINAL if not name.startswith("__")
+    }
     assert named - {"__main__"} == packages - {"py.typed"}
 
 

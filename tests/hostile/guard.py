@@ -59,7 +59,9 @@ class Guard:
         """What was noted, each once, and what was left behind for good."""
         self._is_on = False
         left = [
-            str(path) for path in _SCRATCH.glob(f"{_own_scratch()}*") if str(path) not in self._left
+            str(path)
+            for path in _SCRATCH.glob(f"{_own_scratch()}*")
+            if str(path) not in self._left
         ]
         self._left += left
         return tuple(dict.fromkeys([*self._noted, *(f"left behind: {path}" for path in left)]))

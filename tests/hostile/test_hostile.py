@@ -26,13 +26,16 @@ def judged(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Verdict]:
     """The verdicts on the cases that this run selected, judged in processes of their own."""
-    chosen = [each.callspec.params["name"] for each in request.session.items if _is_of_a_case(each)]
+    chosen = [
+        each.callspec.params["name"] for each in request.session.items if _is_of_a_case(each)
+    ]
     return verdicts(list(dict.fromkeys(chosen)), tmp_path_factory.mktemp("hostile"))
 
 
 def _is_of_a_case(item: pytest.Item) -> bool:
     return (
-        getattr(item, "originalname", "") == test_a_hostile_folder_comes_out_as_it_deserves.__name__
+        getattr(item, "originalname", "")
+        == test_a_hostile_folder_comes_out_as_it_deserves.__name__
     )
 
 

@@ -238,7 +238,9 @@ def test_an_encoder_that_was_asked_for_and_is_missing_is_an_error_that_changes_n
 ) -> None:
     build_index([root], index_dir, BuildOptions())
     with pytest.raises(EncoderError):
-        build_index([root], index_dir, BuildOptions(encoder="no-such-model", encoder_required=True))
+        build_index(
+            [root], index_dir, BuildOptions(encoder="no-such-model", encoder_required=True)
+        )
     with Index(index_dir) as index:
         assert index.generation.number == 1
 

@@ -75,13 +75,17 @@ def test_capabilities_with_the_same_boilerplate_stay_apart(hermetic, write_skill
         ("camera", "Records a video of the door"),
     ):
         write_skill(hermetic / "skills", name, f"{does}. Use when asked.", body=BODY * 3)
-    ranking = _first(hermetic / "skills", hermetic / "index", "pay the salaries and record a video")
+    ranking = _first(
+        hermetic / "skills", hermetic / "index", "pay the salaries and record a video"
+    )
     assert {hit.id for hit in ranking.hits} == {"skill:payroll", "skill:camera"}
 
 
 def test_opposite_names_with_one_description_stay_apart(hermetic, write_skill) -> None:
     for name in ("start-server", "stop-server"):
-        write_skill(hermetic / "skills", name, "Controls the server of the office. Use when asked.")
+        write_skill(
+            hermetic / "skills", name, "Controls the server of the office. Use when asked."
+        )
     ranking = _first(hermetic / "skills", hermetic / "index", "control the server")
     assert {hit.id for hit in ranking.hits} == {"skill:start-server", "skill:stop-server"}
 

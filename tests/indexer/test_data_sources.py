@@ -139,7 +139,9 @@ def test_samples_come_when_the_declaration_asks_for_them_and_never_hold_keys(
     """Samples come only when asked for, and never hold a key (S23, S224)."""
     key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
     with closing(sqlite3.connect(places["shop"])) as connection:
-        connection.execute("INSERT INTO customers VALUES (1, 'Ann', ?), (2, 'Bob', 'none')", (key,))
+        connection.execute(
+            "INSERT INTO customers VALUES (1, 'Ann', ?), (2, 'Bob', 'none')", (key,)
+        )
         connection.commit()
     built(places, tmp_path)
     with Index(tmp_path / "index") as index:

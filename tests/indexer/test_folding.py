@@ -73,7 +73,9 @@ def test_a_name_is_found_in_both_languages(hermetic, write_skill) -> None:
         "Schickt eine Nachricht über Telegram an die Gruppe und den Chef.",
     )
     write_skill(
-        hermetic / "skills", "notifier", "Sends a message by Telegram to the group and to the boss."
+        hermetic / "skills",
+        "notifier",
+        "Sends a message by Telegram to the group and to the boss.",
     )
     build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     with Index(hermetic / "index") as index:

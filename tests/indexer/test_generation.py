@@ -174,7 +174,9 @@ def test_readers_during_writes_see_one_generation_each(built, write_skill) -> No
 
 def test_a_manifest_with_other_facts_is_of_another_version_not_a_bug(built, monkeypatch) -> None:
     _, index_dir = built
-    monkeypatch.setattr(generation, "_MANIFEST_KEYS", {*generation._MANIFEST_KEYS, "something-new"})
+    monkeypatch.setattr(
+        generation, "_MANIFEST_KEYS", {*generation._MANIFEST_KEYS, "something-new"}
+    )
     with pytest.raises(IndexStateError, match="another version"):
         Index(index_dir)
 

@@ -92,7 +92,9 @@ def test_a_build_with_hands_gives_the_index_of_one_without(
 ) -> None:
     for number in range(40):
         write_skill(
-            hermetic / "skills", f"skill-{number}", f"Handles case {number}. Use when asked for it."
+            hermetic / "skills",
+            f"skill-{number}",
+            f"Handles case {number}. Use when asked for it.",
         )
     (hermetic / "skills" / "skill-3" / "SKILL.md").write_text("no front matter at all")
     shared = build_index([hermetic / "skills"], hermetic / "shared", BuildOptions())
@@ -104,7 +106,9 @@ def test_a_build_with_hands_gives_the_index_of_one_without(
 
 def _contents(index_dir) -> list[object]:
     with Index(index_dir) as index:
-        whole = [(head, index.documents.body(head["id"])) for head in index.documents.all_headers()]
+        whole = [
+            (head, index.documents.body(head["id"])) for head in index.documents.all_headers()
+        ]
         return [
             whole,
             index.generation.background,

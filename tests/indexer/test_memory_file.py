@@ -39,7 +39,9 @@ def test_of_a_file_with_one_changed_or_missing_byte_nothing_is_believed() -> Non
     whole = cached_scan.encode_cache(KNOWN)
     for at in range(len(whole)):
         assert cached_scan.decode_cache(whole[:at]) == {}
-        assert cached_scan.decode_cache(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]) == {}
+        assert (
+            cached_scan.decode_cache(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]) == {}
+        )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ from capdisc_indexer.store.snapshot import Index
 def built(hermetic, write_skill):
     for number in range(12):
         write_skill(
-            hermetic / "skills", f"skill-{number}", f"Handles case {number}. Use when asked for it."
+            hermetic / "skills",
+            f"skill-{number}",
+            f"Handles case {number}. Use when asked for it.",
         )
     build_index([hermetic / "skills"], hermetic / "index", BuildOptions())
     return hermetic

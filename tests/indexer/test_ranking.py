@@ -11,7 +11,9 @@ from capdisc_indexer.retrieval.late_interaction import SIGNALS, Signal, add_sign
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 
-SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 50, allow_nan=False), max_size=8)
+SCORES = st.dictionaries(
+    st.sampled_from("abcdefgh"), st.floats(0, 50, allow_nan=False), max_size=8
+)
 SHARES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 1, allow_nan=False), max_size=8)
 COSINES = st.dictionaries(
     st.sampled_from("abcdefgh"), st.floats(-1, 1, allow_nan=False), max_size=8

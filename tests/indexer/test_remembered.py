@@ -37,7 +37,9 @@ def built(hermetic: Path, write_skill: Callable[..., Path]) -> Path:
 
 
 def _learned(root: Path, forget: bool = False) -> int:
-    return len(scan_with_cache([root / "skills"], (), root / "index", forget=forget).memory.learned)
+    return len(
+        scan_with_cache([root / "skills"], (), root / "index", forget=forget).memory.learned
+    )
 
 
 def test_the_next_look_reads_no_folder(built: Path) -> None:

@@ -35,7 +35,9 @@ def catalogue(hermetic, write_skill):
         ("weatherforecast", "weather-forecast"),
     ],
 )
-def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(catalogue, typed, expected) -> None:
+def test_a_slip_of_the_finger_and_a_squeezed_name_still_find_it(
+    catalogue, typed, expected
+) -> None:
     with Index(catalogue) as index:
         by_words = search_index(index, Query(texts=(typed,)), None, "lexical")
         both = search_index(index, Query(texts=(typed,)), encoders.load_encoder())
@@ -51,7 +53,9 @@ def test_a_word_like_no_other_stays_unmatched(catalogue) -> None:
 
 
 def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_skill) -> None:
-    write_skill(hermetic / "skills", "rains-log", "Counts rainy days. Use when asked about drains.")
+    write_skill(
+        hermetic / "skills", "rains-log", "Counts rainy days. Use when asked about drains."
+    )
     build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:
         ranking = search_index(index, Query(texts=("drains",)), None, "lexical")
@@ -62,7 +66,10 @@ def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_sk
     ("text", "parts"),
     [
         ("merge two PDF files", ()),
-        ("check the weather and then send an e-mail", ("check the weather", "then send an e-mail")),
+        (
+            "check the weather and then send an e-mail",
+            ("check the weather", "then send an e-mail"),
+        ),
         ("查看天气,然后发送邮件", ("查看天气", "发送邮件")),
         ("Öffne die Datei und drucke sie", ("Öffne die Datei", "drucke sie")),
         ("salt and pepper", ()),
@@ -101,7 +108,9 @@ def test_a_typo_finds_its_word_beside_a_text_in_another_language(
     catalogue, hermetic, write_skill
 ) -> None:
     write_skill(
-        hermetic / "skills", "ausrollen", "Spielt ein Abbild auf Kubernetes und in den Verbund ein."
+        hermetic / "skills",
+        "ausrollen",
+        "Spielt ein Abbild auf Kubernetes und in den Verbund ein.",
     )
     build_index([hermetic / "skills"], catalogue, BuildOptions())
     with Index(catalogue) as index:

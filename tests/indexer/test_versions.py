@@ -31,9 +31,12 @@ def _rewrite(index_dir, content: bytes) -> None:
 
 def _manifest(index_dir, **changes) -> bytes:
     manifest = (
-        json.loads((generation.generation_folder(index_dir, 1) / "MANIFEST").read_bytes()) | changes
+        json.loads((generation.generation_folder(index_dir, 1) / "MANIFEST").read_bytes())
+        | changes
     )
-    return json.dumps({key: value for key, value in manifest.items() if value is not None}).encode()
+    return json.dumps(
+        {key: value for key, value in manifest.items() if value is not None}
+    ).encode()
 
 
 CHANGES = [

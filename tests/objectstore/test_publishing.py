@@ -187,4 +187,7 @@ def test_vectors_that_are_not_those_that_were_published_are_made_again(
             )
     machine("ci-2")
     anew = capdisc("index", str(skills), "--json")
-    assert (anew.code, anew.json["counts"]["embedded"]) == (0, 2) and "building it anew" in anew.err
+    assert (anew.code, anew.json["counts"]["embedded"]) == (
+        0,
+        2,
+    ) and "building it anew" in anew.err

@@ -86,7 +86,10 @@ def test_without_a_store_the_last_copy_answers_and_says_so(capdisc, store, machi
     assert "does not answer" in capdisc("list").err
     machine("stranger")
     nothing = capdisc("search", "pdf")
-    assert (nothing.code, nothing.out) == (4, "") and "hint: check AWS_ACCESS_KEY_ID" in nothing.err
+    assert (nothing.code, nothing.out) == (
+        4,
+        "",
+    ) and "hint: check AWS_ACCESS_KEY_ID" in nothing.err
 
 
 def test_rights_that_were_taken_away_are_named_by_the_stores_own_word(
@@ -145,7 +148,11 @@ def test_what_would_need_the_builders_files_says_why_it_does_not_work(
 def test_no_secret_is_in_a_file_or_a_message(capdisc, store, machine, skills, tmp_path):
     secret = os.environ["AWS_SECRET_ACCESS_KEY"]
     machine("ci")
-    results = [capdisc("index", str(skills)), capdisc("search", "pdf"), capdisc("config", "--json")]
+    results = [
+        capdisc("index", str(skills)),
+        capdisc("search", "pdf"),
+        capdisc("config", "--json"),
+    ]
     store.spoil = lambda what, headers: (500, b"")
     results += [capdisc("doctor", "--json")]
     assert not [result for result in results if secret in result.out + result.err]

@@ -25,7 +25,9 @@ _WORDS = (
 def over_budget(rng: random.Random, indexes: Sequence[Path]) -> str:
     """The fault of one prompt made by chance; empty when it keeps its budget and says what it cut."""
     words = (
-        rng.choice(_WORDS) if rng.random() < 0.7 else put_together(rng, ASKING, 12).strip() or "row"
+        rng.choice(_WORDS)
+        if rng.random() < 0.7
+        else put_together(rng, ASKING, 12).strip() or "row"
     )
     form, tiers, budget = (
         rng.choice(RENDER_FORMATS),

@@ -26,7 +26,9 @@ Mutation = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 
 def seeds(folders: Sequence[Path] = (FIXTURES,)) -> list[bytes]:
     """The capability files below these folders, but the largest."""
-    found = [path for folder in folders for path in sorted(folder.rglob("*")) if path.name in NAMES]
+    found = [
+        path for folder in folders for path in sorted(folder.rglob("*")) if path.name in NAMES
+    ]
     return [path.read_bytes() for path in found if path.is_file() and path.stat().st_size < 16_384]
 
 
@@ -52,7 +54,9 @@ def _inserted(rng: random.Random, data: bytes, _: Sequence[bytes]) -> bytes:
 
 def _repeated(rng: random.Random, data: bytes, _: Sequence[bytes]) -> bytes:
     start = rng.randrange(len(data) + 1)
-    return data[:start] + data[start : start + rng.randrange(80)] * rng.randrange(20) + data[start:]
+    return (
+        data[:start] + data[start : start + rng.randrange(80)] * rng.randrange(20) + data[start:]
+    )
 
 
 def _spliced(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:

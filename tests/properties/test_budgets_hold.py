@@ -105,13 +105,18 @@ def test_a_summary_whose_very_name_has_no_room_is_skipped() -> None:
 
 def test_a_budget_below_the_overview_is_an_error_that_names_the_least() -> None:
     material = RenderInputs(
-        overview=summarise_categories([{"category": "x", "name": "y", "kind": "z"}]), descriptors=()
+        overview=summarise_categories([{"category": "x", "name": "y", "kind": "z"}]),
+        descriptors=(),
     )
     ranking = Ranking(query=Query(texts=()), hits=(), mode="none", confidence=0.0)
     for name in TIERED_FORMATS:
         try:
             assemble(
-                material, ranking, FORMATS[name], Budgets(total=3), TokenCounter(load_token_counter)
+                material,
+                ranking,
+                FORMATS[name],
+                Budgets(total=3),
+                TokenCounter(load_token_counter),
             )
         except UsageError as error:
             assert "budget of 3 tokens" in error.message

@@ -166,7 +166,9 @@ def test_an_index_that_is_damaged_or_removed_meanwhile_is_noticed(
 def test_streams_that_do_not_block_are_waited_for(server, small) -> None:
     for wish in ("require", "off"):
         asking = [sys.executable, "-m", "capdisc", "render", "-", "--server", wish]
-        whole = subprocess.run(asking, input=QUERY.encode(), capture_output=True, check=True).stdout
+        whole = subprocess.run(
+            asking, input=QUERY.encode(), capture_output=True, check=True
+        ).stdout
         (stdin, given), (taken, stdout) = os.pipe(), os.pipe()
         os.set_blocking(stdin, False)
         os.set_blocking(stdout, False)

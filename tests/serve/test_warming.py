@@ -20,7 +20,9 @@ def test_without_arrays_the_index_is_open_before_anybody_asks(small, monkeypatch
     held._indexes[small].index.close()
 
 
-def test_commands_use_the_open_index_of_the_server_and_their_own_afterwards(capdisc, small) -> None:
+def test_commands_use_the_open_index_of_the_server_and_their_own_afterwards(
+    capdisc, small
+) -> None:
     cache = IndexCache()
     with open_index.use_index_access(cache.access):
         for _ in range(2):

@@ -64,7 +64,9 @@ def r53(work: Path, rng: random.Random, scale: float) -> Figure:
         )
     attempts = _connections(work, query) + _connections(work, without)
     note = f"{max(took):.2f} s at most, {attempts} attempts to connect"
-    return Figure("R53", "words answer without a model or a network", runs, failed + attempts, note)
+    return Figure(
+        "R53", "words answer without a model or a network", runs, failed + attempts, note
+    )
 
 
 def _connections(work: Path, argv: Sequence[str]) -> int:

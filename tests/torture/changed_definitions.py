@@ -253,7 +253,10 @@ def _said_in_parameter(tool: Tool, rng: random.Random) -> Tool:
 
 
 def _said_inside(tool: Tool, rng: random.Random) -> Tool:
-    inner = {"type": "object", "properties": {"x": {"type": "integer", "description": _order(rng)}}}
+    inner = {
+        "type": "object",
+        "properties": {"x": {"type": "integer", "description": _order(rng)}},
+    }
     _new(tool)["options"] = {"type": "array", "items": inner}
     return tool
 

@@ -78,7 +78,9 @@ def configuration(folder: Path, outside: Path, rng: random.Random) -> str:
     def path(name: str) -> str:
         way = rng.choice(WAYS_OUT if rng.random() < 0.6 else WAYS_IN)
         return (
-            way.replace("NAME", name).replace("OUTSIDE", str(outside)).replace("CLONE", str(folder))
+            way.replace("NAME", name)
+            .replace("OUTSIDE", str(outside))
+            .replace("CLONE", str(folder))
         )
 
     lines = []

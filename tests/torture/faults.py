@@ -49,7 +49,9 @@ def r11(work: Path, rng: random.Random, scale: float) -> Figure:
         done[call] += 1
         now, answered = held(index_dir), failing.code in workbench.DONE
         truth = now == wanted(root) if answered else now in (before, wanted(root))
-        if not (truth and failing.is_plain and index(work, root, index_dir).code in workbench.DONE):
+        if not (
+            truth and failing.is_plain and index(work, root, index_dir).code in workbench.DONE
+        ):
             broken.append(f"{call} {number}: status {failing.code}, {failing.err[-400:]!r}")
         if list(work.glob("capdisc-crash-*")) or sick(index_dir):
             broken.append(f"{call} {number}: {sick(index_dir) or 'a crash log'}")

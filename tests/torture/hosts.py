@@ -14,7 +14,9 @@ PUBLIC = "93.184.216.34"
 Answer = Callable[[], Iterable[bytes]]
 
 
-def answer(body: bytes, *headers: str, status: str = "200 OK", length: int | None = None) -> Answer:
+def answer(
+    body: bytes, *headers: str, status: str = "200 OK", length: int | None = None
+) -> Answer:
     """A response with its true length, or with the one that is claimed."""
     size = len(body) if length is None else length
     lines = [

@@ -42,7 +42,9 @@ def tests() -> Iterator[tuple[str, Test]]:
 def figure(name: str, test: Test, seed: int, scale: float) -> tuple[Figure, float]:
     """What the test came to, and the seconds it took. One that breaks down counts as a failure."""
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="capdisc-torture-", ignore_cleanup_errors=True) as work:
+    with tempfile.TemporaryDirectory(
+        prefix="capdisc-torture-", ignore_cleanup_errors=True
+    ) as work:
         os.environ["XDG_STATE_HOME"] = (
             f"{work}/state"  # what commands in this process trust is no user's business
         )

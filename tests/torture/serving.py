@@ -62,7 +62,10 @@ def _in(work: Path, runtime: str) -> Iterator[None]:
 def _client(*argv: str, wish: str = "auto") -> tuple[int, bytes, bytes, float]:
     started = time.monotonic()
     done = subprocess.run(
-        command(*argv, "--server", wish), capture_output=True, stdin=subprocess.DEVNULL, check=False
+        command(*argv, "--server", wish),
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
     )
     return done.returncode, done.stdout, done.stderr, time.monotonic() - started
 

@@ -53,7 +53,9 @@ def burst(root: Path, rng: random.Random, scale: float, made: int) -> int:
     return made + new
 
 
-def equal_after(index_dir: Path, roots: Sequence[Path], work: Path, limit_s: float) -> float | None:
+def equal_after(
+    index_dir: Path, roots: Sequence[Path], work: Path, limit_s: float
+) -> float | None:
     """The seconds until the index was equal to one from scratch; None when it was not within the limit.
 
     Comparing takes its own time, so the pointer's stamp tells when the last generation came.

@@ -78,7 +78,9 @@ def r4(work: Path, rng: random.Random, scale: float) -> Figure:
             write_skill(root, f"skill-{rng.randrange(40)}", workbench.sentence(rng))
             index(work, root, index_dir)
         after = {path: path.read_bytes() for path in reader.folder.rglob("*") if path.is_file()}
-    return Figure("R4", "a published generation is never written to", commits, int(before != after))
+    return Figure(
+        "R4", "a published generation is never written to", commits, int(before != after)
+    )
 
 
 def r5(work: Path, rng: random.Random, scale: float) -> Figure:

@@ -41,7 +41,8 @@ def r60(work: Path, rng: random.Random, scale: float) -> Figure:
             said = {argv: _run(argv) for argv in LOOKS}
             problems = list(_problems(clone, said, before))
             asks = [
-                request["setting"] for request in _json(said["config", "--json"]).get("waiting", [])
+                request["setting"]
+                for request in _json(said["config", "--json"]).get("waiting", [])
             ]
             waiting += bool(asks)
             if number % TRUSTED_SHARE == 0 and asks:
@@ -134,7 +135,9 @@ def _snapshot(clone: Clone) -> dict[Path, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     )
-    return {path: path.read_bytes() for path in files if not {".cache", ".local"} & set(path.parts)}
+    return {
+        path: path.read_bytes() for path in files if not {".cache", ".local"} & set(path.parts)
+    }
 
 
 def _json(done: Done) -> dict[str, Any]:

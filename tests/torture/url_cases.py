@@ -100,7 +100,9 @@ def outcome(case: Case) -> str:
     found = [_fetched(case, FetchOptions(max_seconds=case.seconds))]
     if found == ["refuse"]:
         found.append(
-            _fetched(case, FetchOptions(allow_http=True, allow_html=True, max_seconds=case.seconds))
+            _fetched(
+                case, FetchOptions(allow_http=True, allow_html=True, max_seconds=case.seconds)
+            )
         )
     return "refuse-unless-asked" if found == ["refuse", "allow"] else found[-1]
 

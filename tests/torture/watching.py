@@ -59,7 +59,9 @@ def r26(work: Path, rng: random.Random, scale: float) -> Figure:
         told = watched.notices.count("events were lost")
     # Emptying and writing a file is one event, closing it another; new folders are not listened to while it is stopped.
     wanted = 2 * sum(number < folders for number in chosen) > int(_QUEUE.read_text()) * 1.1
-    note = f"{times([took])}; {told} lines that events were lost ({'due' if wanted else 'not due'})"
+    note = (
+        f"{times([took])}; {told} lines that events were lost ({'due' if wanted else 'not due'})"
+    )
     failed = took is None or told > 2 or (wanted and not told)
     return Figure(
         "R26", "after an overflow, equal within 15 s, and it is said", 1, int(failed), note

@@ -95,7 +95,9 @@ def run(work: Path, argv: Sequence[str], timeout: float = 120.0) -> Done:
 
 def index(work: Path, root: Path, index_dir: Path, *options: str) -> Done:
     """`capdisc index` on the root."""
-    return run(work, command("index", str(root), "--index-dir", str(index_dir), "--json", *options))
+    return run(
+        work, command("index", str(root), "--index-dir", str(index_dir), "--json", *options)
+    )
 
 
 def write_skill(root: Path, name: str, description: str) -> None:

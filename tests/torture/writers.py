@@ -56,10 +56,14 @@ def r7(work: Path, rng: random.Random, scale: float) -> Figure:
     )
 
 
-def _behind_a_stopped_one(work: Path, root: Path, index_dir: Path, rng: random.Random) -> list[str]:
+def _behind_a_stopped_one(
+    work: Path, root: Path, index_dir: Path, rng: random.Random
+) -> list[str]:
     write_skill(root, "skill-0", workbench.sentence(rng))
     child = start(work, command("index", str(root), "--index-dir", str(index_dir)))
-    while not (index_dir / "LOCK").read_text().startswith(f"{child.pid} ") and child.poll() is None:
+    while (
+        not (index_dir / "LOCK").read_text().startswith(f"{child.pid} ") and child.poll() is None
+    ):
         time.sleep(0.005)
     child.send_signal(signal.SIGSTOP)
     done = index(work, root, index_dir, "--lock-timeout", "500ms")

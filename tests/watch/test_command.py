@@ -47,7 +47,10 @@ def test_a_person_reads_a_line_for_each_change(root, index_dir, hermetic) -> Non
     reading, writing = os.pipe()
     words = ("watch", str(root), str(hermetic / "later"), "--index-dir", str(index_dir))
     with subprocess.Popen(
-        [sys.executable, "-m", "capdisc", *words], stdout=writing, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "capdisc", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         os.close(writing)
         line = os.read(reading, 1000).decode()

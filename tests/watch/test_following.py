@@ -160,7 +160,9 @@ def test_a_change_of_equal_size_with_its_old_stamp_is_found(watching, root, desc
     assert described()["skill:alpha"].startswith("Hoes a king")
 
 
-def test_a_half_written_file_keeps_its_last_version(watching, root, described, monkeypatch) -> None:
+def test_a_half_written_file_keeps_its_last_version(
+    watching, root, described, monkeypatch
+) -> None:
     monkeypatch.setattr(watch_loop, "GRACE_S", 30.0)  # a slow machine must not use it up
     path = root / "alpha" / "SKILL.md"
     turns = watching(root, quiet_s=0.05)

@@ -85,7 +85,9 @@ def test_a_kernel_that_refuses_is_said_once_and_one_looks_instead(
         assert (turn.report.counts["added"], turn.notices) == (1, ())
 
 
-def test_a_limit_that_is_reached_later_is_noticed(watching, root, write_skill, monkeypatch) -> None:
+def test_a_limit_that_is_reached_later_is_noticed(
+    watching, root, write_skill, monkeypatch
+) -> None:
     # The root and one folder to try with, and the same once more.
     monkeypatch.setattr(lazy_imports, "watchdog", lambda fake=refusing(errno.ENOSPC, 2): fake)
     turns = watching(root, interval_s=0.2)

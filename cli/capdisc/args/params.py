@@ -93,7 +93,8 @@ Words = Annotated[
     list[str] | None, argument(metavar="[QUERY]...", help="What is needed; - reads stdin.")
 ]
 Also = Annotated[
-    list[str] | None, option("--also", metavar="QUERY", help="The same wish in other words; fused.")
+    list[str] | None,
+    option("--also", metavar="QUERY", help="The same wish in other words; fused."),
 ]
 Kind = Annotated[list[str] | None, option("--kind", help="Only this kind (repeatable).")]
 Category = Annotated[

@@ -115,7 +115,9 @@ def try_load_encoder(
     ctx: open_index.CommandContext, name: str | None
 ) -> tuple[Encoder | None, str]:
     """The encoder by option, setting or index, and ""; or None, and why it cannot be loaded."""
-    chosen = ctx.runtime.encoder_name(name or ctx.config["encoder"]) or ctx.index.generation.encoder
+    chosen = (
+        ctx.runtime.encoder_name(name or ctx.config["encoder"]) or ctx.index.generation.encoder
+    )
     if not chosen:
         return None, ""
     try:

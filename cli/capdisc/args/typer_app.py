@@ -40,7 +40,9 @@ def run(
             r"\1",
             error.format_message(),
         )
-        raise UsageError(message, f"see: capdisc {name or ''} --help".replace("  ", " ")) from error
+        raise UsageError(
+            message, f"see: capdisc {name or ''} --help".replace("  ", " ")
+        ) from error
 
 
 def _build_app(

@@ -69,7 +69,9 @@ def load_judged_queries(ctx: open_index.CommandContext, queries: str, qrels: str
     return JudgedQueries(
         queries=selected,
         gold=gold,
-        unjudged_queries=tuple(query.qid for query in eval_queries if query.qid not in gold.grades),
+        unjudged_queries=tuple(
+            query.qid for query in eval_queries if query.qid not in gold.grades
+        ),
         unasked_queries=tuple(qid for qid in judgements if qid not in query_ids),
     )
 
@@ -307,7 +309,8 @@ def _answer_queries(
             console.print_notice(f"notice: {failure}")
     with console.progress_bar(ctx.runtime.stderr_is_terminal and not is_silent) as progress:
         return [
-            run_queries(ctx.index, judged.queries, encoder, mode, limit, progress) for mode in modes
+            run_queries(ctx.index, judged.queries, encoder, mode, limit, progress)
+            for mode in modes
         ]
 
 

@@ -137,7 +137,9 @@ def graph(
     ids: Annotated[
         list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")
     ] = None,
-    depth: Annotated[int, option("--depth", min=1, max=8, help="How many steps from the ids.")] = 1,
+    depth: Annotated[
+        int, option("--depth", min=1, max=8, help="How many steps from the ids.")
+    ] = 1,
     edge: Annotated[
         list[str] | None, option("--edge", metavar="KIND", help="Only this kind (repeatable).")
     ] = None,

@@ -291,7 +291,8 @@ def mcp(
     live = LiveIndex(runtime, config, runtime.index_dir(index_dir, config), shared)
     if shared and allow_run:
         raise ApprovalRequiredError(
-            f"nothing is run from this index: {provenance_warning(shared)}", "leave out --allow-run"
+            f"nothing is run from this index: {provenance_warning(shared)}",
+            "leave out --allow-run",
         )
     run = partial(_build_executor, runtime, yes) if allow_run else None
     service = DiscoveryService(live=live, names=names, run=run)

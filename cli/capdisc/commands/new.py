@@ -97,7 +97,9 @@ def write_skeleton(folder: Path, kind: str, name: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(
-                template.format(name=name, title=readable_title(name), words=name.replace("-", " "))
+                template.format(
+                    name=name, title=readable_title(name), words=name.replace("-", " ")
+                )
             )
     except FileExistsError as error:
         raise InputError(f"{path} exists already", "choose another name") from error

@@ -60,7 +60,8 @@ Detail = Annotated[
 Split = Annotated[
     str,
     option(
-        "--split", help="prefix: what is the same each turn; suffix: the rest; both, with a border."
+        "--split",
+        help="prefix: what is the same each turn; suffix: the rest; both, with a border.",
     ),
 ]
 Hint = Annotated[
@@ -72,7 +73,8 @@ Diagnostics = Annotated[
     bool, option("--diagnostics", help="Where the time went: in JSON, else on stderr.")
 ]
 StyleName = Annotated[
-    str | None, option("--style", help="tools: a short prompt; full: everything; auto: by --model.")
+    str | None,
+    option("--style", help="tools: a short prompt; full: everything; auto: by --model."),
 ]
 Model = Annotated[str, option("--model", metavar="NAME", help="The model that will read it.")]
 TemplateName = Annotated[

@@ -62,7 +62,9 @@ def search(
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
-        headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
+        headers = ctx.index.documents.headers_for(
+            [hit.id for hit in ranking.hits], Query(texts=())
+        )
         shown_ids = {hit.id for hit in select_shown_hits(ranking.hits)}
         sessions.remember_printed(
             ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
@@ -169,7 +171,9 @@ def _result_document(
     }
 
 
-def _hit_document(ctx: open_index.CommandContext, hit: Hit, header: CapabilityHeader) -> JsonObject:
+def _hit_document(
+    ctx: open_index.CommandContext, hit: Hit, header: CapabilityHeader
+) -> JsonObject:
     return {
         "id": hit.id,
         "name": header["name"],

@@ -25,7 +25,10 @@ _ASK_AGAIN_HINT = "capdisc index --ask-servers asks again"
 
 
 def ask_servers(
-    runtime: surroundings.Runtime, config: Config, sources: Sequence[DeclaredSource], everyone: bool
+    runtime: surroundings.Runtime,
+    config: Config,
+    sources: Sequence[DeclaredSource],
+    everyone: bool,
 ) -> None:
     """Ask the servers of all sources, or without `everyone` those of sources with `ask = true` in
     the user's own configuration.
@@ -90,7 +93,10 @@ def _request(source: DeclaredSource, server: ServerConfig) -> TrustRequest:
     digest = hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     words = join([server.command, *server.args])
     return TrustRequest(
-        setting="server", value=f"{server.name}: {words}{names}", place=digest, origin=source.origin
+        setting="server",
+        value=f"{server.name}: {words}{names}",
+        place=digest,
+        origin=source.origin,
     )
 
 

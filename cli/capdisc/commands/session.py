@@ -97,7 +97,9 @@ def _check_usage(verb: str, name: str | None, words: list[str], given_options: l
         message = "list takes no name" if verb == "list" else "no session was named"
         raise UsageError(message, "capdisc session list names those that there are")
     if words and verb not in _VERBS_WITH_WORDS:
-        raise UsageError(f"{verb} takes the name of a session alone", "see: capdisc session --help")
+        raise UsageError(
+            f"{verb} takes the name of a session alone", "see: capdisc session --help"
+        )
     if wrong := [option for option in given_options if verb not in _OPTION_VERBS[option]]:
         raise UsageError(
             f"{wrong[0]} does not go with {verb}", f"it goes with {_OPTION_VERBS[wrong[0]][0]}"

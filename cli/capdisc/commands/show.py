@@ -79,7 +79,9 @@ def _print_linked_text(
     """Print the text that one link of one capability leads to."""
     if len(descriptors) != 1:
         raise UsageError("--link takes one capability", "name one id")
-    linked = read_link(descriptors[0], target, ctx.index.scan["roots"], _fetch_options(permissions))
+    linked = read_link(
+        descriptors[0], target, ctx.index.scan["roots"], _fetch_options(permissions)
+    )
     if json:
         size = {"bytes": len(linked.text.encode("utf-8", "replace"))}
         console.print_document({"id": descriptors[0].id, **asdict(linked), **size})
@@ -134,7 +136,9 @@ def show(
             "--link", metavar="TARGET", help="What one link leads to: a file of its folder, a URL."
         ),
     ] = None,
-    network: Annotated[bool, option("--network", help="Let --link fetch a URL, by https.")] = False,
+    network: Annotated[
+        bool, option("--network", help="Let --link fetch a URL, by https.")
+    ] = False,
     allow_http: Annotated[
         bool, option("--allow-http", help="With --network: plain http too.")
     ] = False,
@@ -142,7 +146,8 @@ def show(
         bool, option("--allow-html", help="With --network: pages in HTML too.")
     ] = False,
     max_tokens: Annotated[
-        int | None, option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most.")
+        int | None,
+        option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most."),
     ] = None,
     index_dir: params.IndexDir = None,
     json: params.Json = False,

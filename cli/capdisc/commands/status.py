@@ -50,7 +50,9 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "vectors": index.generation.counts["rows"],
         "encoder": index.generation.fingerprint or None,
         "kinds": index.overview["kinds"],
-        "categories": {entry["category"]: entry["count"] for entry in index.overview["categories"]},
+        "categories": {
+            entry["category"]: entry["count"] for entry in index.overview["categories"]
+        },
         "errors": sum(finding.severity is Severity.ERROR for finding in findings),
         "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
         "held_back": held_back,

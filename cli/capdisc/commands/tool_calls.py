@@ -136,7 +136,9 @@ def parse_arguments(
     return value
 
 
-def run_call(runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any) -> int:
+def run_call(
+    runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any
+) -> int:
     """Print the answer to one call. Raises CapdiscError where it fails, after printing an envelope
     that says so if there is one.
     """
@@ -183,11 +185,15 @@ def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
     value = call.value
     name = (value.get("tool") or value.get("name")) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(name, str):
-        raise UsageError("the line names no tool", 'write {"tool": "list_skills", "arguments": {}}')
+        raise UsageError(
+            "the line names no tool", 'write {"tool": "list_skills", "arguments": {}}'
+        )
     return name, value.get("arguments", value.get("args", {}))
 
 
-def _answer_call(options: CallOptions, name: str, arguments: Any, indent: int | None) -> ToolAnswer:
+def _answer_call(
+    options: CallOptions, name: str, arguments: Any, indent: int | None
+) -> ToolAnswer:
     ready = tools.bind_call(name, arguments)
     for notice in ready.notices:
         console.print_notice(f"notice: {notice}")

@@ -83,7 +83,9 @@ def select_definitions(
         matches = _query_definitions(ctx, tool_ctx, request, mode, encoder)
         return _build_definition_set(
             request,
-            _add_pinned(ctx, tool_ctx, request, _discovery_definitions(tool_ctx, request), matches),
+            _add_pinned(
+                ctx, tool_ctx, request, _discovery_definitions(tool_ctx, request), matches
+            ),
             "query",
         )
     if not _is_progressive(ctx, request):
@@ -269,7 +271,9 @@ def tools(
     ] = 5,
     min_relevance: Annotated[
         float,
-        option(min=0, max=1, callback=params.check_finite, help="Leave out what is less relevant."),
+        option(
+            min=0, max=1, callback=params.check_finite, help="Leave out what is less relevant."
+        ),
     ] = 0.0,
     kind: params.Kind = None,
     category: params.Category = None,

@@ -172,7 +172,9 @@ def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runti
     return runtime if workspace == runtime.workspace else replace(runtime, cwd=workspace)
 
 
-def _trust_definition(runtime: surroundings.Runtime, identifier: str, yes: bool, json: bool) -> int:
+def _trust_definition(
+    runtime: surroundings.Runtime, identifier: str, yes: bool, json: bool
+) -> int:
     """Accept the changed definition of the capability with this id, or of those whose ids fit this
     pattern. Raises UsageError where none is held back.
     """

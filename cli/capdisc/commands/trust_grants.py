@@ -61,7 +61,9 @@ def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int
     description = _describe_index(index_dir, published)
     is_known = runtime.builder_id(index_dir) == published.builder_id
     if not json:
-        console.print_lines(f"{name:10}{escape_line(value)}" for name, value in description.items())
+        console.print_lines(
+            f"{name:10}{escape_line(value)}" for name, value in description.items()
+        )
     is_allowed = is_known or _is_agreed(runtime, yes)
     if is_allowed and not is_known:
         builders.remember_id(runtime.trust_dir, index_dir, published.builder_id)
@@ -128,7 +130,9 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
 
 def workspace_at(runtime: Runtime, path: Path) -> Path:
     """The workspace that a folder, or a configuration file in it, belongs to."""
-    return find_workspace(path if path.is_dir() or not path.exists() else path.parent, runtime.home)
+    return find_workspace(
+        path if path.is_dir() or not path.exists() else path.parent, runtime.home
+    )
 
 
 def _format_requests(

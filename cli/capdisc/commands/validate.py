@@ -47,7 +47,8 @@ def validate(
     stdin_filename: Annotated[
         str,
         option(
-            metavar="NAME", help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml]."
+            metavar="NAME",
+            help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml].",
         ),
     ] = "",
     rule: Annotated[str | None, option(metavar="CODE", help="Explain a rule.")] = None,

@@ -19,7 +19,9 @@ def existing_roots(
     of this builder's last build. Raises InputError where nothing is left.
     """
     folders = find_default_roots(runtime, config)
-    folders = folders or ([] if config.sources else _last_roots(runtime, config, where, builder_id))
+    folders = folders or (
+        [] if config.sources else _last_roots(runtime, config, where, builder_id)
+    )
     if not folders and not config.sources:
         raise InputError(
             "there is nothing to index here",

@@ -80,7 +80,12 @@ class Runtime:
     def config(self) -> Config:
         """The effective settings here."""
         return load_config(
-            self.workspace, self.user_config, self.environ, os.pathsep, self.expand, self.load_grant
+            self.workspace,
+            self.user_config,
+            self.environ,
+            os.pathsep,
+            self.expand,
+            self.load_grant,
         )
 
     @property
@@ -231,7 +236,9 @@ class Runtime:
 
             path = str(self.state_dir() / "databases" / kept_name(source))
         digits = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        return replace(source, path=path, answers_folder=str(self.state_dir() / "servers" / digits))
+        return replace(
+            source, path=path, answers_folder=str(self.state_dir() / "servers" / digits)
+        )
 
     def roots(self, config: Config) -> list[tuple[str, Path]]:
         """The configured roots, then the conventional ones, as pairs of origin and path; they need
@@ -270,7 +277,9 @@ class Runtime:
         link can take its place while it is watched.
         """
         allowed = self._allowed_places(config)
-        chosen = [path for scope, path in self.roots(config) if scope in ("workspace", config.file)]
+        chosen = [
+            path for scope, path in self.roots(config) if scope in ("workspace", config.file)
+        ]
         return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
 
     def _conventional(self, config: Config) -> list[tuple[str, Path]]:

@@ -91,7 +91,9 @@ def rule_requests(config: Config) -> Iterator[TrustRequest]:
 
 def _server_requests(runtime: Runtime, config: Config) -> Iterator[TrustRequest]:
     """A request for each program in a file of MCP servers that the workspace declares."""
-    sources = [source for source in (*config.sources, *config.left_out) if declares_servers(source)]
+    sources = [
+        source for source in (*config.sources, *config.left_out) if declares_servers(source)
+    ]
     if sources:
         from capdisc.commands.server_sources import server_requests
 

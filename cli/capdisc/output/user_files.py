@@ -57,7 +57,9 @@ def _read_bounded(path: Path, limit_bytes: int) -> bytes:
 def _is_readable_file(path: Path, mode: int) -> bool:
     """Whether reading ends by itself: a plain file, or the pipe behind `<(…)` of a shell."""
     is_of_shell = (
-        path.is_relative_to("/dev/fd") or path.is_relative_to("/proc") or path == Path("/dev/stdin")
+        path.is_relative_to("/dev/fd")
+        or path.is_relative_to("/proc")
+        or path == Path("/dev/stdin")
     )
     return stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and is_of_shell)
 

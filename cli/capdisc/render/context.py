@@ -197,7 +197,9 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
         ]
         hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
         ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
-        sessions.remember_printed(render_ctx.ctx.runtime, render_ctx.options.prompting.session, ids)
+        sessions.remember_printed(
+            render_ctx.ctx.runtime, render_ctx.options.prompting.session, ids
+        )
 
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
@@ -330,7 +332,12 @@ def _template_layout(render_ctx: RenderContext) -> tuple[LayoutPiece, ...]:
         required_parts.append("memory")
     hint = render_ctx.options.shape.hint or "cli"
     return load_layout(
-        render_ctx.ctx.runtime, name, hint, prompting.model, render_ctx.texts, tuple(required_parts)
+        render_ctx.ctx.runtime,
+        name,
+        hint,
+        prompting.model,
+        render_ctx.texts,
+        tuple(required_parts),
     )
 
 

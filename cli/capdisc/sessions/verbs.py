@@ -49,7 +49,8 @@ class SessionCommand:
         identifiers = [line.strip() for word in self.words for line in self._lines(word)]
         if not any(identifiers):
             raise UsageError(
-                "no id was given", "capdisc search QUERY --ids prints some; - reads them from stdin"
+                "no id was given",
+                "capdisc search QUERY --ids prints some; - reads them from stdin",
             )
         return [identifier for identifier in dict.fromkeys(identifiers) if identifier]
 
@@ -126,7 +127,12 @@ def prompt(command: SessionCommand) -> int:
     if command.json:
         tokens = counter.exact(memory + detail)
         console.print_document(
-            {"session": session.name, "prompt": memory + detail, "tokens": tokens, "budget": budget}
+            {
+                "session": session.name,
+                "prompt": memory + detail,
+                "tokens": tokens,
+                "budget": budget,
+            }
         )
     elif memory or detail:
         console.print_result(memory + detail)
@@ -259,7 +265,9 @@ def observe(command: SessionCommand) -> int:
     """Add the entities of a capability's result, which stdin holds, to the session."""
     with open_index.open_index(command.index_dir) as ctx:
         descriptor = ctx.index.descriptor(command.one_id())
-    sessions.load_session(command.state_dir, command.name)  # which fails before stdin is waited for
+    sessions.load_session(
+        command.state_dir, command.name
+    )  # which fails before stdin is waited for
     extraction = _extract_result(descriptor.id, descriptor.extract, _read_result())
     changed = sessions.update_session(
         command.state_dir,

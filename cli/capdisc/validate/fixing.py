@@ -99,7 +99,9 @@ def _diff_lines(before: str, after: str, name: str) -> Iterator[str]:
     # `patch` reads what follows a blank in a name as a date, unless the name ends with a tab.
     tail = "\t" if " " in name else ""
     label = f"{name.lstrip('/')}{tail}"
-    for line in unified_diff(_split_lines(before), _split_lines(after), f"a/{label}", f"b/{label}"):
+    for line in unified_diff(
+        _split_lines(before), _split_lines(after), f"a/{label}", f"b/{label}"
+    ):
         yield line.removesuffix("\n")
         if not line.endswith("\n"):
             yield "\\ No newline at end of file"

@@ -74,4 +74,8 @@ def _profile_severities(rule: RuleExplanation) -> dict[str, str]:
 
 
 def _rule_document(rule: RuleExplanation) -> JsonObject:
-    return {**asdict(rule), "guarded": is_guarded(rule.code), "profiles": _profile_severities(rule)}
+    return {
+        **asdict(rule),
+        "guarded": is_guarded(rule.code),
+        "profiles": _profile_severities(rule),
+    }

@@ -92,7 +92,9 @@ def write_result(pieces: Iterable[str], path: Path | None) -> None:
         user_files.write_blocks(path, gather(pieces))
 
 
-def print_notices(request: ValidateRequest, check_result: ValidationResult, result: Report) -> None:
+def print_notices(
+    request: ValidateRequest, check_result: ValidationResult, result: Report
+) -> None:
     """Print on stderr how much was checked, and how many findings are not shown."""
     chosen = check_result.chosen
     if chosen.unwanted:

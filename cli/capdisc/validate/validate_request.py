@@ -156,7 +156,8 @@ def _holds_capabilities(check_result: ValidationResult, folder: Path) -> bool:
     )
     below = (f"{str(folder).rstrip('/')}/", f"{str(folder.resolve()).rstrip('/')}/")
     return any(
-        f"{path}/".startswith(below[0]) or resolved.startswith(below[1]) for path, resolved in paths
+        f"{path}/".startswith(below[0]) or resolved.startswith(below[1])
+        for path, resolved in paths
     )
 
 
@@ -213,5 +214,6 @@ def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: boo
         )
     if fix and not write and not is_for_people:
         raise UsageError(
-            "--fix prints a diff, which has no other format", "leave the format out, or add --write"
+            "--fix prints a diff, which has no other format",
+            "leave the format out, or add --write",
         )

@@ -163,7 +163,9 @@ def source_request(source: DeclaredSource, bounds: Bounds) -> TrustRequest | Non
     """
     name = f" {source.name}" if source.name else ""
     if secret := source.options.get("url_secret"):
-        return bounds.make_request("source", f"{source.format}{name}", f"the database at ${secret}")
+        return bounds.make_request(
+            "source", f"{source.format}{name}", f"the database at ${secret}"
+        )
     place, pattern = source_place(source, bounds.expand)
     if is_inside(place, [bounds.folder]):
         return None

@@ -100,7 +100,9 @@ def _examine_lock(index_dir: Path) -> Check:
 def _writing_check(holder: LockHolder | None) -> Check:
     name, text = "lock", f"{holder or 'another process'} is writing"
     if holder and holder.state == "stopped":
-        return Check(name=name, state=CheckState.PROBLEM, text=text, fix=f"kill -CONT {holder.pid}")
+        return Check(
+            name=name, state=CheckState.PROBLEM, text=text, fix=f"kill -CONT {holder.pid}"
+        )
     return Check(name=name, state=CheckState.NOTICE, text=text)
 
 

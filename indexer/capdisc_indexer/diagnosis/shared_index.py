@@ -60,7 +60,9 @@ def _examine_copy(shared: SharedIndex, published_pointer: str) -> Check:
         problem = f"{shared.copy} {verb} older than what is published"
     else:
         problem = "there is none yet" if published_pointer else "there is none"
-    return Check(name="copy", state=CheckState.NOTICE, text=f"{problem}: the next search copies it")
+    return Check(
+        name="copy", state=CheckState.NOTICE, text=f"{problem}: the next search copies it"
+    )
 
 
 def _examine_copy_contents(shared: SharedIndex, deep: bool) -> Iterator[Check]:

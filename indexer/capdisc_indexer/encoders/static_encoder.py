@@ -183,7 +183,9 @@ class StaticEncoder:
     ) -> PairwiseDistances:
         """The distances between the pieces of two lists, and their weights."""
         rows, other_rows = self._rows(token_ids), self._rows(other_ids)
-        distances: Any = memoryview(lazy_imports.simsimd().cdist(rows, other_rows, metric="cosine"))
+        distances: Any = memoryview(
+            lazy_imports.simsimd().cdist(rows, other_rows, metric="cosine")
+        )
         weights, other_weights = (
             [int(FIXED_POINT_ONE * length) for length in self._compute_weights(*ids_and_rows)]
             for ids_and_rows in ((token_ids, rows), (other_ids, other_rows))

@@ -240,7 +240,9 @@ def _group_queries(
     groups["gold=1"] = [query.qid for query in queries if len(grades[query.qid]) == 1]
     groups["gold>1"] = [query.qid for query in queries if len(grades[query.qid]) > 1]
     return {
-        name: qids for name, qids in groups.items() if name == "all" or 0 < len(qids) < len(queries)
+        name: qids
+        for name, qids in groups.items()
+        if name == "all" or 0 < len(qids) < len(queries)
     }
 
 

@@ -167,7 +167,9 @@ def _substitute(word: str, arguments: Arguments) -> list[str]:
     if not (placeholder and placeholder[3]):
         return [
             PLACEHOLDER.sub(
-                lambda match: f"{{{match[1]}}}" if match[1] else argument_text(arguments[match[2]]),
+                lambda match: (
+                    f"{{{match[1]}}}" if match[1] else argument_text(arguments[match[2]])
+                ),
                 word,
             )
         ]

@@ -138,7 +138,11 @@ def _encode_secret(credential: Credential, secret: str) -> str:
 
 
 def _exchange(
-    call: HttpCall, header: bytes, connection: socket.socket, deadline: Deadline, limits: CallLimits
+    call: HttpCall,
+    header: bytes,
+    connection: socket.socket,
+    deadline: Deadline,
+    limits: CallLimits,
 ) -> Outcome:
     from http.client import HTTPException, HTTPResponse
 

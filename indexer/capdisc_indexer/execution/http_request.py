@@ -61,7 +61,9 @@ def build_http_call(run: HttpRun, arguments: Arguments, ctx: ExecutionContext) -
 def parameter_names(run: HttpRun) -> list[str]:
     """The arguments that the request has a place for."""
     return [
-        str(parameter.get("name")) for parameter in run.parameters if isinstance(parameter, Mapping)
+        str(parameter.get("name"))
+        for parameter in run.parameters
+        if isinstance(parameter, Mapping)
     ]
 
 

@@ -258,5 +258,7 @@ def _example_value(schema: object) -> Any:
     if isinstance(choices := declared.get("enum"), list) and choices:
         return choices[0]
     kind = declared.get("type")
-    type_example = _TYPE_EXAMPLES.get(kind, _ANY_EXAMPLE) if isinstance(kind, str) else _ANY_EXAMPLE
+    type_example = (
+        _TYPE_EXAMPLES.get(kind, _ANY_EXAMPLE) if isinstance(kind, str) else _ANY_EXAMPLE
+    )
     return declared.get("default", type_example)

@@ -41,7 +41,9 @@ def build_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[
     set.
     """
     secrets = {
-        name: value for name, value in read_secrets(environ, names).items() if not is_steering(name)
+        name: value
+        for name, value in read_secrets(environ, names).items()
+        if not is_steering(name)
     }
     passed = {name: environ[name] for name in _PASSED_VARIABLES if environ.get(name)}
     return {"LANG": "C.UTF-8"} | passed | secrets | {"PATH": _absolute_search_path(environ)}

@@ -117,7 +117,9 @@ def subject_words(text: str) -> list[str]:
     """
     text = space_identifiers(_HOW_MANY.sub(" ", text[:_MAX_CHARACTERS]))
     words = (word.lower().removesuffix("'s").strip("'") for word in simple_words(text))
-    return [word for word in words if word and word not in STOP_WORDS and word not in _ASKING_WORDS]
+    return [
+        word for word in words if word and word not in STOP_WORDS and word not in _ASKING_WORDS
+    ]
 
 
 def requested_attribute(text: str) -> str:

@@ -182,7 +182,9 @@ def _is_public_v4(address: IPv4Address) -> bool:
 
 
 def _is_public_v6(address: IPv6Address) -> bool:
-    is_global = address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
+    is_global = address in _GLOBAL_IPV6 and not any(
+        address in network for network in _SPECIAL_IPV6
+    )
     return is_global and address.scope_id is None
 
 

@@ -178,7 +178,9 @@ def filter_edges(
     return replace(graph, relations=tuple(relations), unresolved=tuple(unresolved))
 
 
-def select_neighbourhood(graph: CapabilityGraph, ids: Sequence[str], depth: int) -> CapabilityGraph:
+def select_neighbourhood(
+    graph: CapabilityGraph, ids: Sequence[str], depth: int
+) -> CapabilityGraph:
     """The capabilities within `depth` steps of the ids, in either direction, and the edges between
     them; within one step, only the edges of the ids themselves.
     """

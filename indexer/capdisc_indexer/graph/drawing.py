@@ -148,7 +148,9 @@ def draw_svg(graph: CapabilityGraph) -> str:
     axes.set_axis_off()
     axes.set_xlim(-half, half)
     axes.set_ylim(half, -half)  # downwards, as SVG counts
-    labels = {identifier: _draw_node(axes, identifier, points[identifier]) for identifier in points}
+    labels = {
+        identifier: _draw_node(axes, identifier, points[identifier]) for identifier in points
+    }
     with warnings.catch_warnings():
         # matplotlib measures labels with a font of its own, which lacks the letters of many
         # languages; who shows the picture has others.

@@ -92,7 +92,8 @@ def requirements(
                     continue
                 reached_score = score * HOP_DECAY * weight
                 if reached_score > max(
-                    requirement_of_id.get(header["id"], (0.0, ""))[0], scores.get(header["id"], 0.0)
+                    requirement_of_id.get(header["id"], (0.0, ""))[0],
+                    scores.get(header["id"], 0.0),
                 ):
                     requirement_of_id[header["id"]] = (reached_score, parent["id"])
                     next_frontier.append((header, reached_score))

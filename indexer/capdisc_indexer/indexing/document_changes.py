@@ -212,7 +212,9 @@ class DocumentBuild:
         self._has_encoder = encoder is not None
         self._is_small = len(changes.descriptors) <= SMALL_BUILD
         documents = self._build_documents()
-        self.documents: Iterable[IndexedDocument] = list(documents) if self._is_small else documents
+        self.documents: Iterable[IndexedDocument] = (
+            list(documents) if self._is_small else documents
+        )
 
     def needs_native_libraries(self, has_known_rows: bool) -> bool:
         """Whether numpy, and without known rows the vector store, will be loaded for the vectors
@@ -327,7 +329,9 @@ def build_document(
     if descriptor.kind == "skill" and (needs := find_skill_requirements(descriptor.extra)):
         header["skill_requirements"] = needs
     header["likeness"], header["size"] = signatures, full_size(counts)
-    return _assemble_document(descriptor, header, body | {"counts": counts}, encode_bag(descriptor))
+    return _assemble_document(
+        descriptor, header, body | {"counts": counts}, encode_bag(descriptor)
+    )
 
 
 def _assemble_document(

@@ -211,7 +211,9 @@ def write_matrix(
     target: Path, hashes_by_id: TextHashesById, rows: Iterable[bytes | memoryview]
 ) -> None:
     """Writes the matrix of these texts; each item of `rows` is one row of int8 or more."""
-    owners = array("I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts))
+    owners = array(
+        "I", (owner for owner, texts in enumerate(hashes_by_id.values()) for _ in texts)
+    )
     matrix.write_matrix_files(target / "matrix", rows, owners, list(hashes_by_id))
 
 
@@ -325,7 +327,8 @@ def null_queries() -> list[str]:
     """64 queries of one to four made-up words, the same in every build."""
     rng = random.Random(7)
     return [
-        " ".join(_make_word(rng) for _ in range(rng.randint(1, 4))) for _ in range(NULL_QUERY_COUNT)
+        " ".join(_make_word(rng) for _ in range(rng.randint(1, 4)))
+        for _ in range(NULL_QUERY_COUNT)
     ]
 
 

@@ -18,7 +18,12 @@ from capdisc_indexer.model.records import encode_descriptor
 from capdisc_indexer.model.types import BuildOptions, Finding, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
-from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat, FoundFile, printable_path
+from capdisc_indexer.sources.scan.scanned_files import (
+    GRAIN_NS,
+    FileStat,
+    FoundFile,
+    printable_path,
+)
 from capdisc_indexer.store.file_states import DeclaredId, FileState
 from capdisc_indexer.validation.changes import CODE
 
@@ -143,7 +148,9 @@ class FileReader:
     def _parse_file(self, file: FoundFile, stat: tuple[int, ...]) -> FileState:
         return self._store_file(file, stat, read_file(file))
 
-    def _store_file(self, file: FoundFile, stat: tuple[int, ...], content: ParsedFile) -> FileState:
+    def _store_file(
+        self, file: FoundFile, stat: tuple[int, ...], content: ParsedFile
+    ) -> FileState:
         self.parsed_count += 1
         self.hashed_count += 1
         self._records[file.path] = tuple(
@@ -240,7 +247,9 @@ def _hash_content(file: FoundFile, data: bytes | None = None) -> str:
         _unreadable_mark(stat) if isinstance(content, Finding) else content
         for stat, content in stats
     ]
-    marks += [f"{finding.code}\0{finding.path}".encode("utf-8", "replace") for finding in file.lost]
+    marks += [
+        f"{finding.code}\0{finding.path}".encode("utf-8", "replace") for finding in file.lost
+    ]
     content_hash = content_digest(file, marks, data)
     return _UNREADABLE if isinstance(content_hash, Finding) else content_hash
 

@@ -89,7 +89,9 @@ def load_previous_build(
         return recover_settings(index_dir, builder_id, _describe_error(error))
 
 
-def after_failed_reuse(index_dir: Path, previous: PreviousBuild, error: Exception) -> PreviousBuild:
+def after_failed_reuse(
+    index_dir: Path, previous: PreviousBuild, error: Exception
+) -> PreviousBuild:
     """The settings of a last build whose contents made the next build fail with this error.
 
     Raises the error where there was no generation to blame.

@@ -139,7 +139,8 @@ def _compile_init(kind: Any) -> Callable[..., None]:
     }
     parameters = [_parameter_source(name, preset) for name in kind.__value_fields__]
     lines = [
-        f" _set(self, {name!r}, {_argument_source(name, preset)})" for name in kind.__value_fields__
+        f" _set(self, {name!r}, {_argument_source(name, preset)})"
+        for name in kind.__value_fields__
     ]
     head = ", ".join(
         ["self", *(["*"] if kind.__value_kw_only__ and parameters else []), *parameters]

@@ -144,7 +144,9 @@ class Bucket:
         one by now.
         """
         try:
-            self._put_if(POINTER, text.encode(), {"e_tag": expected.etag} if expected else "create")
+            self._put_if(
+                POINTER, text.encode(), {"e_tag": expected.etag} if expected else "create"
+            )
         except ConditionError:
             # Where an answer was lost, obstore repeats the request, and finds our own text in the
             # way.

@@ -166,7 +166,9 @@ def manifest_files(manifest: bytes, digest: str) -> dict[str, PublishedFile]:
             "the shared index is damaged: its manifest does not match its digest", REBUILD_HINT
         )
     entries = generation.parse_manifest(manifest)["files"]
-    files = {name: PublishedFile(entry["size"], entry["sha256"]) for name, entry in entries.items()}
+    files = {
+        name: PublishedFile(entry["size"], entry["sha256"]) for name, entry in entries.items()
+    }
     if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
         raise IndexStateError("the shared index is larger than an index may be", REBUILD_HINT)
     for name, file in files.items():

@@ -35,7 +35,9 @@ def build_overview(job: RenderJob, tokens_left: int) -> Tier:
     for length in range(len(categories[0]["lines"]) if categories else 0):
         blocks = [_category_block(job, entry, length) for entry in categories]
         if sum(block.tokens for block in blocks) <= tokens_left:
-            return Tier(level=0, blocks=tuple(blocks), tokens=sum(block.tokens for block in blocks))
+            return Tier(
+                level=0, blocks=tuple(blocks), tokens=sum(block.tokens for block in blocks)
+            )
     return _build_shortest(job, tokens_left)
 
 
@@ -45,7 +47,9 @@ def min_overview_tokens(job: RenderJob) -> int:
     if not categories:
         return 0
     remainder = _remainder_blocks(job, len(categories) - 1)
-    return _category_block(job, categories[0], -1).tokens + sum(block.tokens for block in remainder)
+    return _category_block(job, categories[0], -1).tokens + sum(
+        block.tokens for block in remainder
+    )
 
 
 def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
@@ -102,7 +106,9 @@ def _category_block(job: RenderJob, entry: CategoryRecord, length: int) -> Block
 
 
 def _remainder_blocks(job: RenderJob, count: int) -> tuple[Block, ...]:
-    return (job.block("", job.form.category(MORE_CATEGORIES.format(count=count))),) if count else ()
+    return (
+        (job.block("", job.form.category(MORE_CATEGORIES.format(count=count))),) if count else ()
+    )
 
 
 # Tier 2.

@@ -120,7 +120,9 @@ def _list_dropped(
 ) -> list[DroppedBlock]:
     shown_tokens = {block.id: block.tokens for block in blocks}
     return [
-        DroppedBlock(id=block.id, tier=level, tokens=block.tokens, clipped=block.id in shown_tokens)
+        DroppedBlock(
+            id=block.id, tier=level, tokens=block.tokens, clipped=block.id in shown_tokens
+        )
         for block in full_lines
         if shown_tokens.get(block.id, -1) < block.tokens
     ]

@@ -232,14 +232,22 @@ def _parse_pieces(prompt: PromptTemplate, values: Mapping[str, str]) -> Iterator
     for match in Template.pattern.finditer(prompt.text):
         yield LayoutPiece(text=prompt.text[end : match.start()])
         yield _fill_placeholder(
-            prompt, match.start(), match["named"] or match["braced"], bool(match["escaped"]), values
+            prompt,
+            match.start(),
+            match["named"] or match["braced"],
+            bool(match["escaped"]),
+            values,
         )
         end = match.end()
     yield LayoutPiece(text=prompt.text[end:])
 
 
 def _fill_placeholder(
-    prompt: PromptTemplate, start: int, name: str | None, is_dollar: bool, values: Mapping[str, str]
+    prompt: PromptTemplate,
+    start: int,
+    name: str | None,
+    is_dollar: bool,
+    values: Mapping[str, str],
 ) -> LayoutPiece:
     if is_dollar:
         return LayoutPiece(text="$")

@@ -121,10 +121,13 @@ def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> PieceCounts:
     """The counts that the index stores of a capability."""
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
-    pieces = {form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS}
+    pieces = {
+        form.name: _render_pieces(form, descriptor, text, lines) for form in _COUNTED_FORMATS
+    }
     # Most pieces are the same in each format.
     count = {
-        piece: counter.exact(piece) for piece in dict.fromkeys(chain.from_iterable(pieces.values()))
+        piece: counter.exact(piece)
+        for piece in dict.fromkeys(chain.from_iterable(pieces.values()))
     }
     return {
         "pieces": {

@@ -109,7 +109,8 @@ def estimate_confidence(accepted: Sequence[Hit]) -> float:
         return 0.0
     lead = min(MAX_LEAD, hits[0].score - hits[1].score) if len(hits) > 1 else LONE_HIT_LEAD
     return round(
-        1.0 / (1.0 + math.exp(-(BIAS + RELEVANCE_WEIGHT * hits[0].relevance + LEAD_WEIGHT * lead))),
+        1.0
+        / (1.0 + math.exp(-(BIAS + RELEVANCE_WEIGHT * hits[0].relevance + LEAD_WEIGHT * lead))),
         4,
     )
 

@@ -112,7 +112,9 @@ def coverage(weights: Mapping[str, float], present: frozenset[str]) -> float:
     """The share 0..1 of the query's information (`weights`: IDF by term) in the present terms."""
     total = sum(weights.values())
     return (
-        sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
+        sum(weight for term, weight in weights.items() if term in present) / total
+        if total
+        else 0.0
     )
 
 

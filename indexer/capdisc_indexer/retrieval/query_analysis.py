@@ -127,7 +127,9 @@ def _correct_word(documents: Documents, word: str) -> list[str]:
 
 def _needs_fuzzy_match(documents: Documents, term: str) -> bool:
     return (
-        len(term) >= _MIN_FUZZY_LENGTH and term.isalpha() and not documents.document_frequency(term)
+        len(term) >= _MIN_FUZZY_LENGTH
+        and term.isalpha()
+        and not documents.document_frequency(term)
     )
 
 

@@ -41,7 +41,9 @@ def memory_lines(
     )
 
 
-def fit_memory_lines(session: Session, budget: int, count: Callable[[str], int]) -> tuple[str, ...]:
+def fit_memory_lines(
+    session: Session, budget: int, count: Callable[[str], int]
+) -> tuple[str, ...]:
     """The most lines that fit into `budget` tokens, as `count` counts them with their line ends;
     capabilities go first, then entities, then notes. No lines where not even one of each fits.
     """

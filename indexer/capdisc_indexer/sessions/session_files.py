@@ -80,7 +80,8 @@ def decode_session(data: bytes, name: str) -> Session:
             for entry in _read_list(document, "entities", MAX_ENTITIES)
         ),
         notes=tuple(
-            _decode_note(_check_object(entry)) for entry in _read_list(document, "notes", MAX_NOTES)
+            _decode_note(_check_object(entry))
+            for entry in _read_list(document, "notes", MAX_NOTES)
         ),
         observed=_read_count(document, "observed"),
         barren=_read_count(document, "barren"),
@@ -105,7 +106,9 @@ def _decode_usage(value: Any) -> Usage:
     last_result = _read_text(entry, "last")
     if last_result not in ("ok", "failed", ""):
         raise ValueError("a last result is neither ok nor failed")
-    count, ok, failed, turn = (_read_count(entry, key) for key in ("count", "ok", "failed", "turn"))
+    count, ok, failed, turn = (
+        _read_count(entry, key) for key in ("count", "ok", "failed", "turn")
+    )
     return Usage(count=count, ok=ok, failed=failed, last=last_result, turn=turn)
 
 

@@ -118,7 +118,9 @@ class DefinitionMemory:
             (place, _text(identifier), accepted.digest, accepted.definition, accepted.seen)
             for identifier, accepted in definitions.items()
         )
-        self._connection.executemany("insert or replace into accepted values (?, ?, ?, ?, ?)", rows)
+        self._connection.executemany(
+            "insert or replace into accepted values (?, ?, ?, ?, ?)", rows
+        )
 
     def hold(self, pending: Pending, definition: str) -> None:
         """Remember a changed definition that waits for approval."""

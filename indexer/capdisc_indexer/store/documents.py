@@ -194,7 +194,9 @@ class Documents:
             header["id"]: header for _, header in self._search_headers(engine_query, len(missing))
         }
 
-    def matching_terms(self, terms: Sequence[str], ids: Sequence[str]) -> dict[str, frozenset[str]]:
+    def matching_terms(
+        self, terms: Sequence[str], ids: Sequence[str]
+    ) -> dict[str, frozenset[str]]:
         """By id, the terms that occur in any text of the capability."""
         terms_by_id = {key: frozenset[str]() for key in self.headers_for(ids, Query(texts=()))}
         for start in range(0, len(terms), _SCORE_BITS):

@@ -129,7 +129,8 @@ def apply_filters(schema: Any, base_query: Any, query: Query) -> Any:
     occur = lazy_imports.tantivy().Occur
     clauses = [(occur.Must, base_query)]
     clauses += [
-        (occur.Must, any_of_query(schema, field, values)) for field, values in _field_filters(query)
+        (occur.Must, any_of_query(schema, field, values))
+        for field, values in _field_filters(query)
     ]
     if query.exclude:
         clauses.append(

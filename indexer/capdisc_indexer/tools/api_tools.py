@@ -116,7 +116,9 @@ def _iter_operations(ctx: ToolContext, api: str = "") -> Iterator[Descriptor]:
     for header in headers_of_kinds(ctx, "operation"):
         # The id of a loader's operation begins with its API; one that an author gave says nothing.
         is_authored = header["source"]["format"] in ("capability", "catalogue")
-        is_candidate = is_authored or local_name(header["id"]).lower().startswith(f"{api.lower()}.")
+        is_candidate = is_authored or local_name(header["id"]).lower().startswith(
+            f"{api.lower()}."
+        )
         if not api or is_candidate:
             descriptor = ctx.index.full_descriptor(header)
             if not api or is_part_of(descriptor, api):
@@ -209,7 +211,10 @@ _make_tool = tool_factory("apis", API_KINDS)
 
 TOOLS = (
     _make_tool(
-        "list_apis", "List the APIs with type, address and description.", _list_apis, input_schema()
+        "list_apis",
+        "List the APIs with type, address and description.",
+        _list_apis,
+        input_schema(),
     ),
     _make_tool(
         "list_operations",

@@ -129,7 +129,9 @@ def describe_parameters(tool: Tool) -> str:
 def match_tool(tools: Mapping[str, Tool], name: str) -> Tool | None:
     """The tool of this name or alias, without regard to case and separators."""
     tools_by_name = {
-        compact_name(alias): tool for tool in tools.values() for alias in (tool.name, *tool.aliases)
+        compact_name(alias): tool
+        for tool in tools.values()
+        for alias in (tool.name, *tool.aliases)
     }
     return tools_by_name.get(compact_name(name))
 

@@ -62,7 +62,9 @@ def _search_by_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return _run_search(ctx, query, arguments, "lexical")
 
 
-def _run_search(ctx: ToolContext, query: str, arguments: Arguments, mode: str | None) -> ToolAnswer:
+def _run_search(
+    ctx: ToolContext, query: str, arguments: Arguments, mode: str | None
+) -> ToolAnswer:
     scope, limit = arguments["search_type"], arguments["limit"]
     kinds = tuple(kind for kind in SCOPES[scope] if kind in ctx.index.overview["kinds"])
     if not query.strip() or (SCOPES[scope] and not kinds):
@@ -137,7 +139,9 @@ def _get_available_keywords(ctx: ToolContext, arguments: Arguments) -> ToolAnswe
 def _header_keywords(header: CapabilityHeader) -> set[str]:
     names = simple_words(re.sub(r"[-_/.]", " ", f"{header['name']} {header.get('title', '')}"))
     candidates = [*header.get("tags", ()), header.get("category", ""), *names]
-    return {word.lower() for word in candidates if len(word) > 2 and word.lower() not in STOP_WORDS}
+    return {
+        word.lower() for word in candidates if len(word) > 2 and word.lower() not in STOP_WORDS
+    }
 
 
 def _get_data_overview(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -208,7 +212,8 @@ TOOLS = (
         "The keywords that there are, sorted.",
         _get_available_keywords,
         input_schema(
-            prefix={"type": "string", "maxLength": MAX_NAME, "default": ""}, limit=limit_schema(100)
+            prefix={"type": "string", "maxLength": MAX_NAME, "default": ""},
+            limit=limit_schema(100),
         ),
         "view_keywords",
     ),

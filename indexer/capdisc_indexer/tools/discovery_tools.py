@@ -96,7 +96,9 @@ def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 
 def _tool_row(descriptor: Descriptor, has_unique_name: bool) -> ToolRow:
-    hint = one_line(descriptor.usage_hint, 300) or ("Ask before use." if descriptor.confirm else "")
+    hint = one_line(descriptor.usage_hint, 300) or (
+        "Ask before use." if descriptor.confirm else ""
+    )
     return {
         "name": descriptor.name if has_unique_name else descriptor.id,
         "description": short_description(descriptor),

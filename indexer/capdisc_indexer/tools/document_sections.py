@@ -48,7 +48,9 @@ def list_sections(ctx: ToolContext, document: Descriptor) -> list[StoredSection]
     """The sections of a document in order: those that the index holds as capabilities, else those
     below its headings.
     """
-    stored_sections = [_parse_section(descriptor) for descriptor in _stored_sections(ctx, document)]
+    stored_sections = [
+        _parse_section(descriptor) for descriptor in _stored_sections(ctx, document)
+    ]
     return sorted(stored_sections, key=lambda section: section.chunk) or list(
         _split_by_headings(strip_controls(document.content))
     )
@@ -137,7 +139,10 @@ def _is_below(first: StoredSection, section: StoredSection) -> bool:
     """Whether the section belongs to the first; a long section is stored as several of one title,
     one after the other.
     """
-    return section.level > first.level or (section.title, section.path) == (first.title, first.path)
+    return section.level > first.level or (section.title, section.path) == (
+        first.title,
+        first.path,
+    )
 
 
 class OutlineRow(TypedDict):

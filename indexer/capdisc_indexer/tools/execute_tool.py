@@ -75,7 +75,9 @@ def _call_discovery_tool(ctx: ToolContext, name: str, arguments: Arguments) -> T
     return tools.call_tool(ctx, name, arguments)
 
 
-def _require_capability(ctx: ToolContext, name: str, headers: list[CapabilityHeader]) -> Descriptor:
+def _require_capability(
+    ctx: ToolContext, name: str, headers: list[CapabilityHeader]
+) -> Descriptor:
     """The capability that the name means. Raises UsageError where it may mean several, and where
     it means none.
     """
@@ -83,7 +85,8 @@ def _require_capability(ctx: ToolContext, name: str, headers: list[CapabilityHea
     if len(candidates) > 1:
         listed_ids = ", ".join(one_line(header["id"], 80) for header in candidates[:10])
         raise UsageError(
-            f"more than one capability is called {one_line(name, 80)!r}", f"say which: {listed_ids}"
+            f"more than one capability is called {one_line(name, 80)!r}",
+            f"say which: {listed_ids}",
         )
     if candidates:
         return ctx.index.full_descriptor(candidates[0])

@@ -80,7 +80,9 @@ def find_capability(ctx: ToolContext, name: str, *kinds: str, within: str = "") 
             ctx.index.full_descriptor(header) for header in find_by_name(ctx, form, kinds)
         ]
         matches = [
-            descriptor for descriptor in descriptors if not within or is_part_of(descriptor, within)
+            descriptor
+            for descriptor in descriptors
+            if not within or is_part_of(descriptor, within)
         ]
         if len(matches) == 1:
             return matches[0]

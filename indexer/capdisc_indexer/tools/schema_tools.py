@@ -51,7 +51,8 @@ class DatabaseRow(TypedDict):
 def _list_databases(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     return {
         "databases": [
-            _database_row(ctx, name, descriptor) for name, descriptor in list_databases(ctx).items()
+            _database_row(ctx, name, descriptor)
+            for name, descriptor in list_databases(ctx).items()
         ]
     }
 

@@ -241,7 +241,9 @@ def column_values(table: StoredTable, column: str, limit: int) -> SampledValues:
         raise _unknown_column_error(table, column, nearest)
     values, distinct, is_complete = _column_samples(table, column_name)
     if not values:
-        raise InputError(f"{NO_SAMPLES} of {one_line(table.name, 80)}.{column_name}", _SAMPLES_HINT)
+        raise InputError(
+            f"{NO_SAMPLES} of {one_line(table.name, 80)}.{column_name}", _SAMPLES_HINT
+        )
     first_values = values[:limit]
     return {
         "column": column_name,

@@ -66,7 +66,9 @@ def is_plain_word(value: str) -> bool:
     """Whether no content rule can find anything in the text, as in most keys and names: it is too
     short for a secret key, and every other rule needs a blank or another sign.
     """
-    return len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+    return (
+        len(value) < 20 and value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+    )
 
 
 def capability_texts(part: ParsedCapability, path: str) -> Iterator[CapabilityText]:

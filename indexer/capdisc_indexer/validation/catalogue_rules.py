@@ -122,7 +122,9 @@ def unmet_needs(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
         )
         hint = "break the ring; what merely goes together is composedWith"
         first = by_id[ring[0]]
-        yield finding_at(first, "dependency-cycle", Severity.WARNING, message, hint, first.needs[0])
+        yield finding_at(
+            first, "dependency-cycle", Severity.WARNING, message, hint, first.needs[0]
+        )
 
 
 def _ids_of_targets(members: Sequence[CatalogueMember]) -> dict[str, str]:
@@ -285,7 +287,10 @@ def _cuts_of(name: str, skeleton: str) -> list[str]:
     """
     if len(name) < MIN_LOOKALIKE:
         return []
-    return [skeleton, *(skeleton[:index] + skeleton[index + 1 :] for index in range(len(skeleton)))]
+    return [
+        skeleton,
+        *(skeleton[:index] + skeleton[index + 1 :] for index in range(len(skeleton))),
+    ]
 
 
 def _is_slip(first: str, second: str) -> bool:

@@ -71,7 +71,9 @@ def check_content(file: FoundFile, loaded: LoadedFile, data: bytes = b"") -> Loa
     )
 
 
-def _with_warnings(descriptor: Descriptor | None, findings: Sequence[Finding]) -> Descriptor | None:
+def _with_warnings(
+    descriptor: Descriptor | None, findings: Sequence[Finding]
+) -> Descriptor | None:
     """The capability with the codes that its results are marked with; None if a finding is an
     error.
     """
@@ -196,8 +198,15 @@ def _schema_problems(schema: JsonSchema) -> Iterator[tuple[str, Severity, str, s
             references.append(value)
             yield from _reference_problem(value)
         elif key == "pattern" and isinstance(value, str) and _is_catastrophic(value):
-            message = "a pattern that takes exponential time on some inputs, or is too long to tell"
-            yield "schema-pattern", Severity.WARNING, message, "repeat no group that repeats inside"
+            message = (
+                "a pattern that takes exponential time on some inputs, or is too long to tell"
+            )
+            yield (
+                "schema-pattern",
+                Severity.WARNING,
+                message,
+                "repeat no group that repeats inside",
+            )
         elif key == "enum" and isinstance(value, list) and len(value) > MAX_VALUES:
             yield (
                 "schema-too-large",
@@ -259,7 +268,9 @@ def _expanded_size(
     if not isinstance(value, Mapping):
         return 1
     size = _sum_sizes(
-        _expanded_size(inner, schema, above, sizes) for key, inner in value.items() if key != "$ref"
+        _expanded_size(inner, schema, above, sizes)
+        for key, inner in value.items()
+        if key != "$ref"
     )
     target = value.get("$ref")
     if size < 0 or not isinstance(target, str) or not target.startswith("#"):

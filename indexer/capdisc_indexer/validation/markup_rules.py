@@ -97,7 +97,9 @@ def _comment_findings(text: CapabilityText) -> Iterator[Finding]:
         if match.start() < end:
             continue  # inside the comment before
         comment, end = _comment_text(text.value, match)
-        if (gives_orders(comment) or _SUPPRESSION_MARK in comment) and not _is_suppression(comment):
+        if (gives_orders(comment) or _SUPPRESSION_MARK in comment) and not _is_suppression(
+            comment
+        ):
             message = "a comment that gives orders, which a model reads and a reader of the page does not see"
             yield text.finding(
                 "html-comment",

@@ -145,7 +145,9 @@ def redact_samples(descriptor: Descriptor) -> Descriptor:
         name: _redact_values(column_values)
         for name, column_values in extra.get("samples", {}).items()
     }
-    return replace(descriptor, extra={**extra, "samples": samples, "rows": rows, "complete": False})
+    return replace(
+        descriptor, extra={**extra, "samples": samples, "rows": rows, "complete": False}
+    )
 
 
 def _sampled_values(descriptor: Descriptor) -> list[object]:

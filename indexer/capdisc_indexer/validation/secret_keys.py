@@ -29,7 +29,9 @@ _TAILS = {
 # A token is only tried at the start of a word, since each of its parts can be as long as a page.
 _LEFT_CONTEXT = {"eyJ": r"(?<![\w-])"}
 SECRET_SHAPES = {
-    prefix: re.compile(rf"{_LEFT_CONTEXT.get(prefix, '(?<![A-Za-z0-9])')}{re.escape(prefix)}{tail}")
+    prefix: re.compile(
+        rf"{_LEFT_CONTEXT.get(prefix, '(?<![A-Za-z0-9])')}{re.escape(prefix)}{tail}"
+    )
     for prefix, tail in _TAILS.items()
 }
 _LOWER_PREFIXES = tuple(prefix.lower() for prefix in SECRET_SHAPES)

@@ -78,7 +78,9 @@ class _SkillChecks:
             {
                 character
                 for character in name
-                if not (character.isalnum() or character == "-" or unicodedata.combining(character))
+                if not (
+                    character.isalnum() or character == "-" or unicodedata.combining(character)
+                )
             }
         ):
             message = (
@@ -154,7 +156,10 @@ class _SkillChecks:
                 continue  # written twice, for which the reader has a finding
             if meant:
                 yield self._finding_at(
-                    key, "misspelt-field", f"other readers do not know {key[:64]}", f"write {meant}"
+                    key,
+                    "misspelt-field",
+                    f"other readers do not know {key[:64]}",
+                    f"write {meant}",
                 )
             elif squeeze_key(key) in known_fields:
                 message = f"{key[:64]} is a field of some clients, not of the format"

@@ -108,7 +108,9 @@ def _skill_comments(text: str) -> Iterator[SuppressionComment]:
             # The fence is a line that can hold no comment, so the first line below stands for it.
             is_first = comment.line == halves.block_line and comment.line + 1 in comment.lines
             yield (
-                SuppressionComment(comment.codes, comment.lines | {1}, comment.line, comment.column)
+                SuppressionComment(
+                    comment.codes, comment.lines | {1}, comment.line, comment.column
+                )
                 if is_first
                 else comment
             )
@@ -194,7 +196,9 @@ def _scalar_spans(text: str) -> Iterator[tuple[LineColumn, LineColumn]]:
             if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
                 start, end = event.start_mark, event.end_mark
                 first = (
-                    (start.line + 1, 0) if event.style in ("|", ">") else (start.line, start.column)
+                    (start.line + 1, 0)
+                    if event.style in ("|", ">")
+                    else (start.line, start.column)
                 )
                 yield first, (end.line, end.column)
     finally:

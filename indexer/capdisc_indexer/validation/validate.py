@@ -82,7 +82,11 @@ def validate_roots(
     1 KB of it stays, and its findings.
     """
     scan_result, problems = _scan_roots(roots, declared)
-    findings, members, uncommented = list(scan_result.findings), list[CatalogueMember](), set[str]()
+    findings, members, uncommented = (
+        list(scan_result.findings),
+        list[CatalogueMember](),
+        set[str](),
+    )
     shared = _SharedTexts()
     for file, checked in zip(
         scan_result.files, map_files(check_file, scan_result.files), strict=True
@@ -209,7 +213,8 @@ def _root_ranks(roots: Sequence[str]) -> Callable[[str], int]:
     """
     named = {root: index for index, root in reversed(list(enumerate(roots)))}
     folders = [
-        (root if os.path.isdir(root) else os.path.dirname(root)).rstrip("/") + "/" for root in roots
+        (root if os.path.isdir(root) else os.path.dirname(root)).rstrip("/") + "/"
+        for root in roots
     ]
 
     def rank(path: str) -> int:

@@ -40,7 +40,9 @@ class FileEvent(Protocol):
     is_directory: bool
 
 
-def is_relevant_event(event: FileEvent, base: str, index_dir: str, all_files: bool = False) -> bool:
+def is_relevant_event(
+    event: FileEvent, base: str, index_dir: str, all_files: bool = False
+) -> bool:
     """Whether a scan of the folder `base` could give another result after this event; with
     `all_files`, any file there may be a source, whatever its name.
 
@@ -190,7 +192,9 @@ class FileSystemObserver:
                 base=folder, index_dir=self._index_dir, signal=self._signal, all_files=all_files
             )
             try:
-                self._observer.schedule(handler, folder, recursive=is_recursive, event_filter=kinds)
+                self._observer.schedule(
+                    handler, folder, recursive=is_recursive, event_filter=kinds
+                )
             except (FileNotFoundError, NotADirectoryError):
                 self._signal.notify_change()  # deleted since it was located: the next scan shows it
         self.probe()

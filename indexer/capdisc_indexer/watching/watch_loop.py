@@ -170,7 +170,11 @@ class _Watcher:
 
     def _relocate(self) -> None:
         places = locate_roots(self._roots, self._declared)
-        if places != self._watch_places or self._backend.has_stopped() or self._has_new_approvals():
+        if (
+            places != self._watch_places
+            or self._backend.has_stopped()
+            or self._has_new_approvals()
+        ):
             self._watch_places = places
             self._signal.notify_change()
 
@@ -225,7 +229,9 @@ class _Watcher:
             finding.code == UNFINISHED for finding in report.findings
         )
         return (
-            GRACE_S if unfinished else max(self._backend.interval_s, self._scan_s / _MAX_SCAN_SHARE)
+            GRACE_S
+            if unfinished
+            else max(self._backend.interval_s, self._scan_s / _MAX_SCAN_SHARE)
         )
 
     def _make_update(

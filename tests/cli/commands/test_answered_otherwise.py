@@ -65,7 +65,8 @@ def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
         done = capdisc("index", "skills")
         assert done.code == 1
         assert (
-            "alpha/SKILL.md:2:1: error[field-missing]: the field description is missing" in done.err
+            "alpha/SKILL.md:2:1: error[field-missing]: the field description is missing"
+            in done.err
         )
         assert done.out.startswith("1 capability from 2 files")
         assert done.out.endswith("1 failed\n")

@@ -95,7 +95,13 @@ def test_a_batch_goes_on_after_an_error(capdisc, data) -> None:
     lines = "\n".join([*map(json.dumps, calls), "not json", '{"arguments": {}}'])
     done = capdisc("call", "--batch", "-", stdin=lines)
     answers = [json.loads(line) for line in done.out.splitlines()]
-    assert [each["status"] for each in answers] == ["success", "error", "success", "error", "error"]
+    assert [each["status"] for each in answers] == [
+        "success",
+        "error",
+        "success",
+        "error",
+        "error",
+    ]
     assert [each.get("line") for each in answers] == [None, 2, None, 4, 5]
     assert done.code == 1
     assert capdisc("call", "--batch", "-", stdin=json.dumps(calls[0])).code == 0

@@ -251,7 +251,9 @@ def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, mo
     assert json.loads(run({"x": "other"})[1])["stdout"] == "again other 1\n"
 
 
-def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(catalogue, hermetic) -> None:
+def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(
+    catalogue, hermetic
+) -> None:
     """Once `sh -c "echo {x}"` ran the argument `; touch canary`."""
     catalogue("inject", SAYS + 'run: {command: ["sh","-c","echo {x}"]}\n')
     wish = {"tool_name": "inject", "arguments": {"x": "; touch canary"}}

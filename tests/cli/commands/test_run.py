@@ -216,7 +216,9 @@ def test_a_parameter_may_be_called_as_the_model_was_told_to(capdisc, tool) -> No
     offered = capdisc("tools", "--only", "show", "--format", "anthropic")
     [name] = offered.json[0]["input_schema"]["properties"]
     assert "page[size] is page_size" in offered.err
-    mapped = capdisc("tools", "--only", "show", "--format", "anthropic", "--map").json["parameters"]
+    mapped = capdisc("tools", "--only", "show", "--format", "anthropic", "--map").json[
+        "parameters"
+    ]
     assert mapped == {"tool:show": {name: "page[size]"}}
     for key in (name, "page[size]"):
         wish = json.dumps({"tool_name": "show", "arguments": {key: 5}})
@@ -482,7 +484,8 @@ def test_dry_run_says_what_would_be_refused(capdisc, tool, url: str, said: str) 
 
 def test_no_word_paints_a_line_of_its_own_where_it_is_asked_about(capdisc, tool, terminal) -> None:
     tool(
-        "paint", """run: {command: [sh, -c, "echo evil #\\n\\n  echo good\\n\\tRun it? [y/N]"]}\n"""
+        "paint",
+        """run: {command: [sh, -c, "echo evil #\\n\\n  echo good\\n\\tRun it? [y/N]"]}\n""",
     )
     terminal()
     for done in (capdisc("run", "paint", "--dry-run"), capdisc("run", "paint", stdin="n\n")):
@@ -573,7 +576,9 @@ def test_the_core_runs_a_capability_without_the_terminal(tool, hermetic) -> None
         "sys.stdout.write(execute_call(call, os.environ, CallLimits()).stdout.decode())\n"
         "assert not {'capdisc', 'mcp', 'asyncio', 'typer'} & set(sys.modules), sorted(sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert (done.stdout, done.stderr) == ("hi 1\n", "")
 
 

@@ -87,7 +87,9 @@ def test_a_variable_that_steers_programs_is_no_secret(
 @pytest.mark.parametrize(
     "name", ["GITHUB_TOKEN", "LDAP_PASSWORD", "GIT_TOKEN", "PYPI_TOKEN", "LUMA_KEY"]
 )
-def test_names_that_only_begin_like_them_are_secrets(capdisc, tool, monkeypatch, name: str) -> None:
+def test_names_that_only_begin_like_them_are_secrets(
+    capdisc, tool, monkeypatch, name: str
+) -> None:
     monkeypatch.setenv(name, SECRET)
     tool(f"echo ${name}", secrets=name)
     assert capdisc("run", "say", "--yes").out == f"<secret {name}>\n"

@@ -6,7 +6,17 @@ import random
 from pathlib import Path
 
 from hostile.case import accepted, rejected, warned
-from hostile.writing import MANIFEST, NAME, SKILL_FILE, TOOL, fields, files, linked, put, skill_text
+from hostile.writing import (
+    MANIFEST,
+    NAME,
+    SKILL_FILE,
+    TOOL,
+    fields,
+    files,
+    linked,
+    put,
+    skill_text,
+)
 
 _SKIPPED = (".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__")
 _LEFTOVERS = (
@@ -142,6 +152,8 @@ CASES = (
         neighbour="skill",
     ),
     rejected(
-        "tree-random-bytes", "encoding yaml-syntax control-character", files({MANIFEST: _random(2)})
+        "tree-random-bytes",
+        "encoding yaml-syntax control-character",
+        files({MANIFEST: _random(2)}),
     ),
 )

@@ -19,7 +19,8 @@ def _laughs() -> str:
 def _merges() -> str:
     lines = ["a: &a {k: v}"]
     lines += [
-        f"{one}: &{one} {{<<: [{', '.join([f'*{last}'] * 10)}]}}" for last, one in pairwise(_LEVELS)
+        f"{one}: &{one} {{<<: [{', '.join([f'*{last}'] * 10)}]}}"
+        for last, one in pairwise(_LEVELS)
     ]
     return fields("\n".join(lines) + "\n")
 

@@ -59,7 +59,9 @@ def test_the_query_path_agrees_with_the_bulk_path(encoder) -> None:
 def test_a_batch_gives_what_single_texts_give(encoder) -> None:
     texts = ["one", "two words", "three words here"]
     assert np.allclose(
-        encoder.encode(texts), np.concatenate([encoder.encode([text]) for text in texts]), atol=1e-6
+        encoder.encode(texts),
+        np.concatenate([encoder.encode([text]) for text in texts]),
+        atol=1e-6,
     )
 
 

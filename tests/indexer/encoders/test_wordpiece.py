@@ -51,7 +51,9 @@ def test_a_vocabulary_on_disk_cuts_as_one_in_memory(text) -> None:
     assert WordPieceTokenizer(DISK).ids(text) == WordPieceTokenizer(MEMORY.get).ids(text)
 
 
-@given(st.lists(st.text(alphabet="abcdefgh#ß灯", min_size=1, max_size=4), unique=True, max_size=40))
+@given(
+    st.lists(st.text(alphabet="abcdefgh#ß灯", min_size=1, max_size=4), unique=True, max_size=40)
+)
 def test_every_piece_of_a_packed_vocabulary_is_found_under_its_number(known) -> None:
     text, starts = pack_vocabulary(known)
     memory, disk = (

@@ -105,7 +105,9 @@ def test_ids_with_blanks_stay_whole_in_a_run() -> None:
 
 
 def test_a_run_in_json_has_a_line_for_every_query() -> None:
-    rows = [json.loads(line) for line in format_json_run({"1": [("a", 1.0)], "2": []}).splitlines()]
+    rows = [
+        json.loads(line) for line in format_json_run({"1": [("a", 1.0)], "2": []}).splitlines()
+    ]
     assert rows == [
         {"qid": "1", "ids": ["a"], "scores": [1.0]},
         {"qid": "2", "ids": [], "scores": []},

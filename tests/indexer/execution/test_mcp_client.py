@@ -66,7 +66,9 @@ def test_a_server_that_dies_is_a_failure() -> None:
 
 
 def test_a_server_gets_what_it_declared_and_no_more() -> None:
-    outcome = _call(how="environment", environ=PATH | {"KEY": "secret-value"}, environment=("KEY",))
+    outcome = _call(
+        how="environment", environ=PATH | {"KEY": "secret-value"}, environment=("KEY",)
+    )
     assert {"KEY", "PATH", "HOME"} <= set(outcome.stdout.decode().split())
     assert "OTHER" not in outcome.stdout.decode()
 

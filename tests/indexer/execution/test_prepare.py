@@ -68,7 +68,9 @@ def test_on_stdin_all_arguments_are_of_use(described, place) -> None:
 
 def test_one_parameter_may_be_the_text_on_stdin(described, place) -> None:
     call = prepare_call(
-        described(schema=SCHEMA, run={"command": ["wc"], "stdin": "{path}"}), {"path": "a b"}, place
+        described(schema=SCHEMA, run={"command": ["wc"], "stdin": "{path}"}),
+        {"path": "a b"},
+        place,
     )
     assert call.stdin == b"a b"
 

@@ -33,7 +33,13 @@ def test_a_program_gets_path_home_language_and_what_it_declared() -> None:
 
 def test_a_variable_that_steers_programs_is_not_handed_on_even_when_it_is_named() -> None:
     """Once relative parts of PATH came back in this way."""
-    environ = {"PATH": ".:/bin", "HOME": "/h", "LD_PRELOAD": "./x.so", "PYTHONPATH": "", "KEY": "k"}
+    environ = {
+        "PATH": ".:/bin",
+        "HOME": "/h",
+        "LD_PRELOAD": "./x.so",
+        "PYTHONPATH": "",
+        "KEY": "k",
+    }
     names = ["PATH", "HOME", "LD_PRELOAD", "KEY"]
     assert build_environment(environ, names) == {
         "PATH": "/bin",

@@ -111,7 +111,9 @@ def test_two_dashes_that_are_an_argument_or_left_out_end_no_options() -> None:
         build_argv(["rm", "{a}", "{b}"], {"a": "--", "b": "-rf"}, ["a", "b"], schema)
     with pytest.raises(UsageError, match="b begins with a dash"):
         build_argv(["rm", ["--", "{a}"], "{b}"], {"b": "-rf"}, ["a", "b"])
-    assert build_argv(["rm", ["--", "{a}"], "{b}"], {"a": "x", "b": "-rf"}, ["a", "b"])[-1] == "-rf"
+    assert (
+        build_argv(["rm", ["--", "{a}"], "{b}"], {"a": "x", "b": "-rf"}, ["a", "b"])[-1] == "-rf"
+    )
 
 
 def test_an_argument_with_a_nul_is_refused() -> None:

@@ -214,7 +214,9 @@ def test_html_is_given_as_its_source_when_asked_for() -> None:
 
 
 def test_another_encoding_than_utf_8_is_refused() -> None:
-    assert "UTF-8" in _refusal(answer(b"x", "Content-Type: text/plain; charset=iso-8859-1")).message
+    assert (
+        "UTF-8" in _refusal(answer(b"x", "Content-Type: text/plain; charset=iso-8859-1")).message
+    )
 
 
 @pytest.mark.parametrize(

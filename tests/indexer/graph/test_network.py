@@ -13,14 +13,19 @@ def edges(network: CapabilityGraph, kind: str = "") -> list[tuple[str, str, floa
     ]
 
 
-def test_what_is_required_leads_there_from_any_kind_and_what_is_not_there_is_named(network) -> None:
+def test_what_is_required_leads_there_from_any_kind_and_what_is_not_there_is_named(
+    network,
+) -> None:
     """Requirements of any kind are directed edges, and the unresolved ones are named (S177)."""
     found = network(
         {"name": "a", "requires": ["b", "nowhere"]},
         {"name": "b"},
         {"name": "note", "kind": "document", "requires": ["tool:a"]},
     )
-    assert edges(found, "REQUIRES") == [("document:note", "tool:a", 1.0), ("tool:a", "tool:b", 1.0)]
+    assert edges(found, "REQUIRES") == [
+        ("document:note", "tool:a", 1.0),
+        ("tool:a", "tool:b", 1.0),
+    ]
     assert [(each.source, each.target) for each in found.unresolved] == [("tool:a", "nowhere")]
 
 
@@ -127,7 +132,12 @@ CHAIN = CapabilityGraph(
     depths=dict.fromkeys("abcde", 0),
     relations=tuple(
         Relation(kind="REQUIRES", source=one, target=two, weight=weight)
-        for one, two, weight in (("a", "b", 1.0), ("b", "c", 0.9), ("c", "d", 0.5), ("d", "b", 0.2))
+        for one, two, weight in (
+            ("a", "b", 1.0),
+            ("b", "c", 0.9),
+            ("c", "d", 0.5),
+            ("d", "b", 0.2),
+        )
     ),
 )
 

@@ -87,7 +87,10 @@ def test_a_nested_schema_is_indented_with_arrays_and_unions_named() -> None:
                 "properties": {"size": {"enum": ["A4", "A5"], "type": "string", "default": "A4"}},
             },
             "marks": {"type": "array", "items": {"type": "integer"}},
-            "colour": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "Its name."},
+            "colour": {
+                "anyOf": [{"type": "string"}, {"type": "null"}],
+                "description": "Its name.",
+            },
         },
     }
     lines = detail_text(capability(schema=schema)).split("## Input Schema\n")[1].splitlines()

@@ -3,7 +3,13 @@
 import pytest
 
 from capdisc_indexer.sessions import fit_memory_lines, memory_lines, transitions
-from capdisc_indexer.sessions.session_types import MAX_ENTITIES, Entity, Session, is_redo, next_mode
+from capdisc_indexer.sessions.session_types import (
+    MAX_ENTITIES,
+    Entity,
+    Session,
+    is_redo,
+    next_mode,
+)
 
 EMPTY = Session(name="a", created="", updated="")
 
@@ -73,9 +79,13 @@ def test_things_have_an_end() -> None:
     assert session.entities[-1].id == f"p{MAX_ENTITIES + 4}"
 
 
-def test_the_memory_shows_ten_things_three_of_a_type_and_twenty_tools_and_counts_the_rest() -> None:
+def test_the_memory_shows_ten_things_three_of_a_type_and_twenty_tools_and_counts_the_rest() -> (
+    None
+):
     """The memory lists ten entities, three of a type, and twenty tools (S298)."""
-    session = transitions.add_discoveries(EMPTY, [f"tool:t{n:02}" for n in range(25)] + ["skill:s"])
+    session = transitions.add_discoveries(
+        EMPTY, [f"tool:t{n:02}" for n in range(25)] + ["skill:s"]
+    )
     session = transitions.record_observation(
         session, [entity(n) for n in range(8)] + [entity(n, "image") for n in range(4)]
     )

@@ -161,7 +161,10 @@ def test_after_any_changes_it_finds_what_a_scan_without_memory_finds(skills: Pat
 
 
 def _change(root: Path, chance: random.Random) -> None:
-    folders = [root, *(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
+    folders = [
+        root,
+        *(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink()),
+    ]
     here, there = chance.choice(folders), chance.choice(folders)
     name = chance.choice(
         ["SKILL.md", "CAPABILITY.yaml", "api.json", "tools.json", "notes.md", "skill.md"]

@@ -85,7 +85,9 @@ def test_an_operation_keeps_what_a_caller_asks_for(library) -> None:
 
 def test_operations_are_told_apart_as_queries_and_mutations(library) -> None:
     """Operations are queries or mutations, which a search filters by (S32)."""
-    types = {name: each.extra["type"] for name, each in library.items() if each.kind == "operation"}
+    types = {
+        name: each.extra["type"] for name, each in library.items() if each.kind == "operation"
+    }
     assert types == {
         "findBooks": "query", "getBook": "query", "addBook": "mutation", "withdrawBook": "mutation",
         "put-loans": "mutation",
@@ -230,7 +232,9 @@ def test_a_form_of_swagger_2_is_a_form(load: Load) -> None:
 def test_a_body_that_is_no_object_is_one_argument(load: Load) -> None:
     body = {
         "required": True,
-        "content": {"application/json": {"schema": {"type": "array", "items": {"type": "string"}}}},
+        "content": {
+            "application/json": {"schema": {"type": "array", "items": {"type": "string"}}}
+        },
     }
     found = one(load, {"requestBody": body}, "post")
     assert found.schema["properties"] == {"body": {"type": "array", "items": {"type": "string"}}}

@@ -70,7 +70,9 @@ def test_first_bytes_tell_where_a_name_does_not(
         ("notes.md", "openapi: 3"),
     ],
 )
-def test_other_files_are_none_of_our_business(tmp_path: Path, name: str, text: str | bytes) -> None:
+def test_other_files_are_none_of_our_business(
+    tmp_path: Path, name: str, text: str | bytes
+) -> None:
     put(tmp_path / name, text)
     assert found(tmp_path) == []
 

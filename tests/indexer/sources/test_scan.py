@@ -149,7 +149,9 @@ def test_a_root_may_be_a_link(tmp_path: Path) -> None:
 def test_of_nested_roots_the_first_holds_the_file(tmp_path: Path) -> None:
     put(tmp_path / "a/b/SKILL.md")
     outer_first = scan_roots([tmp_path, tmp_path / "a"])
-    assert [(file.root_order, file.relative) for file in outer_first.files] == [(0, "a/b/SKILL.md")]
+    assert [(file.root_order, file.relative) for file in outer_first.files] == [
+        (0, "a/b/SKILL.md")
+    ]
     inner_first = scan_roots([tmp_path / "a", tmp_path])
     assert [(file.root_order, file.relative) for file in inner_first.files] == [(0, "b/SKILL.md")]
 

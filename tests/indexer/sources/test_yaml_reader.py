@@ -90,7 +90,9 @@ def test_the_place_of_each_key_can_be_asked() -> None:
         ("a: b: c\n", ("yaml-syntax", 1, 5)),
     ],
 )
-def test_what_is_refused_is_named_with_its_place(text: str, expected: tuple[str, int, int]) -> None:
+def test_what_is_refused_is_named_with_its_place(
+    text: str, expected: tuple[str, int, int]
+) -> None:
     assert refusal(text) == expected
 
 

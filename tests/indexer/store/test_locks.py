@@ -120,7 +120,9 @@ def test_anything_may_stand_in_the_lock_file(tmp_path, text) -> None:
 
 
 def test_four_writers_all_get_their_turn(tmp_path) -> None:
-    script = "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
+    script = (
+        "import sys, time; from pathlib import Path; from capdisc_indexer.store import locks\n"
+    )
     script += (
         "for _ in range(5):\n    with locks.write_lock(Path(sys.argv[1]), 60): time.sleep(0.01)"
     )

@@ -33,7 +33,9 @@ def test_a_line_that_would_leave_most_of_the_room_empty_is_cut_at_a_word() -> No
 
 
 def test_no_heading_is_left_without_its_text() -> None:
-    assert cut_pieces(["one two three\n", "## B\n", "a b c d e\n"], 6, words) == ["one two three\n"]
+    assert cut_pieces(["one two three\n", "## B\n", "a b c d e\n"], 6, words) == [
+        "one two three\n"
+    ]
 
 
 @pytest.mark.parametrize("room", [-5, 0, 1])

@@ -31,7 +31,9 @@ def test_discover_capabilities_answers_in_exactly_its_form(ask) -> None:
 
 def test_discover_capabilities_filters_by_kind_and_category(ask) -> None:
     """discover_capabilities filters by kind and category (S193)."""
-    found = ask("discover_capabilities", query="artists and albums", kind="table", category="music")
+    found = ask(
+        "discover_capabilities", query="artists and albums", kind="table", category="music"
+    )
     assert {each["id"] for each in found["capabilities"]} <= {
         "table:music.artists",
         "table:music.albums",

@@ -29,7 +29,9 @@ def test_search_all_says_how_sure_it_is_and_where_from(ask) -> None:
 
 def test_a_term_is_looked_up_and_never_guessed(ask) -> None:
     """A term is looked up exactly, and near names are only proposed (S24)."""
-    assert ask("lookup_glossary_term", term="Churn")["definition"] == "Share of customers who left."
+    assert (
+        ask("lookup_glossary_term", term="Churn")["definition"] == "Share of customers who left."
+    )
     missing = ask("lookup_glossary_term", term="churns")
     assert (missing["found"], missing["definition"], missing["near"]) == (False, "", ["churn"])
 

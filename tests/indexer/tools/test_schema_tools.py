@@ -74,7 +74,9 @@ def test_search_tables_is_the_search_for_tables(ask, desk) -> None:
     """search_tables finds what discover_capabilities finds for the kind table (S21)."""
     found = ask("search_tables", query="albums of artists")
     same = ask("discover_capabilities", query="albums of artists", kind="table")
-    assert [each["id"] for each in found["tables"]] == [each["id"] for each in same["capabilities"]]
+    assert [each["id"] for each in found["tables"]] == [
+        each["id"] for each in same["capabilities"]
+    ]
     assert set(found["tables"][0]) == {"id", "database", "table", "relevance", "description"}
 
 

@@ -81,7 +81,8 @@ def test_one_letter_matches_nothing(ask) -> None:
 def test_typos_and_plurals_still_find(ask) -> None:
     """Typing errors and plurals still find the tool (S105, S117)."""
     assert (
-        ask("search_tool", query="tabel lists of a databse")["tools"][0]["name"] == "base_tableList"
+        ask("search_tool", query="tabel lists of a databse")["tools"][0]["name"]
+        == "base_tableList"
     )
 
 

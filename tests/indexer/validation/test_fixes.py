@@ -175,9 +175,9 @@ def test_windows_line_ends_stay() -> None:
 
 def test_a_mark_that_may_stay_does_not_hinder_the_others() -> None:
     before = "\ufeff" + skill("version: 1.0\n")
-    assert mended(before, wanted=RuleChoice(ignore=("byte-order-mark",))).after == "\ufeff" + skill(
-        'version: "1.0"\n'
-    )
+    assert mended(
+        before, wanted=RuleChoice(ignore=("byte-order-mark",))
+    ).after == "\ufeff" + skill('version: "1.0"\n')
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,9 @@ texts = st.tuples(
 @example(skill("metadata:\n\tx: 1\nlicense: a: b\n\ty: 2\n"))
 def test_a_mended_skill_says_what_was_read_before(text: str) -> None:
     done = mended(text)
-    before, after = (meaning("SKILL.md", each.replace("\u200b", "")) for each in (text, done.after))
+    before, after = (
+        meaning("SKILL.md", each.replace("\u200b", "")) for each in (text, done.after)
+    )
     assert not before or before == after
     assert mended(done.after).codes == ()
 

@@ -37,7 +37,11 @@ def head(*lines: str, name: str = "a") -> str:
         ("café", head(name="cafe\u0301"), ["warning name-not-ascii"]),
         ("技能", head(name="技能"), ["warning name-not-ascii"]),
         ("b", head(), ["warning name-folder-mismatch"]),
-        ("a", "---\ndescription: Sorts issues. Use when many.\n---\nDo.\n", ["error name-missing"]),
+        (
+            "a",
+            "---\ndescription: Sorts issues. Use when many.\n---\nDo.\n",
+            ["error name-missing"],
+        ),
         ("a", "---\nname: a\ndescription: Sorts.\n---\nDo.\n", ["warning description-vague"]),
         ("a", head("colour: red"), ["warning unknown-field"]),
         ("a", head("version: '1'"), []),

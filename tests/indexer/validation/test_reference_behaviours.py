@@ -165,7 +165,11 @@ class TestParser:
 
 class TestPrompt:
     def entry(self, path: Path, description: str) -> str:
-        fields = (("name", path.parent.name), ("description", description), ("location", str(path)))
+        fields = (
+            ("name", path.parent.name),
+            ("description", description),
+            ("location", str(path)),
+        )
         return (
             "<skill>\n"
             + "".join(f"<{tag}>\n{value}\n</{tag}>\n" for tag, value in fields)

@@ -34,5 +34,6 @@ def test_a_schema_that_would_harm_its_reader(
     codes: Callable[..., list[str]], schema: Any, expected: list[str]
 ) -> None:
     assert (
-        codes({"a/CAPABILITY.yaml": manifest("a"), "a/schema.json": json.dumps(schema)}) == expected
+        codes({"a/CAPABILITY.yaml": manifest("a"), "a/schema.json": json.dumps(schema)})
+        == expected
     )

@@ -177,5 +177,6 @@ def test_any_text_can_be_looked_through_for_comments(text: str) -> None:
 def test_a_long_line_of_blanks_takes_no_time() -> None:
     # A pattern that tried each blank anew would take hours for this.
     assert (
-        suppression_comments("# capdisc: ignore=a" + " " * 1_000_000 + "!", "CAPABILITY.yaml") == ()
+        suppression_comments("# capdisc: ignore=a" + " " * 1_000_000 + "!", "CAPABILITY.yaml")
+        == ()
     )

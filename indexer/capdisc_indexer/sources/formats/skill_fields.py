@@ -92,7 +92,9 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
     requires = _inner(client, "requires", _REQUIRES_FIELDS, path)
     skill_fields = SkillFields(
         title=fields.text("title") or metadata.text("title"),
-        category=fields.text("category") or metadata.text("category") or skillport.text("category"),
+        category=fields.text("category")
+        or metadata.text("category")
+        or skillport.text("category"),
         tags=_merge_tags(
             fields.texts("tags"),
             fields.texts("keywords"),

@@ -109,7 +109,9 @@ def _draft_tools(
             message = "an entry of the list is not a tool with a name"
             yield file_finding(file, Severity.ERROR, "tools-shape", message, _SHAPE_HINT, line)
         elif name in first_lines:
-            message = f"the tool {name[:64]!r} stands in line {first_lines[name]} already; not read"
+            message = (
+                f"the tool {name[:64]!r} stands in line {first_lines[name]} already; not read"
+            )
             yield file_finding(
                 file, Severity.ERROR, "duplicate-id", message, "remove one of the two", line
             )

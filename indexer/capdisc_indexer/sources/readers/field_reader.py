@@ -81,9 +81,7 @@ class Fields:
 
     def _claim(self, field: str, entry: Entry) -> None:
         if earlier := self.entries.get(field):
-            message = (
-                f"{entry.key} says the same as {earlier.key} in line {earlier.line} and is not read"
-            )
+            message = f"{entry.key} says the same as {earlier.key} in line {earlier.line} and is not read"
             self._add(entry, Severity.WARNING, "duplicate-field", message, "keep one of the two")
         else:
             self.entries[field] = entry
@@ -93,7 +91,9 @@ class Fields:
         """Whether a finding keeps the capability out."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
-    def note(self, field: str, severity: Severity, code: str, message: str, hint: str = "") -> None:
+    def note(
+        self, field: str, severity: Severity, code: str, message: str, hint: str = ""
+    ) -> None:
         """Adds a finding at the place of the field, or of the document if the field is missing."""
         self._add(self.entries.get(field, self._node), severity, code, message, hint)
 

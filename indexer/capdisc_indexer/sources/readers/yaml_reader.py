@@ -209,7 +209,10 @@ def _refuse_indirection(event: yaml.NodeEvent) -> None:
         )
     if getattr(event, "tag", None):
         raise _refused_at(
-            event, "yaml-tag", "tags (!) are not read", "remove the tag, or put the value in quotes"
+            event,
+            "yaml-tag",
+            "tags (!) are not read",
+            "remove the tag, or put the value in quotes",
         )
 
 

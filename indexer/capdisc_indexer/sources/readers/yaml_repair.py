@@ -23,7 +23,9 @@ MAX_FINDINGS = 50  # of one file; the next ones show when these are corrected
 MAX_CHARACTERS = 64 * 1024  # each field is parsed on its own, which is not worth it for more
 
 # A field or a list item: its indentation and key, and its value on this line.
-_FIELD = re.compile(r"(?P<indent> *)(?P<head>-(?= )|[A-Za-z_][\w.-]*:)(?P<gap>[ \t]*)(?P<value>.*)")
+_FIELD = re.compile(
+    r"(?P<indent> *)(?P<head>-(?= )|[A-Za-z_][\w.-]*:)(?P<gap>[ \t]*)(?P<value>.*)"
+)
 _BLOCK_MARK = re.compile(r"(?P<mark>[|>])[+-]?[ \t]+(?P<text>[^#\s].*)")
 
 
@@ -56,7 +58,9 @@ _START = _Slip(
 _COLON = _Slip(
     "yaml-unquoted-colon", "holds a colon and a blank without quotes", "put the value in quotes"
 )
-_OTHER = _Slip("yaml-repaired", "is not YAML and was read as plain text", "put the value in quotes")
+_OTHER = _Slip(
+    "yaml-repaired", "is not YAML and was read as plain text", "put the value in quotes"
+)
 
 # A template's mark ({{name}}) is YAML: a mapping that is the key of another one.
 _REPAIRABLE = frozenset({"yaml-syntax", "yaml-key-type"})
@@ -129,7 +133,9 @@ def repair_block(
 class _Repair:
     """Repairs the lines of one block in place."""
 
-    def __init__(self, lines: list[str], path: str, first_line: int, slips: frozenset[str]) -> None:
+    def __init__(
+        self, lines: list[str], path: str, first_line: int, slips: frozenset[str]
+    ) -> None:
         self.lines = lines
         self.findings: list[Finding] = []
         self._path = path
@@ -156,7 +162,9 @@ class _Repair:
     def _repair_field(self, start: int, end: int, depth: int) -> None:
         match = _FIELD.fullmatch(self.lines[start])
         result = read_yaml("\n".join(self.lines[start:end]))
-        if match is None or (result.finding and not _is_repairable(result.finding, match["value"])):
+        if match is None or (
+            result.finding and not _is_repairable(result.finding, match["value"])
+        ):
             return
         if result.finding is None:
             if not match["gap"] and match["value"] and isinstance(result.documents[0], TextNode):

@@ -12,7 +12,13 @@ from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
-from capdisc_indexer.sources import DECLARED, SOURCES, SourceFormat, declared_source, of_declaration
+from capdisc_indexer.sources import (
+    DECLARED,
+    SOURCES,
+    SourceFormat,
+    declared_source,
+    of_declaration,
+)
 from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES
 from capdisc_indexer.sources.scan.folder_files import found_file, stat_of
 from capdisc_indexer.sources.scan.folder_tree import (
@@ -90,7 +96,11 @@ def check_declaration(source: DeclaredSource) -> None:
             hint,
         )
     samples = source.options.get("samples", 0)
-    if isinstance(samples, bool) or not isinstance(samples, int) or not 0 <= samples <= MAX_SAMPLES:
+    if (
+        isinstance(samples, bool)
+        or not isinstance(samples, int)
+        or not 0 <= samples <= MAX_SAMPLES
+    ):
         raise InputError(
             f"{source.origin}: samples of a source cannot be {str(samples)[:40]!r}",
             f"give a whole number from 0 to {MAX_SAMPLES:,}, such as samples = 5",
@@ -143,7 +153,9 @@ def _read_entry(
     )
     place = resolve_link(resolved, [folder.root.resolved]) if entry.is_symlink() else resolved
     status = place if isinstance(place, Finding) else stat_of(path, place)
-    return status if isinstance(status, Finding) else found_file(folder, entry.name, source, status)
+    return (
+        status if isinstance(status, Finding) else found_file(folder, entry.name, source, status)
+    )
 
 
 def _entries(folder: ScanFolder) -> list[os.DirEntry[str]]:

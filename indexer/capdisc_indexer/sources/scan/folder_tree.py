@@ -80,7 +80,9 @@ class ScanFolder(NamedTuple):
         if self.owned:
             return self
         sources = (source_for(entry.name) for entry in entries if not is_folder(entry))
-        return self.as_owned() if any(source and source.owns_folder for source in sources) else self
+        return (
+            self.as_owned() if any(source and source.owns_folder for source in sources) else self
+        )
 
     def as_owned(self) -> ScanFolder:
         """The same folder, as part of a skill or capability."""

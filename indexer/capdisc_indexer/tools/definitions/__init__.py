@@ -11,7 +11,11 @@ from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.tools.definitions import parameter_schema
 from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.gemini import GeminiSchema, gemini_schema
-from capdisc_indexer.tools.definitions.parameter_schema import NameRule, assign_names, object_schema
+from capdisc_indexer.tools.definitions.parameter_schema import (
+    NameRule,
+    assign_names,
+    object_schema,
+)
 
 # Definitions with the names that the provider accepts for them.
 NamedDefinitions: TypeAlias = Sequence[tuple[str, Definition]]

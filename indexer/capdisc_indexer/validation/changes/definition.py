@@ -210,7 +210,9 @@ def _injection_orders(
     text: str, known_digests: Set[str], is_body: bool, is_coarse: bool
 ) -> Iterator[Order]:
     for piece in pieces(text, is_coarse):
-        place = CapabilityText(value=piece, path="", line=1, field="" if is_body else "description")
+        place = CapabilityText(
+            value=piece, path="", line=1, field="" if is_body else "description"
+        )
         is_new = piece_digest(piece) not in known_digests
         if is_new and any(finding.code == _INJECTION for finding in injection_findings([place])):
             yield Order("gives the model orders", " ".join(mask_keys(piece).split()))

@@ -168,7 +168,9 @@ def _add_rare_keywords(schema: JsonSchema, prefix: str, depth: int, collector: _
     patterns = schema.get("patternProperties")
     for name, inner in patterns.items() if isinstance(patterns, dict) else ():
         # The caller chooses these names, so that any of them may tell something.
-        _add_letters(collector, f"{prefix}{name}", NAMED + _parameter_letters("", inner, collector))
+        _add_letters(
+            collector, f"{prefix}{name}", NAMED + _parameter_letters("", inner, collector)
+        )
         _add_parameters(inner, f"{prefix}{name}.", depth + 1, collector)
     for table in ("$defs", "definitions"):
         members = schema.get(table)

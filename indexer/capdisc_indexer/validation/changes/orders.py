@@ -243,7 +243,10 @@ class Order:
 
 
 def orders(
-    text: str, known_digests: Set[str] = frozenset(), is_body: bool = False, is_coarse: bool = False
+    text: str,
+    known_digests: Set[str] = frozenset(),
+    is_body: bool = False,
+    is_coarse: bool = False,
 ) -> Iterator[Order]:
     """The first order in each piece of the text, unless `known_digests` has the piece. In the body
     of a skill, which consists of orders, only those that turn against its reader count. Pieces are

@@ -71,7 +71,9 @@ def _quote_ambiguous(fields: FieldRegion, nodes: Iterable[Node]) -> str:
         if line.startswith(node.value, column):  # false for a value of several lines
             after = line[column + len(node.value) :]
             fields = fields.replace_lines(
-                number, number, [line[:column] + json.dumps(node.value, ensure_ascii=False) + after]
+                number,
+                number,
+                [line[:column] + json.dumps(node.value, ensure_ascii=False) + after],
             )
     return fields.text
 
@@ -200,10 +202,14 @@ def _tools_value(tools: str) -> str:
     """The tools as a plain YAML value where a reader gets the same text back, else in quotes."""
     documents = read_yaml(f"x: {tools}").documents
     node = (
-        documents[0].entries["x"].value if documents and isinstance(documents[0], MapNode) else None
+        documents[0].entries["x"].value
+        if documents and isinstance(documents[0], MapNode)
+        else None
     )
     is_plain = (
-        isinstance(node, TextNode) and node.value == tools and not AMBIGUOUS_SCALAR.fullmatch(tools)
+        isinstance(node, TextNode)
+        and node.value == tools
+        and not AMBIGUOUS_SCALAR.fullmatch(tools)
     )
     return tools if is_plain else json.dumps(tools, ensure_ascii=False)
 

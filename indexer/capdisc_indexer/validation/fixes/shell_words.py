@@ -75,7 +75,9 @@ def _rewrite_command(
 ) -> FieldRegion:
     rewritten = rewrite_shell_text(as_written(items), schema)
     program, text_node = items.items[0], items.items[-1]
-    if rewritten is None or not (isinstance(program, TextNode) and isinstance(text_node, TextNode)):
+    if rewritten is None or not (
+        isinstance(program, TextNode) and isinstance(text_node, TextNode)
+    ):
         return fields
     number, start = text_node.line - 1, text_node.column - 1
     line = fields.line(number)

@@ -191,7 +191,11 @@ class Reading:
 
     def _letters(self, word: Word, literal: str, state: State) -> Iterator[State]:
         """Short options in one word; one of them may take the rest of the word as its value."""
-        if literal[:1] == "+" and option_role(state.spec, "+c") is None and not state.spec.is_shell:
+        if (
+            literal[:1] == "+"
+            and option_role(state.spec, "+c") is None
+            and not state.spec.is_shell
+        ):
             self._text(word, state)  # +command of an editor
             yield state
             return
@@ -353,7 +357,9 @@ class Reading:
             )
             if names and any(is_steering(name) for name in command.assignments):
                 self._add(
-                    Misuse(kind="variable", program=command.assignments[0], at=word.at, names=names)
+                    Misuse(
+                        kind="variable", program=command.assignments[0], at=word.at, names=names
+                    )
                 )
             is_fed = self._is_fed or (command.is_fed and bool(names))
             for inner in Reading(words, is_fed, depth=self._depth + 1).read():
@@ -372,7 +378,9 @@ class Reading:
         """Check `xargs -I % sh -c "echo %"`, which puts what it reads into program text."""
         texts = [word.text for word in self._words if word.head is None]
         readers = [
-            index for index, text in enumerate(texts) if program_name(text) in ("xargs", "parallel")
+            index
+            for index, text in enumerate(texts)
+            if program_name(text) in ("xargs", "parallel")
         ]
         if not (self._is_fed and readers):
             return

@@ -14,7 +14,9 @@ from capdisc_indexer.validation.program_text.placeholders import Misuse, command
 _MAX_NAMES = 3
 
 
-def find_misuses(run: Mapping[str, object] | None, schema: JsonSchema | None) -> tuple[Misuse, ...]:
+def find_misuses(
+    run: Mapping[str, object] | None, schema: JsonSchema | None
+) -> tuple[Misuse, ...]:
     """Every argument of `run.command` that a program would run or obey, in the order of the words.
 
     Tools of MCP servers and HTTP requests have no command that arguments are filled into.

@@ -61,7 +61,9 @@ def _texts_of_group(group: object, index: int) -> list[tuple[str, tuple[int, ...
     if isinstance(group, str):
         return [(group, (index,))]
     if isinstance(group, list):
-        return [(text, (index, inner)) for inner, text in enumerate(group) if isinstance(text, str)]
+        return [
+            (text, (index, inner)) for inner, text in enumerate(group) if isinstance(text, str)
+        ]
     return []
 
 

@@ -50,7 +50,9 @@ Expenses
 """
 
 
-def load(tmp_path: Path, text: str, relative: str = "handbook.md", **changes: object) -> LoadedFile:
+def load(
+    tmp_path: Path, text: str, relative: str = "handbook.md", **changes: object
+) -> LoadedFile:
     path = tmp_path / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -67,7 +69,9 @@ def test_a_document_says_what_it_is(tmp_path: Path) -> None:
     """A document has title, tags, format, time of change and a list of sections (S34, S35)."""
     document = by_id(load(tmp_path, HANDBOOK))["document:handbook"]
     assert (document.title, document.tags) == ("Staff Handbook", ("people", "rules"))
-    assert document.description.startswith("How we work together. Sections: Leave, Parental leave,")
+    assert document.description.startswith(
+        "How we work together. Sections: Leave, Parental leave,"
+    )
     assert document.extra["format"] == "markdown"
     assert len(document.extra["last_updated"]) == len("2024-01-02T03:04:05Z")
     assert [(s["title"], s["level"], s["chunk"]) for s in document.extra["sections"]] == [
@@ -162,9 +166,9 @@ def test_tables_lists_and_code_stay_whole() -> None:
     found_sections = list(split_sections(of_markdown(text)))
     for name, block in blocks.items():
         assert CHUNK_CHARACTERS < len(block) < WHOLE_CHARACTERS
-        assert [block in section.text for section in found_sections if section.title == name].count(
-            True
-        ) == 1
+        assert [
+            block in section.text for section in found_sections if section.title == name
+        ].count(True) == 1
 
 
 def test_a_paragraph_that_is_too_long_is_cut_after_a_sentence() -> None:

@@ -34,7 +34,11 @@ class DocumentBlock:
 def encode_blocks(blocks: Sequence[DocumentBlock], title: str, cut: str = "") -> JsonObject:
     """The blocks as JSON, for the answer of a reader process; `cut` says what was not read."""
     pieces = [[block.level, block.text, block.line, block.whole] for block in blocks]
-    return {"pieces": pieces, "title": title, "cut": f"not all of it is read: {cut}" if cut else ""}
+    return {
+        "pieces": pieces,
+        "title": title,
+        "cut": f"not all of it is read: {cut}" if cut else "",
+    }
 
 
 def of_text(text: str) -> Iterator[DocumentBlock]:
@@ -104,7 +108,9 @@ def _title(text: str) -> str:
 def _list_continues(paragraph: Sequence[str], following: Sequence[str]) -> bool:
     """Whether the lines are a list, and the line after the blank one belongs to it."""
     is_list = bool(paragraph) and any(_ITEM.match(line) for line in paragraph)
-    return is_list and any(_ITEM.match(line) or line.startswith(("  ", "\t")) for line in following)
+    return is_list and any(
+        _ITEM.match(line) or line.startswith(("  ", "\t")) for line in following
+    )
 
 
 def _block(lines: Sequence[str], end: int) -> Iterator[DocumentBlock]:

@@ -161,7 +161,9 @@ def _sections(
             source=source_ref(file, digest, slug),
             extra=extra,
         )
-        yield made_part(section, {}, (LongText(value=piece.text, path=file.path, line=piece.line),))
+        yield made_part(
+            section, {}, (LongText(value=piece.text, path=file.path, line=piece.line),)
+        )
 
 
 def _slug(title: str, used_slugs: set[str], max_length: int) -> str:

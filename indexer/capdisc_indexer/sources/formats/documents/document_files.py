@@ -19,7 +19,10 @@ from capdisc_indexer.sources.formats.documents.document_capabilities import (
     build_document_capabilities,
 )
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.reader_subprocess import ReaderProcessError, read_in_subprocess
+from capdisc_indexer.sources.readers.reader_subprocess import (
+    ReaderProcessError,
+    read_in_subprocess,
+)
 from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, as_written
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml

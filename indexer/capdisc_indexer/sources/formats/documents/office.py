@@ -253,7 +253,10 @@ def read_paragraphs(parts: OfficeArchive) -> Iterator[DocumentBlock]:
             items = []
         if text:
             yield DocumentBlock(
-                level, " ".join(text.split())[:MAX_TITLE] if level else text, number, whole=is_table
+                level,
+                " ".join(text.split())[:MAX_TITLE] if level else text,
+                number,
+                whole=is_table,
             )
     if items:
         yield DocumentBlock(0, "\n".join(items), 1, whole=True)
@@ -275,7 +278,8 @@ def _text(parent: Element) -> str:
         if _is_hidden(run):
             continue
         texts += [
-            (node.text or "") if node.tag == f"{_W}t" else _BREAKS.get(node.tag, "") for node in run
+            (node.text or "") if node.tag == f"{_W}t" else _BREAKS.get(node.tag, "")
+            for node in run
         ]
     return "".join(texts)
 

@@ -37,7 +37,9 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     loaded = merge_drafts(_draft_operations(file, document), file, mark_finding(data, file.path))
     unresolved = _warn_of_missing_references(file, document)
     return LoadedFile(
-        descriptors=loaded.descriptors, findings=(*loaded.findings, *unresolved), parts=loaded.parts
+        descriptors=loaded.descriptors,
+        findings=(*loaded.findings, *unresolved),
+        parts=loaded.parts,
     )
 
 

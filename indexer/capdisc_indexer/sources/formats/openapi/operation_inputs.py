@@ -84,7 +84,9 @@ def read_inputs(document: ApiDocument, operation: Operation) -> OperationInputs:
         else _request_body(document, operation.fields)
     )
     names = {argument.name for argument in arguments}
-    return OperationInputs(inputs=(*arguments, *_body_inputs(writer, body, names)), is_form=is_form)
+    return OperationInputs(
+        inputs=(*arguments, *_body_inputs(writer, body, names)), is_form=is_form
+    )
 
 
 def _declared_parameters(document: ApiDocument, operation: Operation) -> list[dict[str, Json]]:
@@ -104,7 +106,9 @@ def _declared_parameters(document: ApiDocument, operation: Operation) -> list[di
 def _read_parameter(writer: SchemaWriter, parameter: Mapping[str, Json]) -> OperationInput:
     content = parameter.get("content")
     media = next(iter(content.values()), None) if isinstance(content, dict) else None
-    declared = parameter.get("schema") or (media.get("schema") if isinstance(media, dict) else None)
+    declared = parameter.get("schema") or (
+        media.get("schema") if isinstance(media, dict) else None
+    )
     # Swagger 2 writes the keywords of the schema into the parameter itself.
     schema = writer.schema(declared or _without_required(parameter))
     if isinstance(description := parameter.get("description"), str) and description.strip():

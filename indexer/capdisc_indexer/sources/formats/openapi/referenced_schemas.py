@@ -34,7 +34,9 @@ class SchemaWriter:
         self._document, self._max_depth, self._nodes_left = document, depth, nodes
         self._direction, self._characters = direction, characters
 
-    def schema(self, value: Json, depth: int = 0, visited: tuple[str, ...] = ()) -> dict[str, Json]:
+    def schema(
+        self, value: Json, depth: int = 0, visited: tuple[str, ...] = ()
+    ) -> dict[str, Json]:
         """The schema without references; of one inside itself, or beyond the budget, the type
         alone.
         """

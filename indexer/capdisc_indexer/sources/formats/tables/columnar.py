@@ -28,7 +28,10 @@ from capdisc_indexer.sources.formats.tables.table_types import (
     tables_from_json,
 )
 from capdisc_indexer.sources.readers.file_bytes import open_without_links
-from capdisc_indexer.sources.readers.reader_subprocess import ReaderProcessError, read_in_subprocess
+from capdisc_indexer.sources.readers.reader_subprocess import (
+    ReaderProcessError,
+    read_in_subprocess,
+)
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 

@@ -20,7 +20,11 @@ from capdisc_indexer.sources.formats.tables.table_capabilities import build_tabl
 from capdisc_indexer.sources.formats.tables.table_types import ReaderNote, Tables, failed_read
 from capdisc_indexer.sources.readers.file_bytes import open_without_links
 from capdisc_indexer.sources.readers.text_decoding import wide_finding
-from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path, unreadable_finding
+from capdisc_indexer.sources.scan.scanned_files import (
+    FoundFile,
+    printable_path,
+    unreadable_finding,
+)
 
 MAX_SECONDS = 20.0  # for counting; a gigabyte takes about ten
 _HEAD = 64 * 1024
@@ -85,7 +89,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns: no field is empty, a number, or twice the same."""
     names = [field.strip() for field in rows[0]]
     return (
-        all(names) and len(set(names)) == len(names) and not any(_is_number(name) for name in names)
+        all(names)
+        and len(set(names)) == len(names)
+        and not any(_is_number(name) for name in names)
     )
 
 

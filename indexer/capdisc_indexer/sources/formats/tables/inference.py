@@ -25,7 +25,10 @@ MAX_COLUMNS = 500
 _MAX_DISTINCT = 10_000  # values of a column that are counted
 _TEXT_TYPES = (
     ("integer", re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")),
-    ("number", re.compile(r"[-+]?(?:0|[1-9]\d{0,30})?(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?(?<=\d)")),
+    (
+        "number",
+        re.compile(r"[-+]?(?:0|[1-9]\d{0,30})?(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?(?<=\d)"),
+    ),
     ("boolean", re.compile(r"true|false", re.IGNORECASE)),
     ("date", re.compile(r"\d{4}-\d\d-\d\d")),
     ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?:Z|[-+]\d\d:?\d\d)?")),
@@ -69,7 +72,9 @@ class RowSampler:
         self._distinct += [{} for _ in range(len(row) - len(self._distinct))][:MAX_COLUMNS]
         for values, value in zip(self._distinct, row, strict=False):
             if value not in (None, "") and len(values) <= _MAX_DISTINCT:
-                values.setdefault(json_value(value) if isinstance(value, str) else _hashable(value))
+                values.setdefault(
+                    json_value(value) if isinstance(value, str) else _hashable(value)
+                )
 
     def _samples(self, columns: Sequence[Column], complete: bool) -> Samples | None:
         if not self._sample_size:

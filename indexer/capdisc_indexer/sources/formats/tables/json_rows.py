@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import file_finding, folder_of, sample_count
+from capdisc_indexer.sources.formats.derived_capability import (
+    file_finding,
+    folder_of,
+    sample_count,
+)
 from capdisc_indexer.sources.formats.tables.inference import MAX_COLUMNS, RowSampler
 from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.sources.formats.tables.table_types import Table, Tables
@@ -30,7 +34,9 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         return LoadedFile(findings=findings or (_no_rows(file),))
     name = printable_path(PurePath(file.path).stem)
     tables = Tables(kind="json", tables=(table_of_rows(objects, name, sample_count(file)),))
-    loaded = build_table_capabilities(file, folder_of(file), tables, content_hash(data), alone=True)
+    loaded = build_table_capabilities(
+        file, folder_of(file), tables, content_hash(data), alone=True
+    )
     return LoadedFile(
         descriptors=loaded.descriptors, findings=(*findings, *loaded.findings), parts=loaded.parts
     )

@@ -28,7 +28,10 @@ from capdisc_indexer.sources.formats.tables.table_types import (
     tables_from_json,
 )
 from capdisc_indexer.sources.readers.json_reader import read_json
-from capdisc_indexer.sources.readers.reader_subprocess import ReaderProcessError, read_in_subprocess
+from capdisc_indexer.sources.readers.reader_subprocess import (
+    ReaderProcessError,
+    read_in_subprocess,
+)
 from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -118,7 +121,9 @@ def read_request(request: JsonObject, data: bytes) -> JsonObject:
         sqlalchemy = lazy_imports.sqlalchemy()
         engine = _engine(sqlalchemy, request["url"])
         inspector = sqlalchemy.inspect(engine)
-        return asdict(_read_tables(inspector, _KINDS.get(engine.dialect.name, engine.dialect.name)))
+        return asdict(
+            _read_tables(inspector, _KINDS.get(engine.dialect.name, engine.dialect.name))
+        )
     except InputError as error:
         return {"error": error.message, "hint": error.hint}
     except ImportError as error:

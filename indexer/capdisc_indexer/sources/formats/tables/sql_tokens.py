@@ -93,9 +93,12 @@ def _dialect(string: str, comment: str) -> SqlDialect:
         ("word", _WORD),
     )
     token = "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups)
-    pieces = rf"[^;'\"`$/#-]++|{comment}|{string}|\$(?:\w*+)\$.*?\$\w*+\$|\"[^\"]*+\"|`[^`]*+`|[^;]"
+    pieces = (
+        rf"[^;'\"`$/#-]++|{comment}|{string}|\$(?:\w*+)\$.*?\$\w*+\$|\"[^\"]*+\"|`[^`]*+`|[^;]"
+    )
     return SqlDialect(
-        re.compile(rf"{token}|(?P<sign>\S)", re.DOTALL), re.compile(rf"(?:{pieces})*+;?", re.DOTALL)
+        re.compile(rf"{token}|(?P<sign>\S)", re.DOTALL),
+        re.compile(rf"(?:{pieces})*+;?", re.DOTALL),
     )
 
 

@@ -35,7 +35,10 @@ from capdisc_indexer.sources.formats.tables.table_types import (
     failed_read,
     tables_from_json,
 )
-from capdisc_indexer.sources.readers.reader_subprocess import ReaderProcessError, read_in_subprocess
+from capdisc_indexer.sources.readers.reader_subprocess import (
+    ReaderProcessError,
+    read_in_subprocess,
+)
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, unreadable_finding
 from capdisc_indexer.sources.scan.secret_files import held_by_tables, secret_file
@@ -106,7 +109,10 @@ def read_database(path: str, inode: int, sample_size: int = 0) -> Tables:
     except OSError as error:
         problem = unreadable_finding(path, error)
         note = ReaderNote(
-            severity=problem.severity, code=problem.code, message=problem.message, hint=problem.hint
+            severity=problem.severity,
+            code=problem.code,
+            message=problem.message,
+            hint=problem.hint,
         )
         return Tables(kind="sqlite", notes=(note,))
     except (sqlite3.Error, ValueError) as error:
@@ -226,7 +232,9 @@ def read_tables(database: DatabaseReader, sample_size: int) -> tuple[Table, ...]
     store these.
     """
     listed = [
-        row for row in database.rows(_LIST_TABLES) if not str(row[1]).startswith(_INTERNAL_PREFIXES)
+        row
+        for row in database.rows(_LIST_TABLES)
+        if not str(row[1]).startswith(_INTERNAL_PREFIXES)
     ]
     virtual = {str(name) for _, name, sql in listed if _VIRTUAL.match(str(sql or ""))}
     plain = [
@@ -281,7 +289,9 @@ def _read_table(database: DatabaseReader, kind: str, name: str, sql: str | None)
 
 def _primary_key(table: Table) -> list[str]:
     return [
-        column.name for column in sorted(table.columns, key=lambda column: column.key) if column.key
+        column.name
+        for column in sorted(table.columns, key=lambda column: column.key)
+        if column.key
     ]
 
 

@@ -259,5 +259,7 @@ def _targets(table: Table) -> list[str]:
 
 def _with_tables_beyond(name: str, start: str, targets: Joins) -> str:
     """The name with the tables that its own keys lead to, if they are few."""
-    beyond = [target for target in targets.get(name.lower(), ()) if target.lower() != start.lower()]
+    beyond = [
+        target for target in targets.get(name.lower(), ()) if target.lower() != start.lower()
+    ]
     return f"{name} (with {', '.join(beyond)})" if 0 < len(beyond) <= _SHOWN_BEYOND else name
