@@ -1,18 +1,20 @@
 """Turns for `fit_gate.py`: requests in many languages, and what people say between requests.
 
-Requests are those of the gathered training data, a sample of each source, and verbs of `verbs.tsv`
-with nouns of `gate_phrases.toml`. What is no request is composed of the phrases of that file:
+Requests are those of the gathered training data, a sample of each source; names of its entries,
+which people type as they are ("list open issues"); and verbs of `verbs.tsv` with nouns of
+`gate_phrases.toml`. What is no request is composed of the phrases of that file:
 alone, after a word like "well", before a second phrase, with the signs and letters that people
 type. A few intents of the training data ("general_praise") are no requests either.
 
-Phrases go into five folds, with all that is composed of them: a turn that the threshold is chosen
-by has no phrase in common with one that weights are fitted to.
+Phrases go into five folds, with all that is composed of them: a turn that the border is set by
+has no phrase in common with one that weights are fitted to.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import tomllib
 import zlib
 from collections import defaultdict
@@ -20,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from commands import NOT_VERBS, read_verbs
+from commands import read_verbs
 
 PHRASES = Path(__file__).with_name("gate_phrases.toml")
 SEPARATOR = " | "
@@ -31,8 +33,11 @@ UNSPACED = ("zh", "ja")
 FOLDS = 5
 COMPOSED = {"en": 2_600}
 COMPOSED_ELSEWHERE = 550
-COMMANDS = 160
+COMMANDS = {"en": 600}
+COMMANDS_ELSEWHERE = 160
 """Requests made of verbs and nouns in each language."""
+NAMES = 200
+"""Names of entries that are drawn from each source."""
 
 # How many requests of a source are drawn, spread over its languages; 600 of any other.
 MOST = {
@@ -58,6 +63,7 @@ UNCLEAR_INTENTS = frozenset(
     "bingsearchskill::QueryQna bingsearchskill::GetCelebrityInfo emailskill::AddMore "
     "calendarskill::CancelCalendar parrot personal naptime icanhazdadjokes".split()
 )
+_JOINTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+")
 MIN_MESSAGE_WORDS = 3
 """Messages of programs below this ("Cancel", "Next page") are what people say between requests."""
 
@@ -147,14 +153,38 @@ def make_commands(seed: int) -> Iterator[Turn]:
     for language, parts in languages.items():
         rng = random.Random(f"{seed} commands {language}")
         rows = [row for row in verbs.values() if row.get(language)]
-        if language in NOT_VERBS or not rows:
+        if not rows:
             continue
-        for _ in range(COMMANDS):
+        for _ in range(COMMANDS.get(language, COMMANDS_ELSEWHERE)):
             form = rng.choice(rng.choice(rows)[language].split("/"))
             noun, blank = rng.choice(parts["nouns"]), "" if language in UNSPACED else " "
             call = rng.choice(parts.get("call", [""])) if rng.random() < 0.1 else ""
             text = f"{call}{blank}{form}{blank}{noun}".strip()
             yield Turn(text, True, language, "verbs", fold_of(text))
+
+
+def load_names(folder: Path, seed: int) -> Iterator[Turn]:
+    """Names of the training data's entries as words, where they have two to five."""
+    for source in sorted(folder.glob("*/catalogue.jsonl")):
+        entries = map(json.loads, source.read_text(encoding="utf-8").splitlines())
+        names = {
+            words_of_name(entry["name"])
+            for entry in entries
+            if not {entry["id"], entry["id"].split("::")[0]} & (UNCLEAR_INTENTS | CHATTER_INTENTS)
+        }
+        usable = sorted(name for name in names if 2 <= len(name.split()) <= 5)
+        rng = random.Random(f"{seed} names {source.parent.name}")
+        for name in rng.sample(usable, min(NAMES, len(usable))):
+            yield Turn(name, True, "en", "names", fold_of(name))
+
+
+def words_of_name(name: str) -> str:
+    """The words of a name, in small letters.
+
+    >>> words_of_name("getUserById")
+    'get user by id'
+    """
+    return " ".join(_JOINTS.sub(" ", name).lower().split())
 
 
 def load_requests(folder: Path, seed: int) -> Iterator[Turn]:
@@ -204,6 +234,7 @@ def all_turns(folder: Path, seed: int) -> list[Turn]:
         compose_chatter(seed),
         load_requests(folder, seed),
         make_commands(seed),
+        load_names(folder, seed),
     )
     unique: dict[str, Turn] = {}
     for source in sources:

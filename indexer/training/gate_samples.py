@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from unittest.mock import patch
 
 from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, Turn, fold_of, read_pairs
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.retrieval.calibration import passes_refusal_threshold
+from capdisc_indexer.retrieval import pipeline
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.request_gate import GateModel, read_evidence, text_logit
 from capdisc_indexer.store.snapshot import Index
@@ -30,7 +33,7 @@ CATALOGUES = (
 )  # fmt: skip
 NO_CATALOGUE = ("jupyter_i18n",)
 OWN, LACKING, TALK = KINDS = ("own", "lacking", "talk")
-ASKED = {OWN: 500, LACKING: 200, TALK: 500}
+ASKED = {OWN: 400, LACKING: 150, TALK: 400}
 """Turns that a catalogue hears, of each fold."""
 LIMIT = 20
 
@@ -55,7 +58,7 @@ class Sample:
     size: int
     logit: float
     evidence: Mapping[str, float]
-    has_hits: bool
+    is_refused: bool
     is_lexical: bool
 
 
@@ -201,12 +204,13 @@ def _search(
 ) -> Iterator[Sample]:
     logit = text_logit(model, encoder, utterance.text)
     for used in (encoder, None):
-        ranking = search_index(index, Query(texts=(utterance.text,), limit=LIMIT), used)
+        with patch.object(pipeline, "passes_refusal_threshold", bool):
+            ranking = search_index(index, Query(texts=(utterance.text,), limit=LIMIT), used)
         yield Sample(
             utterance=utterance,
             size=size,
             logit=logit,
-            evidence=read_evidence(index, ranking),
-            has_hits=bool(ranking.hits),
+            evidence=read_evidence(index, ranking, encoder),
+            is_refused=not passes_refusal_threshold(ranking.hits),
             is_lexical=used is None,
         )

@@ -18,7 +18,7 @@ from capdisc_indexer.retrieval.request_gate import (
 
 Array = NDArray[np.float64]
 
-HIDDEN, EPOCHS, BATCH, RATE, DECAY, DROPOUT = 16, 14, 256, 2e-3, 2e-4, 0.2
+HIDDEN, EPOCHS, BATCH, RATE, DECAY, DROPOUT = 24, 14, 256, 2e-3, 2e-4, 0.2
 # A weight's first size: a unit vector has small values, a feature has deviation 1.
 VECTOR_SPREAD, FEATURE_SPREAD = 0.15, 0.1
 
@@ -35,7 +35,6 @@ def fit_text(turns: Sequence[Turn], encoder: StaticEncoder, seed: int) -> GateMo
     rows = np.round(hidden[:width] / scales).T.astype(int)
     return GateModel(
         encoder=encoder.fingerprint,
-        threshold=0.5,
         vectors=tuple(row.tolist() for row in rows),
         scales=round_all(scales, 8),
         features=tuple(round_all(row, 5) for row in hidden[width:].T),

@@ -31,6 +31,8 @@ from capdisc_indexer.store.snapshot import Index
 
 MODEL_FILE = Path(__file__).with_name("request_gate.json")
 MODEL_FORMAT = 1
+# From this score on a turn is a request; the fit moves its scores so that this is the border.
+BORDER = 0.5
 # What is read of a turn. Whoever writes more than this asks for something, or has said by then
 # what it is about; a vector of 400 characters takes half a millisecond.
 MAX_CHARACTERS = 400
@@ -76,12 +78,12 @@ def judge_request(index: Index, ranking: Ranking, encoder: Encoder | None) -> Ga
         and ranking.mode != "lexical"
         and not ranking.degraded
     )
-    evidence = read_evidence(index, ranking)
+    evidence = read_evidence(index, ranking, reader)
     score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
     parts = {"text": round(logistic(logit), 4)}
     parts |= {name: round(value, 4) for name, value in evidence.items()}
     return GateDecision(
-        is_request=bool(ranking.hits) and score >= model.threshold,
+        is_request=bool(ranking.hits) and score >= BORDER,
         score=round(score, 4) if ranking.hits else 0.0,
         parts=parts,
     )
@@ -97,7 +99,6 @@ class GateModel:
     """
 
     encoder: str
-    threshold: float
     vectors: tuple[Sequence[int], ...]
     scales: Sequence[float]
     features: tuple[Sequence[float], ...]
@@ -194,10 +195,12 @@ def _shipped_reader() -> StaticEncoder | None:
 # The text and the evidence together.
 
 
-def read_evidence(index: Index, ranking: Ranking) -> dict[str, float]:
+def read_evidence(index: Index, ranking: Ranking, reader: StaticEncoder) -> dict[str, float]:
     """What the search found, by name: mostly the best of the first hits that were asked for."""
     hits = [hit for hit in ranking.hits if not hit.via][:EVIDENCE_HITS]
     words = sum(len(text.split()) for text in ranking.query.texts)
+    pieces = reader.token_ids(" ".join(ranking.query.texts)[:MAX_CHARACTERS])
+    best = ranking.hits[0].score if ranking.hits else 0.0
     return {
         "cosine": _best_signal(hits, "cosine") - index.generation.background,
         "coverage": _best_signal(hits, "coverage"),
@@ -208,6 +211,8 @@ def read_evidence(index: Index, ranking: Ranking) -> dict[str, float]:
         "confidence": ranking.confidence,
         "lead": hits[0].score - hits[1].score if len(hits) > 1 else 0.0,
         "unmatched": min(1.0, len(ranking.unmatched) / max(words, 1)),
+        "score": best,
+        "information": math.log1p(sum(map(reader.token_weight, pieces))),
         "catalogue": math.log10(max(len(index.documents), 1)),
     }
 
