@@ -33,10 +33,10 @@ UNSPACED = ("zh", "ja")
 FOLDS = 5
 COMPOSED = {"en": 2_600}
 COMPOSED_ELSEWHERE = 550
-COMMANDS = {"en": 600}
+COMMANDS = {"en": 1_500}
 COMMANDS_ELSEWHERE = 160
 """Requests made of verbs and nouns in each language."""
-NAMES = 200
+NAMES = 400
 """Names of entries that are drawn from each source."""
 
 # How many requests of a source are drawn, spread over its languages; 600 of any other.
@@ -47,7 +47,7 @@ MOST = {
     "jupyter_i18n": 1_500,
     "ovos": 1_800,
     "sgd": 800,
-    "skill_phrases": 900,
+    "skill_phrases": 2_182,
     "skill_triggers": 1_991,
     "xsid": 3_000,
 }
@@ -152,11 +152,12 @@ def make_commands(seed: int) -> Iterator[Turn]:
     verbs, languages = read_verbs(), load_phrases()
     for language, parts in languages.items():
         rng = random.Random(f"{seed} commands {language}")
-        rows = [row for row in verbs.values() if row.get(language)]
-        if not rows:
+        forms = [row[language] for row in verbs.values() if row.get(language)]
+        forms += parts.get("verbs", [])
+        if not forms:
             continue
         for _ in range(COMMANDS.get(language, COMMANDS_ELSEWHERE)):
-            form = rng.choice(rng.choice(rows)[language].split("/"))
+            form = rng.choice(rng.choice(forms).split("/"))
             noun, blank = rng.choice(parts["nouns"]), "" if language in UNSPACED else " "
             call = rng.choice(parts.get("call", [""])) if rng.random() < 0.1 else ""
             text = f"{call}{blank}{form}{blank}{noun}".strip()

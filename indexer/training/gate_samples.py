@@ -18,8 +18,8 @@ from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, Turn, fold_of, read_
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
-from capdisc_indexer.retrieval.calibration import passes_refusal_threshold
 from capdisc_indexer.retrieval import pipeline
+from capdisc_indexer.retrieval.calibration import passes_refusal_threshold
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.request_gate import GateModel, read_evidence, text_logit
 from capdisc_indexer.store.snapshot import Index

@@ -32,10 +32,10 @@ def fit_text(turns: Sequence[Turn], encoder: StaticEncoder, seed: int) -> GateMo
     hidden, biases, outputs, output_bias = _train(inputs, labels, features.shape[1], seed)
     width = vectors.shape[1]
     scales = np.abs(hidden[:width]).max(axis=0) / 127
-    rows = np.round(hidden[:width] / scales).T.astype(int)
+    rows = np.round(hidden[:width] / scales).T.astype(np.int8)
     return GateModel(
         encoder=encoder.fingerprint,
-        vectors=tuple(row.tolist() for row in rows),
+        vectors=rows.tobytes(),
         scales=round_all(scales, 8),
         features=tuple(round_all(row, 5) for row in hidden[width:].T),
         means=round_all(means, 5),

@@ -21,14 +21,16 @@ import tempfile
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from capdisc_indexer.encoders import Encoder, load_shipped_encoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query, Ranking
-from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval import pipeline
 from capdisc_indexer.retrieval.request_gate import GateDecision, judge_request
 from capdisc_indexer.store.snapshot import Index
 
@@ -66,6 +68,7 @@ class Outcome:
     text: str
     passes: Mapping[str, bool]
     score: float
+    is_found: bool
 
 
 def main(argv: Sequence[str]) -> int:
@@ -78,17 +81,23 @@ def main(argv: Sequence[str]) -> int:
         for path in sorted(arguments.folder.glob("*/queries.jsonl"))
     }
     encoder = load_shipped_encoder()
-    outcomes = [
-        outcome
-        for size in arguments.sizes
-        for name in data_sets
-        for outcome in ask_catalogue(data_sets, name, size, turns, encoder)
-    ]
+    with _refusal_left_to_the_gate() if arguments.unrefused else nullcontext():
+        outcomes = [
+            outcome
+            for size in arguments.sizes
+            for name in data_sets
+            for outcome in ask_catalogue(data_sets, name, size, turns, encoder)
+        ]
     _print_sizes(outcomes, turns)
     _print_data_sets(outcomes)
     if arguments.show:
         _print_exceptions(outcomes)
     return 0
+
+
+def _refusal_left_to_the_gate() -> AbstractContextManager[object]:
+    """A search that refuses nothing, however little its hits have to do with the text."""
+    return patch.object(pipeline, "passes_refusal_threshold", bool)
 
 
 def load_data_set(folder: Path) -> DataSet:
@@ -102,10 +111,7 @@ def load_data_set(folder: Path) -> DataSet:
         if float(grade) > 0 and identifier in entries:
             gold[query].add(identifier)
     lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    queries = [
-        (query["text"], frozenset(gold[query["qid"]]))
-        for query in map(json.loads, lines)
-    ]
+    queries = [(query["text"], frozenset(gold[query["qid"]])) for query in map(json.loads, lines)]
     return DataSet(entries, [(text, ids) for text, ids in queries if ids])
 
 
@@ -135,10 +141,13 @@ def ask_catalogue(
             assert len(index.documents) > 0.85 * size, f"{name}: {len(index.documents)} of {size}"
             for kind, texts in (("requests", requests), (TALK, turns)):
                 for text in texts:
-                    ranking = search_index(index, Query(texts=(text,), limit=LIMIT), encoder)
+                    ranking = pipeline.search_index(
+                        index, Query(texts=(text,), limit=LIMIT), encoder
+                    )
                     decision = judge_request(index, ranking, encoder)
                     passes = {way: passing(ranking, decision) for way, passing in WAYS.items()}
-                    yield Outcome(size, name, kind, text, passes, decision.score)
+                    score, is_found = decision.score, bool(ranking.hits)
+                    yield Outcome(size, name, kind, text, passes, score, is_found)
 
 
 def _draw_keys(rng: random.Random, data_set: DataSet, size: int) -> set[str]:
@@ -163,20 +172,25 @@ def _print_sizes(outcomes: Sequence[Outcome], turns: Sequence[str]) -> None:
     known = _fitted_phrases()
     fitted = {turn for turn in turns if _plain(turn) in known}
     print(f"{len(turns)} turns of talk, {len(fitted)} of them phrases that the gate was fitted to")
-    print(f"{'context for, in percent':26s}" + "".join(f"{size:>24,}" for size in _sizes(outcomes)))
-    print(
-        f"{'':26s}"
-        + f"{'talk':>8s}{'unseen':>8s}{'requests':>8s}".replace("requests", "request")
-        * len(_sizes(outcomes))
-    )
-    for way in WAYS:
-        row = ""
-        for size in _sizes(outcomes):
-            talk = [one for one in outcomes if one.size == size and one.kind == TALK]
-            unseen = [one for one in talk if one.text not in fitted]
-            asked = [one for one in outcomes if one.size == size and one.kind != TALK]
-            row += "".join(f"{_share(some, way):8.1f}" for some in (talk, unseen, asked))
-        print(f"{way:26s}{row}")
+    sizes = _sizes(outcomes)
+    print(f"{'context for, in percent':26s}" + "".join(f"{size:>27,}" for size in sizes))
+    print(" " * 26 + f"{'talk':>9s}{'unseen':>9s}{'requests':>9s}" * len(sizes))
+    counts = ""
+    rows = dict.fromkeys((*WAYS, "the gate, of what is found"), "")
+    for size in sizes:
+        talk = [one for one in outcomes if one.size == size and one.kind == TALK]
+        unseen = [one for one in talk if one.text not in fitted]
+        asked = [one for one in outcomes if one.size == size and one.kind != TALK]
+        columns = (talk, unseen, asked)
+        counts += "".join(f"{len(some):9,}" for some in columns)
+        for way in WAYS:
+            rows[way] += "".join(f"{_share(some, way):9.1f}" for some in columns)
+        found = [[one for one in some if one.is_found] for some in columns]
+        rows["the gate, of what is found"] += "".join(
+            f"{_share(some, 'the gate'):9.1f}" for some in found
+        )
+    for title, row in {"how many": counts, **rows}.items():
+        print(f"{title:26s}{row}")
 
 
 def _print_data_sets(outcomes: Sequence[Outcome]) -> None:
@@ -205,7 +219,7 @@ def _print_exceptions(outcomes: Sequence[Outcome]) -> None:
     print("\nrequests that do not:")
     for one in outcomes:
         if one.kind != TALK and not one.passes["the gate"]:
-            found = "" if one.passes["a hit of relevance 0.05"] else "nothing found: "
+            found = "" if one.is_found else "nothing found: "
             print(f"{one.size:6,} {one.data_set:14s} {one.score:.3f} {found}{one.text[:120]}")
 
 
@@ -231,6 +245,9 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="the judged sets")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="of the catalogues")
+    parser.add_argument(
+        "--unrefused", action="store_true", help="as if the search refused nothing by itself"
+    )
     parser.add_argument("--show", action="store_true", help="the texts that went wrong")
     return parser.parse_args(argv)
 

@@ -34,13 +34,18 @@ def test_talk_prints_nothing(capdisc, small, text) -> None:
 @pytest.mark.parametrize("text", REQUESTS)
 def test_a_request_prints_what_it_printed_without_the_gate(capdisc, small, text) -> None:
     gated = capdisc("render", text, "--tier", "1,2", "--budget", "1200")
-    assert gated.out == capdisc("render", text, "--tier", "1,2", "--gate", "off", "--budget", "1200").out
+    assert (
+        gated.out
+        == capdisc("render", text, "--tier", "1,2", "--gate", "off", "--budget", "1200").out
+    )
     assert gated.out.strip()
 
 
 def find_talk_with_hits(capdisc) -> str:
     """A turn that the search alone would answer: only there the gate has anything to do."""
-    return next(text for text in TALK if capdisc("render", text, "--tier", "1", "--gate", "off").out.strip())
+    return next(
+        text for text in TALK if capdisc("render", text, "--tier", "1", "--gate", "off").out.strip()
+    )
 
 
 def test_what_the_gate_keeps_out_is_said_and_can_be_had(capdisc, small) -> None:

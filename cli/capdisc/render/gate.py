@@ -8,7 +8,7 @@ from capdisc.args import query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc.render.tier_selection import check_choice
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Ranking
 from capdisc_indexer.retrieval.request_gate import GateDecision, judge_request
@@ -26,7 +26,8 @@ def judge_ranking(
     """Whether the ranking's texts ask for anything here; None where the gate is off, or nothing
     was found that it could keep out. Raises UsageError for another mode than auto and off.
     """
-    check_choice("--gate", gate, GATE_MODES)
+    if gate not in GATE_MODES:
+        raise UsageError(f"unknown gate {gate!r}", f"one of: {', '.join(GATE_MODES)}")
     if gate == OFF or not ranking.hits:
         return None
     lexical = ranking.mode == "lexical"
