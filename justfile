@@ -88,6 +88,10 @@ scores *ARGS:
 refusal *ARGS:
     {{bin}}/python tests/bench/refusal.py ../shared/eval {{ARGS}}
 
+# how much small talk gets a context, and how many requests do
+gate *ARGS:
+    {{bin}}/python tests/bench/gate.py ../shared/eval {{ARGS}}
+
 # what attackers take from honest answers
 abuse:
     {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills

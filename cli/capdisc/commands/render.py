@@ -12,6 +12,7 @@ from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.render import render_notices
 from capdisc.render.context import build_context, remember_shown
+from capdisc.render.gate import Gate
 from capdisc.render.render_context import prepare_render
 from capdisc.render.render_options import (
     LayoutOptions,
@@ -155,6 +156,7 @@ def render(
     diagnostics: Diagnostics = False,
     min_relevance: MinRelevance = 0.0,
     on_empty: OnEmpty = "none",
+    gate: Gate = "auto",
     kind: params.Kind = None,
     category: params.Category = None,
     tag: params.Tag = None,
@@ -184,6 +186,7 @@ def render(
             on_empty=on_empty,
             mode=mode,
             encoder=encoder,
+            gate=gate,
         ),
         limits=LimitOptions(
             budget=budget,

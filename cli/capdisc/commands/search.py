@@ -11,6 +11,7 @@ from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.render.gate import Gate, decision_document, judge_ranking, print_decision
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
@@ -42,6 +43,7 @@ def search(
         int,
         option("--expand", min=0, max=20, help="Add so many that the hits declare to be related."),
     ] = 0,
+    gate: Gate = "auto",
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
@@ -61,6 +63,7 @@ def search(
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
+        decision = judge_ranking(ctx, ranking, gate, encoder)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         headers = ctx.index.documents.headers_for(
             [hit.id for hit in ranking.hits], Query(texts=())
@@ -70,12 +73,15 @@ def search(
             ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
         )
         if json:
-            console.print_document(_result_document(ctx, ranking, headers))
+            console.print_document(
+                _result_document(ctx, ranking, headers) | {"gate": decision_document(decision)}
+            )
         elif ids:
             if ranking.hits:
                 console.print_lines(hit.id for hit in ranking.hits)
         else:
             _print_hits(ctx, ranking, headers, explain)
+            print_decision(decision, explain)
         if not ranking.hits:
             _print_no_match(ctx, ranking)
     return ExitCode.OK if ranking.hits else ExitCode.FINDINGS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from capdisc.args import query_options
 from capdisc.context import open_index
+from capdisc.render.gate import keep_requests
 from capdisc.render.render_options import PromptOptions, QueryOptions
 from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
@@ -147,6 +148,7 @@ def find_relevant(
     ranking = replace(ranking, hits=tuple(select_shown_hits(ranking.hits, request.min_relevance)))
     if not ranking.hits and request.on_empty == "all":
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
+    ranking = keep_requests(ctx, ranking, request.gate, request.encoder)
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     return RelevantCapabilities(
         ranking=ranking,

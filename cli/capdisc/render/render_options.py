@@ -19,6 +19,7 @@ class QueryOptions:
     on_empty: str
     mode: str | None
     encoder: str | None
+    gate: str = "auto"
 
 
 @frozen(kw_only=True)

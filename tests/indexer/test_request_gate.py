@@ -1,0 +1,66 @@
+"""The gate's model belongs to the shipped encoder, is small, and fails towards answering."""
+
+import pytest
+
+from capdisc_indexer.encoders import load_shipped_encoder
+from capdisc_indexer.model.errors import EncoderError
+from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval import request_gate
+from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.store.snapshot import Index
+
+
+@pytest.fixture
+def index(small):
+    with Index(small) as opened:
+        yield opened
+
+
+def judge(index, *texts, encoder=None):
+    used = encoder or load_shipped_encoder()
+    return request_gate.judge_request(index, search_index(index, Query(texts=texts), used), used)
+
+
+def test_the_model_is_small_and_fitted_to_the_shipped_table() -> None:
+    """Another table needs another fit: indexer/training/fit_gate.py."""
+    assert request_gate.MODEL_FILE.stat().st_size <= 30_000
+    assert request_gate.load_gate_model().encoder == load_shipped_encoder().fingerprint
+
+
+def test_a_request_beside_talk_is_a_request(index) -> None:
+    """Several texts are one turn: one of them that asks for something is enough."""
+    assert judge(index, "send the customer an invoice").is_request
+    assert judge(index, "ok", "send the customer an invoice").is_request
+
+
+def test_the_parts_of_a_decision_have_names(index) -> None:
+    parts = judge(index, "send the customer an invoice").parts
+    assert {"text", "cosine", "coverage", "relevance", "confidence", "lead"} <= set(parts)
+    assert 0 <= parts["text"] <= 1
+
+
+def test_nothing_found_is_no_request_for_anything_here(index) -> None:
+    decision = judge(index, "xyzzy plugh")
+    assert (decision.is_request, decision.score) == (False, 0.0)
+
+
+def test_without_the_shipped_encoder_everything_found_is_answered(index, monkeypatch) -> None:
+    def fail() -> None:
+        raise EncoderError("gone", "")
+
+    ranking = search_index(index, Query(texts=("thanks for the invoice",)), None)
+    monkeypatch.setattr(request_gate, "load_shipped_encoder", fail)
+    assert ranking.hits and request_gate.judge_request(index, ranking, None).is_request
+
+
+def test_a_damaged_model_says_so(tmp_path) -> None:
+    path = tmp_path / "gate.json"
+    path.write_text("{}")
+    with pytest.raises(EncoderError, match="damaged"):
+        request_gate.load_gate_model(path)
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", "\ud800", "x" * 10_000, "好", "\u200b"])
+def test_any_text_has_a_logit(text) -> None:
+    model, encoder = request_gate.load_gate_model(), load_shipped_encoder()
+    assert -100 < request_gate.text_logit(model, encoder, text) < 100
