@@ -203,7 +203,10 @@ def load_requests(folder: Path, seed: int) -> Iterator[Turn]:
 def _read_turns(source: Path) -> Iterator[Turn]:
     for pair in read_pairs(source):
         intents = set(pair.ids)
-        if intents & UNCLEAR_INTENTS or {name.split("::")[0] for name in intents} & UNCLEAR_INTENTS:
+        if (
+            intents & UNCLEAR_INTENTS
+            or {name.split("::")[0] for name in intents} & UNCLEAR_INTENTS
+        ):
             continue
         if source.name == "jupyter_i18n" and len(pair.query.split()) < MIN_MESSAGE_WORDS:
             continue

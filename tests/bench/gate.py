@@ -123,7 +123,10 @@ def ask_catalogue(
     keys = _draw_keys(rng, own, size)
     entries = [own.entries[key] for key in keys]
     others = [
-        entry for other, one in data_sets.items() if other != name for entry in one.entries.values()
+        entry
+        for other, one in data_sets.items()
+        if other != name
+        for entry in one.entries.values()
     ]
     entries += rng.sample(others, size - len(entries))
     requests = [text for text, ids in own.queries if ids <= keys]

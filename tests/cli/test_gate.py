@@ -44,7 +44,9 @@ def test_a_request_prints_what_it_printed_without_the_gate(capdisc, small, text)
 def find_talk_with_hits(capdisc) -> str:
     """A turn that the search alone would answer: only there the gate has anything to do."""
     return next(
-        text for text in TALK if capdisc("render", text, "--tier", "1", "--gate", "off").out.strip()
+        text
+        for text in TALK
+        if capdisc("render", text, "--tier", "1", "--gate", "off").out.strip()
     )
 
 

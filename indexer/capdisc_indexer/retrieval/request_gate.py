@@ -154,7 +154,8 @@ def _project(model: GateModel, encoder: StaticEncoder, text: str) -> list[float]
     products: list[list[float]] = distances.tolist()
     return [
         sum(
-            products[view][unit * len(views) + view] / length for view, length in enumerate(lengths)
+            products[view][unit * len(views) + view] / length
+            for view, length in enumerate(lengths)
         )
         for unit in range(len(model.scales))
     ]
