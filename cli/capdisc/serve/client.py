@@ -30,8 +30,8 @@ _QUEUED_S = 2.0
 
 
 def print_answer(address: str, words: Sequence[str], patience_s: float) -> int:
-    """Print the server's answer and return its exit code. Raises NoServerError where the server does
-    not answer within `patience_s` seconds, or declines. Signals end this as any command.
+    """Print the server's answer and return its exit code. Raises NoServerError where the server
+    does not answer within `patience_s` seconds, or declines. Signals end this as any command.
     """
     handlers = {number: _signal.getsignal(number) for number in _SIGNALS}
     replaced = [
@@ -91,8 +91,8 @@ def _handle_write_error(error: OSError) -> int:
 
 
 def _read_stdin() -> bytes:
-    """The part for stdin. `sys.stdin` gives the same data again, for a command that runs here after
-    all.
+    """The part for stdin. `sys.stdin` gives the same data again, for a command that runs here
+    after all.
     """
     buffer = sys.stdin.buffer
     data = buffer.read(request.MAX_REQUEST)
@@ -131,8 +131,8 @@ def _connect(address: str, patience_s: float) -> tuple[_socket.socket, list[byte
 
 def _wait_for_answer(connection: _socket.socket, patience_s: float) -> None:
     """Wait for the first byte of the answer. On a busy machine the wait is longer, as running the
-    command here would take longer, too: else many clients at once would all run their commands, and
-    keep the server from running.
+    command here would take longer, too: else many clients at once would all run their commands,
+    and keep the server from running.
     """
     try:
         connection.recv(1, _socket.MSG_PEEK)

@@ -1,9 +1,9 @@
-"""A server on 127.0.0.1, for systems without sockets in the file system: whoever can read a file of
-the owner's may ask.
+"""A server on 127.0.0.1, for systems without sockets in the file system: whoever can read a file
+of the owner's may ask.
 
-The file holds the port and a secret. The port may belong to another program by the time it is read,
-so each side proves that it knows the secret before it says anything: the client draws a number
-(nonce), the server signs it, and the question carries the client's own signature of it.
+The file holds the port and a secret. The port may belong to another program by the time it is
+read, so each side proves that it knows the secret before it says anything: the client draws a
+number (nonce), the server signs it, and the question carries the client's own signature of it.
 """
 
 from __future__ import annotations

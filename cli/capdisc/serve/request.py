@@ -38,8 +38,8 @@ def encode_parts(parts: Iterable[bytes]) -> bytes:
 
 
 def missing_bytes(data: bytes | bytearray, max_bytes: int) -> int:
-    """How many bytes the message still lacks, at least. Raises ValueError for a message of more than
-    `max_bytes` bytes.
+    """How many bytes the message still lacks, at least. Raises ValueError for a message of more
+    than `max_bytes` bytes.
     """
     if len(data) < _LENGTH_BYTES:
         return _LENGTH_BYTES - len(data)
@@ -75,8 +75,8 @@ _SENT_PREFIXES = (b"CAPDISC_", b"XDG_", b"LC_", b"PYTHON")
 
 
 def identity() -> bytes:
-    """The version of this program and its interpreter. A server answers only clients with the same,
-    since another version could answer otherwise.
+    """The version of this program and its interpreter. A server answers only clients with the
+    same, since another version could answer otherwise.
     """
     package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
     parts = (str(PROTOCOL), __version__, package, sys.version, sys.getfilesystemencoding())

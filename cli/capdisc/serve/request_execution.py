@@ -1,5 +1,5 @@
-"""Runs a client's command line in the server, in the client's folder and environment and with streams
-of its own; and keeps indexes and encoders open between requests.
+"""Runs a client's command line in the server, in the client's folder and environment and with
+streams of its own; and keeps indexes and encoders open between requests.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class IndexCache:
                 self._indexes.pop(index_dir).index.close()
 
     def encoder(self, name: str) -> Encoder:
-        """The encoder, where loading it takes no time. Raises DeclinedError for one that would keep
-        other clients waiting.
+        """The encoder, where loading it takes no time. Raises DeclinedError for one that would
+        keep other clients waiting.
         """
         if name in self._encoders or _loads_fast(name):
             return self._encoders.get(name) or encoders.load_encoder(name)
@@ -186,8 +186,8 @@ class _CapturedStream:
 
 @frozen(kw_only=True)
 class ServerRequest:
-    """The request of a client. `folder_id` is device and inode of its folder, `terminals` says which
-    of its streams are terminals, and `stdin` is None while the client has not read it.
+    """The request of a client. `folder_id` is device and inode of its folder, `terminals` says
+    which of its streams are terminals, and `stdin` is None while the client has not read it.
     """
 
     words: list[str]

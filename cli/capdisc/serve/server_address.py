@@ -23,8 +23,8 @@ _PRIME, _FACTOR = (1 << 127) - 1, 0x5DEECE66D1CE4E5B9BF58476D1CE4E5B
 
 
 def find_address(environ: Mapping[str, str]) -> str:
-    """The path of the server's socket; "" where there is none, or where other users could have made
-    it.
+    """The path of the server's socket; "" where there is none, or where other users could have
+    made it.
     """
     path = socket_path(environ)
     if not path or not is_private_folder(os.path.dirname(path)):
@@ -51,8 +51,8 @@ def socket_path(environ: Mapping[str, str]) -> str:
 
 
 def own_socket_path() -> Path:
-    """The path of the socket for the workspace of this process. Raises InputError where there can be
-    none.
+    """The path of the socket for the workspace of this process. Raises InputError where there can
+    be none.
     """
     from pathlib import Path
 
@@ -68,8 +68,8 @@ def own_socket_path() -> Path:
 
 
 def current_folder(environ: Mapping[str, str]) -> str:
-    """The current folder, by the name in PWD where that leads to it. Raises OSError where the folder
-    is gone.
+    """The current folder, by the name in PWD where that leads to it. Raises OSError where the
+    folder is gone.
     """
     logical = environ.get("PWD", "")
     if logical.startswith("/") and os.path.samestat(os.stat(logical), os.stat(".")):

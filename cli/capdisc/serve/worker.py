@@ -83,8 +83,8 @@ class Connections:
     """
 
     def __init__(self, listening: socket.socket, secret: bytes = b"") -> None:
-        """With a secret, clients must prove that they know it; without, the kernel must say that they
-        are this user's.
+        """With a secret, clients must prove that they know it; without, the kernel must say that
+        they are this user's.
         """
         self._secret = secret
         self.selector = selectors.DefaultSelector()
