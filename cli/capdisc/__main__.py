@@ -1,4 +1,4 @@
-"""The entry point. Imports nothing heavy before it knows what is asked."""
+"""The entry point. It imports nothing heavy before it knows the command."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Answer the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     _wait_for_streams()
     code = client.run_on_server()
     os._exit(_run_in_process() if code is None else code)
 
 
 def _wait_for_streams() -> None:
-    """Let the standard streams block, as everything here expects: a parent that does not wait for
-    its own may have handed them on like that, and then a full pipe would cut an answer short, and
-    an empty one be no stdin.
+    """Set the standard streams to blocking, as all code here expects. A parent may hand them on
+    without that; then a full pipe would cut an answer short, and an empty one would be no stdin.
     """
     for number in range(3):
         try:
@@ -33,7 +32,7 @@ def _wait_for_streams() -> None:
 
 
 def _run_in_process() -> int:
-    """The exit code, once the command has run in this process."""
+    """Run the command in this process and return its exit code."""
     from capdisc.context import signals
     from capdisc.output import standard_streams
 
@@ -44,7 +43,7 @@ def _run_in_process() -> int:
     finally:
         if stop.signal:
             stop.leave()
-    # Nothing here waits for the interpreter to take itself apart, which takes 20 of a cold query's
+    # `main` then exits without the interpreter's own cleaning up, which takes 20 of a cold query's
     # 125 ms.
     standard_streams.flush_outputs()
     return code

@@ -56,7 +56,7 @@ def test_another_at_its_port_learns_nothing(small, serving, client, capdisc) -> 
         thread.start()
         code, _, err = client(*QUERY, "--server", "require")
         thread.join()
-    assert (code, "somebody else answers" in err) == (75, True)
+    assert (code, "another program answers" in err) == (75, True)
     assert len(b"".join(heard)) == 4 + 4 + loopback.NONCE_BYTES
     assert _served(serving)  # which replaces what was left
 

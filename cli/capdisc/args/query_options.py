@@ -45,8 +45,8 @@ class Filters:
 
 
 def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tuple[str, ...]:
-    """The texts to search for: the words as one text, each `--also`, and stdin where a word is `-`.
-    Up to MAX_LINES lines of stdin are texts of their own; more are one text.
+    """The texts to search for: the words as one text, each `--also`, and stdin where a word is
+    `-`. Up to MAX_LINES lines of stdin are texts of their own; more are one text.
     """
     typed_words = list(words or ())
     joined_words = " ".join(word for word in typed_words if word != "-").strip()
@@ -59,8 +59,8 @@ def query_texts(words: Sequence[str] | None, also: Sequence[str] | None) -> tupl
 def prompt_texts(
     runtime: surroundings.Runtime, words: Sequence[str] | None, also: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """The texts to search for in `render`: as `query_texts`, but stdin is always one text, and is read
-    without `-`, too, where nothing else is typed and it is not a terminal.
+    """The texts to search for in `render`: as `query_texts`, but stdin is always one text, and is
+    read without `-`, too, where nothing else is typed and it is not a terminal.
     """
     typed_words = [word for word in words or () if word != "-"]
     reads_stdin = "-" in (words or ()) or not (typed_words or also or runtime.stdin_is_terminal)

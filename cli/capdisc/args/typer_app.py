@@ -15,7 +15,8 @@ from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
-# Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other classes.
+# Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other
+# classes.
 _REFUSAL: Any = typer.BadParameter.__base__
 
 

@@ -22,8 +22,8 @@ from capdisc_indexer.remote.shared_build import build_shared_index
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import state_file
 
-# Databases of the configuration are asked for their tables where the user allows it; the answers are
-# kept.
+# Databases of the configuration are asked for their tables where the user allows it; the answers
+# are kept.
 
 _ASK_COMMAND = "capdisc index --ask-servers"
 
@@ -31,8 +31,8 @@ _ASK_COMMAND = "capdisc index --ask-servers"
 def ask_databases(
     runtime: surroundings.Runtime, sources: Sequence[DeclaredSource], everyone: bool
 ) -> None:
-    """Ask the databases of all sources, or without `everyone` those of sources with `ask = true` in
-    the user's own configuration. Prints a notice for one that fails, whose last answer stays.
+    """Ask the databases of all sources, or without `everyone` those of sources with `ask = true`
+    in the user's own configuration. Prints a notice for one that fails, whose last answer stays.
     """
     for source in sources:
         if "url_secret" not in source.options:

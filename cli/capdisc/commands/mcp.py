@@ -87,8 +87,8 @@ class _OpenGeneration:
 
 
 class LiveIndex:
-    """The newest generation, opened for its first call; an older one stays open until the last call
-    that answers from it ends.
+    """The newest generation, opened for its first call; an older one stays open until the last
+    call that answers from it ends.
     """
 
     def __init__(
@@ -171,8 +171,8 @@ class DiscoveryService:
         return tool_documents
 
     def answer(self, name: str, arguments: Arguments, is_stopped: Callable[[], bool]) -> str:
-        """The answer of a tool as JSON. Raises UsageError, which lists what is offered, for another
-        tool.
+        """The answer of a tool as JSON. Raises UsageError, which lists what is offered, for
+        another tool.
         """
         try:
             ready = tools.bind_call(name, arguments)

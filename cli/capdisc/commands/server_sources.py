@@ -1,5 +1,5 @@
-"""Asks the MCP servers of the configuration for their lists of tools, where the user allows it, and
-keeps the lists.
+"""Asks the MCP servers of the configuration for their lists of tools, where the user allows it,
+and keeps the lists.
 """
 
 from __future__ import annotations

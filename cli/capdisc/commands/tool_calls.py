@@ -21,16 +21,16 @@ from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, re
 from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES
 
-# An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters is
-# a name, and a part of a name is worth nothing.
+# An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters
+# is a name, and a part of a name is worth nothing.
 _MAX_NAME_CHARACTERS = 80
 
 
 def truncate_answer(
     answer: ToolAnswer, limit: int, count: Callable[[ToolAnswer], int]
 ) -> ToolAnswer:
-    """The answer, which is cut where it has more than `limit` tokens: then `truncated` is true, and
-    `left_out` says how many items of each list or characters of each text are missing.
+    """The answer, which is cut where it has more than `limit` tokens: then `truncated` is true,
+    and `left_out` says how many items of each list or characters of each text are missing.
 
     `count` gives the tokens of an answer as it is printed. Raises UsageError where nothing of use
     would remain.
@@ -58,8 +58,8 @@ def _largest_fit(
     limit: int,
     count: Callable[[ToolAnswer], int],
 ) -> int:
-    """The length to which the value has to be cut, by bisection; -1 where the rest of the answer is
-    too long by itself.
+    """The length to which the value has to be cut, by bisection; -1 where the rest of the answer
+    is too long by itself.
     """
     low, high = -1, len(value) - 1
     while low < high:
@@ -103,8 +103,8 @@ MAX_CALLS = 1_000
 
 @frozen(kw_only=True)
 class CallOptions:
-    """Where answers come from, whether they are printed in an envelope, and how many tokens they may
-    have (None: any number).
+    """Where answers come from, whether they are printed in an envelope, and how many tokens they
+    may have (None: any number).
     """
 
     tool_ctx: ToolContext

@@ -38,9 +38,9 @@ _SWITCH_VALUES = {
 
 @frozen(kw_only=True)
 class DefinitionRequest:
-    """Which definitions to print. `only` are names of tools, and `is_whole` says that every discovery
-    tool is printed. `progressive` False prints everything, True the tools that find the others;
-    with `auto`, everything is printed where it has at most `max_tokens` tokens.
+    """Which definitions to print. `only` are names of tools, and `is_whole` says that every
+    discovery tool is printed. `progressive` False prints everything, True the tools that find the
+    others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
     """
 
     query: Query
@@ -56,8 +56,8 @@ class DefinitionRequest:
 
 @frozen(kw_only=True)
 class DefinitionSet:
-    """The definitions in the format `form`; `names` are the names that it has for ids, `parameters`
-    the own names of renamed parameters by id, and `choice` says how they were chosen.
+    """The definitions in the format `form`; `names` are the names that it has for ids,
+    `parameters` the own names of renamed parameters by id, and `choice` says how they were chosen.
     """
 
     form: str
@@ -173,8 +173,8 @@ def _query_definitions(
 
 
 def _is_progressive(ctx: open_index.CommandContext, request: DefinitionRequest) -> bool:
-    """Whether to print the few tools that find the others; True with `auto`, too, where the size of
-    everything decides.
+    """Whether to print the few tools that find the others; True with `auto`, too, where the size
+    of everything decides.
     """
     if request.progressive is not None:
         return request.progressive
@@ -237,8 +237,8 @@ def _build_definition_set(
 
 
 def format_definitions(definition_set: DefinitionSet) -> str:
-    """The definitions as their provider takes them; our own format is a document with a version and
-    its tokens.
+    """The definitions as their provider takes them; our own format is a document with a version
+    and its tokens.
     """
     if definition_set.form != "json":
         return console.format_json_text(definition_set.value)

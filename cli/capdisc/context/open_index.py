@@ -63,9 +63,9 @@ def use_index_access(access: IndexAccess) -> Iterator[None]:
 
 @frozen(kw_only=True)
 class CommandContext:
-    """The open index with everything a command needs to answer from it. `shared_index` is set where
-    the index is the copy of one on an object store; `degraded` holds the notices about it and about
-    settings that wait for trust, which stderr has already.
+    """The open index with everything a command needs to answer from it. `shared_index` is set
+    where the index is the copy of one on an object store; `degraded` holds the notices about it
+    and about settings that wait for trust, which stderr has already.
     """
 
     runtime: surroundings.Runtime
@@ -115,8 +115,8 @@ def is_available(runtime: surroundings.Runtime, header: CapabilityHeader) -> boo
 
 
 def missing_requirements(runtime: surroundings.Runtime, needs: Requirements) -> tuple[str, ...]:
-    """The secrets that are not set, the programs that are not on PATH, and the systems where this is
-    another one, each once.
+    """The secrets that are not set, the programs that are not on PATH, and the systems where this
+    is another one, each once.
     """
     return missing_prerequisites(
         needs, runtime.environ, runtime.environ.get("PATH"), runtime.system
@@ -126,8 +126,8 @@ def missing_requirements(runtime: surroundings.Runtime, needs: Requirements) -> 
 def build_tool_context(
     ctx: CommandContext, mode: str | None = None, execute: Executor | None = None
 ) -> ToolContext:
-    """The context of discovery tools that answer from this index. The encoder is loaded when a tool
-    first needs it; a notice says once why it cannot be.
+    """The context of discovery tools that answer from this index. The encoder is loaded when a
+    tool first needs it; a notice says once why it cannot be.
     """
     from capdisc_indexer.tools import ToolContext  # 60 ms that a search does not need
 

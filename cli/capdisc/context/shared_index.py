@@ -34,8 +34,8 @@ _STORE_VARIABLES = (
 def resolve_shared_index(
     runtime: Runtime, address: str, origin: str, config: Config
 ) -> SharedIndex | None:
-    """The shared index at this address; None where it is a path. `origin` is where the address comes
-    from ("": an option).
+    """The shared index at this address; None where it is a path. `origin` is where the address
+    comes from ("": an option).
 
     Raises UsageError for another kind of address, ApprovalRequiredError where a file of the
     workspace names it and the user has not allowed that: a cloned repository must not make us use
@@ -88,8 +88,8 @@ def _store_access(environ: Mapping[str, str]) -> StoreAccess:
 
 
 def sync_copy(shared: SharedIndex) -> tuple[str, ...]:
-    """Bring the copy of the shared index up to date. Returns the notices about it, which are printed,
-    too.
+    """Bring the copy of the shared index up to date. Returns the notices about it, which are
+    printed, too.
     """
     notices = ensure_usable_copy(shared)
     for text in notices:

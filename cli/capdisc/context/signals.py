@@ -1,5 +1,5 @@
-"""Ends a command on SIGINT, SIGTERM and SIGHUP within two seconds, with exit codes 130, 143 and 129,
-also while native code runs.
+"""Ends a command on SIGINT, SIGTERM and SIGHUP within two seconds, with exit codes 130, 143 and
+129, also while native code runs.
 
 Python runs a signal's handler between two of its own instructions, and the exception that the
 handler raises unwinds the command: locks and temporary folders are released on the way out. A long
@@ -33,8 +33,8 @@ class StopSignal:
             # An ignored signal stays ignored: `nohup` and a shell's `&` arrange that.
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._on_signal)
-        # A supervisor that ignores SIGCHLD hands that on to us, and the exit status of programs that
-        # we run would be lost.
+        # A supervisor that ignores SIGCHLD hands that on to us, and the exit status of programs
+        # that we run would be lost.
         if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._start_watchdog()
@@ -52,7 +52,8 @@ class StopSignal:
         if self.signal:  # the second signal
             self.leave()
         self.signal = number
-        # Python would report an exception that a library swallows on stderr; the exit code says it.
+        # Python would report an exception that a library swallows on stderr; the exit code says
+        # it.
         sys.unraisablehook = _ignore_unraisable
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 

@@ -158,7 +158,8 @@ class Runtime:
 
     def state_dir(self) -> Path:
         """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the
-        user's state folder. No file of the workspace decides it, since prompts print what is there.
+        user's state folder. No file of the workspace decides it, since prompts print what is
+        there.
         """
         if variable := self.environ.get("CAPDISC_STATE_DIR"):
             return self.expand(Path(variable))
@@ -177,8 +178,8 @@ class Runtime:
         return Path(self.environ.get("XDG_STATE_HOME") or self.home / ".local" / "state")
 
     def definition_guard(self) -> DefinitionGuard:
-        """What tells other people's definitions from the user's own: those in the workspace (unless
-        it is the home folder or above it) and in the user's folders of every client.
+        """What tells other people's definitions from the user's own: those in the workspace
+        (unless it is the home folder or above it) and in the user's folders of every client.
         """
         from capdisc_indexer.sources.scan.folder_tree import is_inside  # which no query needs
 
@@ -208,8 +209,9 @@ class Runtime:
         return [self.expand(Path(text)) for text in config["roots"]]
 
     def sources(self, config: Config, paths: Sequence[Path] = ()) -> tuple[DeclaredSource, ...]:
-        """The declared sources with absolute paths; where `paths` are named, only what lies in them.
-        Raises InputError for a source that waits for trust and is wrong, as reading it would.
+        """The declared sources with absolute paths; where `paths` are named, only what lies in
+        them. Raises InputError for a source that waits for trust and is wrong, as reading it
+        would.
         """
         if config.left_out:
             from capdisc_indexer.sources.scan.declared_files import check_declaration
@@ -301,9 +303,9 @@ def today() -> str:
 
 
 def limit_malloc_arenas() -> None:
-    """Keep a process that lives long from growing: glibc gives every thread of the native libraries
-    a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C libraries
-    have no such setting.
+    """Keep a process that lives long from growing: glibc gives every thread of the native
+    libraries a heap of its own, and 60 builds took 508 MB; with two heaps they took 332. Other C
+    libraries have no such setting.
     """
     import ctypes
     from contextlib import suppress

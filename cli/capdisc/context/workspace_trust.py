@@ -1,5 +1,5 @@
-"""What a workspace asks its user for: every request for `capdisc trust`, and for other commands one
-notice about what is left out.
+"""What a workspace asks its user for: every request for `capdisc trust`, and for other commands
+one notice about what is left out.
 """
 
 from __future__ import annotations

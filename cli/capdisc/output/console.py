@@ -19,7 +19,8 @@ from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 
-# A long result is gathered before any of it is printed, so that a reader gets all of it or nothing.
+# A long result is gathered before any of it is printed, so that a reader gets all of it or
+# nothing.
 
 _IN_MEMORY_BYTES = 4 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
@@ -122,8 +123,8 @@ def print_lines(texts: Iterable[str]) -> None:
 
 
 def print_long_lines(texts: Iterable[str]) -> None:
-    """Print any number of lines, sanitised for a person: all of them or none. One line at a time is
-    in memory.
+    """Print any number of lines, sanitised for a person: all of them or none. One line at a time
+    is in memory.
     """
     print_pieces(f"{sanitise(text)}\n" for text in texts)
 
@@ -225,8 +226,8 @@ def write_through(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
 
 
 def format_finding(finding: Finding) -> list[str]:
-    """The lines of a finding for a person: where, how bad, what, and what to do. No path or text can
-    add a line.
+    """The lines of a finding for a person: where, how bad, what, and what to do. No path or text
+    can add a line.
     """
     place = f"{finding.path}:{finding.line}:{finding.column}"
     lines = [f"{place}: {finding.severity}[{finding.code}]: {finding.message}"]
@@ -304,8 +305,8 @@ def _format_row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 
 @contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that draws a progress bar on stderr, from a stage and how much of it is done; where
-    `shown` is False it does nothing.
+    """A function that draws a progress bar on stderr, from a stage and how much of it is done;
+    where `shown` is False it does nothing.
     """
     if not shown:
         yield lambda stage, done, total: None

@@ -1,5 +1,5 @@
-"""Keeps the standard streams usable: open, free of reports of native libraries, and bounded when they
-are read.
+"""Keeps the standard streams usable: open, free of reports of native libraries, and bounded when
+they are read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ MAX_TEXT_BYTES = 1024 * 1024
 
 
 def reopen_closed() -> None:
-    """Open the streams that were closed when the process started: else the next file that is opened,
-    one of the index, would be stdout.
+    """Open the streams that were closed when the process started: else the next file that is
+    opened, one of the index, would be stdout.
     """
     for number in range(3):
         try:
@@ -60,8 +60,8 @@ def silence_native_stderr() -> Iterator[None]:
 
 
 def read_stdin_text(limit_bytes: int = MAX_TEXT_BYTES, hint: str = "pass on a part of it") -> str:
-    """All of stdin; "" where it is closed. Bytes that are not UTF-8 are replaced. Raises InputError
-    with `hint` for more than `limit_bytes`; no more is ever read.
+    """All of stdin; "" where it is closed. Bytes that are not UTF-8 are replaced. Raises
+    InputError with `hint` for more than `limit_bytes`; no more is ever read.
     """
     data = read_stdin_bytes(limit_bytes + 1)
     if len(data) > limit_bytes:

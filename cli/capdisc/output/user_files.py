@@ -24,8 +24,8 @@ def read_file_or_stdin(
     limit_bytes: int = MAX_FILE_BYTES,
     hint: str = "split it",
 ) -> bytes:
-    """The bytes of the file, or of stdin for `-`. Raises InputError where it cannot be read, where it
-    is neither a plain file nor a pipe of a shell, and with `hint` where it has more than
+    """The bytes of the file, or of stdin for `-`. Raises InputError where it cannot be read, where
+    it is neither a plain file nor a pipe of a shell, and with `hint` where it has more than
     `limit_bytes`; no more is ever read.
     """
     if name == STDIN:
@@ -78,8 +78,8 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
-    """Replace the file by the blocks in one step. A pipe, a device or a link is written to and stays
-    what it is.
+    """Replace the file by the blocks in one step. A pipe, a device or a link is written to and
+    stays what it is.
 
     A link is never replaced: /dev/stdout is one, and root would take it from the whole system.
     """

@@ -1,3 +1,3 @@
-"""What `capdisc render` is made of, from typed options to a context: `context.build_context` puts the
-parts of the other modules together.
+"""What `capdisc render` is made of, from typed options to a context: `context.build_context` puts
+the parts of the other modules together.
 """

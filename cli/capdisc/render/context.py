@@ -136,8 +136,8 @@ def load_layout(
 
 
 def _load_template(runtime: surroundings.Runtime, template: str) -> PromptTemplate:
-    """The template at a path, or of this name: a built-in one, else a file in a folder of templates.
-    Any text that looks like a path is one.
+    """The template at a path, or of this name: a built-in one, else a file in a folder of
+    templates. Any text that looks like a path is one.
     """
     if template == user_files.STDIN or "/" in template or template.endswith(_SUFFIXES):
         return PromptTemplate(name=template, text=read_text_file(runtime, template))
@@ -263,8 +263,8 @@ def _missing(
 
 
 def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
-    """The tiers to print. Without a query, tiers 1 and 2 hold only what is pinned or active, and are
-    left out where nothing is, unless the text must begin as it does with a query.
+    """The tiers to print. Without a query, tiers 1 and 2 hold only what is pinned or active, and
+    are left out where nothing is, unless the text must begin as it does with a query.
     """
     levels = tier_selection.parse_levels(render_ctx.options.shape)
     if render_ctx.form.is_catalogue:

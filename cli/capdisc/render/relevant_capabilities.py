@@ -1,5 +1,5 @@
-"""Which capabilities a context is made of: the hits of a query, or everything; and whether it shows
-the whole catalogue or a part of it.
+"""Which capabilities a context is made of: the hits of a query, or everything; and whether it
+shows the whole catalogue or a part of it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MAX_BATCHES_IN_MEMORY = 16
 
 
 def offered_places(ctx: open_index.CommandContext, query: Query) -> list[int]:
-    """The positions in the index's columns of capabilities that are not hidden and have the query's
-    kinds and categories.
+    """The positions in the index's columns of capabilities that are not hidden and have the
+    query's kinds and categories.
     """
     columns = ctx.index.columns
     return [place for place in columns.matching(query) if place not in columns.hidden]
@@ -162,8 +162,8 @@ def empty_ranking(query: Query) -> Ranking:
 
 
 def all_in_full(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDescriptor, ...]:
-    """All capabilities that pass the filters and are not hidden, with their long parts, in the order
-    of their ids.
+    """All capabilities that pass the filters and are not hidden, with their long parts, in the
+    order of their ids.
     """
     ids = [ctx.index.columns.ids[place] for place in offered_places(ctx, query)]
     return tuple(ctx.index.with_counts(header) for header in offered_headers(ctx, query, ids))

@@ -1,5 +1,5 @@
-"""Collects what a context is made of: the open index, the typed options, token limits, hits, and the
-session.
+"""Collects what a context is made of: the open index, the typed options, token limits, hits, and
+the session.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class TokenLimits:
 
     @property
     def full_catalogue_budgets(self) -> Budgets:
-        """The budgets of a prompt that holds the whole catalogue: without a limit, unless the total
-        is set.
+        """The budgets of a prompt that holds the whole catalogue: without a limit, unless the
+        total is set.
         """
         total = self.budgets.total if self.is_set else UNLIMITED
         return Budgets(

@@ -16,15 +16,16 @@ from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.layout import SPLIT_MODES
 
-# The marks of frames are made with a secret of this user, which is kept so that prompts begin alike.
+# The marks of frames are made with a secret of this user, which is kept so that prompts begin
+# alike.
 
 KEY_NAME = "frame.key"
 KEY_BYTES = 32
 
 
 def frame_key(folder: Path) -> bytes:
-    """The secret of 32 bytes in the user's state folder, made on first use. Where it cannot be kept,
-    another one for each print, after a notice: no prompt cache finds such a prompt again.
+    """The secret of 32 bytes in the user's state folder, made on first use. Where it cannot be
+    kept, another one for each print, after a notice: no prompt cache finds such a prompt again.
     """
     path = folder / KEY_NAME
     if key := _read_key(path):

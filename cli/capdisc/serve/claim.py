@@ -1,4 +1,4 @@
-"""The right to be the one server of a workspace: a lock, and a socket that only this user
+"""Makes a process the one server of a workspace: a lock, and a socket that only this user
 reaches.
 """
 
@@ -20,24 +20,24 @@ from capdisc_indexer.model.frozen import frozen
 
 @frozen(kw_only=True)
 class ServerClaim:
-    """A bound socket with its path, and the file that was made for it."""
+    """A bound socket with its path, and device and inode of the file that was made for it."""
 
     path: Path
     socket: socket.socket
     file: tuple[int, int]
 
     def is_ours(self) -> bool:
-        """Whether the path still leads to this socket."""
+        """Whether the file at the path is still that of this socket."""
         return _file_identity(self.path) == self.file
 
 
 @contextmanager
 def claim_socket(path: Path, loopback: bool = False) -> Iterator[ServerClaim]:
-    """The socket, bound, until the block is left; with `loopback`, or where there are no others,
-    one on 127.0.0.1.
+    """A bound socket while the block runs; with `loopback`, or on a system without sockets in the
+    file system, one on 127.0.0.1.
 
-    Raises BusyError where another server has it, IndexStateError where something else lies there
-    or others can reach into its folder, InputError where the path is too long for a socket.
+    Raises BusyError where another server runs, IndexStateError where something else lies at the
+    path or others can reach into its folder, InputError where the path is too long for a socket.
     """
     _prepare_folder(path.parent)
     with _hold_lock(path.with_suffix(".lock")):
@@ -57,15 +57,11 @@ def claim_socket(path: Path, loopback: bool = False) -> Iterator[ServerClaim]:
 
 
 def server_pid() -> int:
-    """The number of the process that answers for this process's workspace; 0 when there is
-    none.
-    """
+    """The process id of the server of the current workspace; 0 where none runs."""
     path = Path(server_address.socket_path(os.environ))
-    return (
-        _lock_holder(path)
-        if path.is_absolute() and not server_address.path_flaw(str(path.parent))
-        else 0
-    )
+    if not path.is_absolute() or server_address.path_flaw(str(path.parent)):
+        return 0
+    return _lock_holder(path)
 
 
 def _lock_holder(path: Path) -> int:
@@ -109,7 +105,9 @@ def _check_path(folder: Path) -> None:
 
 @contextmanager
 def _hold_lock(path: Path) -> Iterator[None]:
-    """The file stays: removing it would let two hold a lock each."""
+    """Hold the lock while the block runs. Its file stays: removing it would let two servers hold a
+    lock each.
+    """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -129,8 +127,8 @@ def _acquire_lock(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        what = f"a server runs here already (process {_read_pid(fd)})"
-        raise BusyError(what, "end that one first, or let it answer") from error
+        message = f"a server runs here already (process {_read_pid(fd)})"
+        raise BusyError(message, "end that one first, or let it answer") from error
 
 
 def _read_pid(fd: int) -> int:
@@ -140,8 +138,8 @@ def _read_pid(fd: int) -> int:
 
 
 def _remove_stale(path: Path) -> None:
-    """What a server that was killed left behind, which the lock shows to be gone. Anything else
-    stays.
+    """Remove what a killed server left behind, which is gone since we hold the lock. Raises
+    IndexStateError for any other file.
     """
     with suppress(FileNotFoundError):
         if not _is_stale(path, path.lstat().st_mode):
@@ -172,7 +170,7 @@ def _bind_loopback(path: Path) -> ServerClaim:
 
 def _bind_socket(path: Path) -> ServerClaim:
     server_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o077)
+    umask = os.umask(0o077)
     try:
         server_socket.bind(str(path))
     except OSError as error:
@@ -186,7 +184,7 @@ def _bind_socket(path: Path) -> ServerClaim:
             f"no socket can be made: {path} ({error.strerror})", "set XDG_RUNTIME_DIR"
         ) from error
     finally:
-        os.umask(before)
+        os.umask(umask)
     return ServerClaim(path=path, socket=server_socket, file=_file_identity(path))
 
 

@@ -1,9 +1,8 @@
-"""The first thing a command line does: where a server is there, and may answer, it does, and
-nothing else is imported.
+"""Asks the server of the workspace, if one runs, before a command line imports anything else.
 
-Whatever stands in the way is no error: the command then runs here, as it would without a server.
-Nothing is imported before it is needed, and then little: the module `socket` alone would cost as
-much as all of this.
+A failure is no error: the command then runs in this process, as it would without a server. Nothing
+is imported before it is needed, and then little: the module `socket` alone would cost as much as
+everything here.
 """
 
 from __future__ import annotations
@@ -23,38 +22,34 @@ if TYPE_CHECKING:
 
     from capdisc_indexer.model.errors import CapdiscError
 
-# One question to a server and its answer, over the bare `_socket`. Signals end it as they end any
-# command.
-
 _SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _MAX_WAIT_S = 3.0
 _MARGIN_BYTES = 1 << 10
-# In a queue that moves, an answer is sooner there than by starting yet another process beside
-# those that wait.
+# An answer from a queue that moves comes sooner than from one more process beside those that wait.
 _QUEUED_S = 2.0
 
 
 def print_answer(address: str, words: Sequence[str], patience_s: float) -> int:
-    """The exit code of the server's answer, once that is printed. Raises ColdError where the
-    server has not answered within `patience_s` seconds, or will not.
+    """Print the server's answer and return its exit code. Raises NoServerError where the server
+    does not answer within `patience_s` seconds, or declines. Signals end this as any command.
     """
     handlers = {number: _signal.getsignal(number) for number in _SIGNALS}
-    ours = [
+    replaced = [
         entry
         for entry in handlers.items()
         if entry[1] in (_signal.SIG_DFL, _signal.default_int_handler)
     ]
-    for number, _ in ours:
+    for number, _ in replaced:
         _signal.signal(number, _exit_on_signal)
     try:
         return _print_streams(*_request_answer(address, words, patience_s))
     finally:
-        for number, handler in ours:
+        for number, handler in replaced:
             _signal.signal(number, handler)
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:
-    """Nothing is held that would have to be let go."""
+    """Exit at once, since there is nothing to release."""
     os._exit(128 + number)
 
 
@@ -74,7 +69,7 @@ def _request_answer(address: str, words: Sequence[str], patience_s: float) -> li
 
 
 def _print_streams(code: bytes, *pieces: bytes) -> int:
-    """The exit code, once each piece is written to its stream."""
+    """Write each piece to its stream and return the exit code."""
     for piece in pieces:
         stream, left = int(piece[:1]), memoryview(piece)[1:]
         try:
@@ -87,7 +82,7 @@ def _print_streams(code: bytes, *pieces: bytes) -> int:
 
 
 def _handle_write_error(error: OSError) -> int:
-    """Stdout takes no more: that ends as it does without a server."""
+    """The exit code of an error on stdout, as without a server."""
     from capdisc.output import console, failures
 
     return failures.handle_error(
@@ -96,7 +91,9 @@ def _handle_write_error(error: OSError) -> int:
 
 
 def _read_stdin() -> bytes:
-    """What stdin holds, which is kept for the command in case that it runs here after all."""
+    """The part for stdin. `sys.stdin` gives the same data again, for a command that runs here
+    after all.
+    """
     buffer = sys.stdin.buffer
     data = buffer.read(request.MAX_REQUEST)
     sys.stdin = request.replay_stdin(data, buffer.isatty(), buffer)
@@ -120,7 +117,7 @@ def _exchange(address: str, parts: Sequence[bytes], patience_s: float) -> list[b
 
 
 def _connect(address: str, patience_s: float) -> tuple[_socket.socket, list[bytes]]:
-    """A connection, and what goes with the question where the kernel does not say who asks."""
+    """A connection, and the proof of the secret where the kernel does not say who asks."""
     if not address.endswith(".sock"):
         from capdisc.serve import loopback
 
@@ -133,9 +130,9 @@ def _connect(address: str, patience_s: float) -> tuple[_socket.socket, list[byte
 
 
 def _wait_for_answer(connection: _socket.socket, patience_s: float) -> None:
-    """Wait for the answer's first byte: where so much else wants to run that a cold answer would
-    take several times as long too, longer. Else many clients at once would all run cold, and keep
-    the server from running with that.
+    """Wait for the first byte of the answer. On a busy machine the wait is longer, as running the
+    command here would take longer, too: else many clients at once would all run their commands,
+    and keep the server from running.
     """
     try:
         connection.recv(1, _socket.MSG_PEEK)
@@ -147,7 +144,7 @@ def _wait_for_answer(connection: _socket.socket, patience_s: float) -> None:
 
 
 def _runnable_per_cpu() -> float:
-    """How many processes want to run now, for each processor; 0 where the system does not tell."""
+    """How many processes want to run for each processor; 0 where the system does not say."""
     try:
         with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123
             return int(file.read().split()[3].split(b"/")[0]) / (os.cpu_count() or 1)
@@ -156,7 +153,7 @@ def _runnable_per_cpu() -> float:
 
 
 def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
-    """The parts of one message. Of what follows a message without any, nothing is taken."""
+    """The parts of one message. Nothing of the next message is read."""
     data = bytearray()
     while lacking := request.missing_bytes(data, request.MAX_ANSWER):
         if not (chunk := recv(lacking)):
@@ -165,28 +162,27 @@ def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
     return request.decode_parts(data)
 
 
-# Commands that only read; and options with which they do more, or wait for what may take long.
+# Commands that only read; and options with which they write, or may take long.
 READ_ONLY_COMMANDS = frozenset(("search", "render", "show", "list", "tools", "graph", "status"))
 _COLD_OPTIONS = ("--session", "--network", "--help", "-h")
-# Files that are others in another process: <(command) is /dev/fd/63.
+# Files that differ between processes: <(command) is /dev/fd/63.
 _PROCESS_FILES = ("/dev/", "/proc/")
 SERVER_MODES = ("auto", "off", "require")
-# A query takes the server some milliseconds. One that hangs may cost a command line 0.3 s more
-# than without it, of which asking takes a part; that is twice a cold answer, and enough for a
-# process to be woken on a busy machine.
+# A query takes the server some milliseconds. A server that hangs may cost a command line 0.3 s in
+# all: twice a cold answer, and enough to wake a process on a busy machine.
 ANSWER_TIMEOUT_S = 0.25
 _REQUIRED_TIMEOUT_S = 10.0
 
 
 class NoServerError(Exception):
-    """No server answers this; the text says why."""
+    """No server answers this command line; the text says why."""
 
 
 def run_on_server() -> int | None:
-    """The exit code of this process's command line, once a server's answer is printed; None where
-    it is to run here.
+    """Print a server's answer to this process's command line and return its exit code; None where
+    the command has to run here.
 
-    `--server WISH` is taken out of `sys.argv`, since nothing else knows of it.
+    `--server MODE` is removed from `sys.argv`, since no command knows it.
     """
     if len(sys.argv) < 2 or sys.argv[1] not in READ_ONLY_COMMANDS:
         return None
@@ -204,9 +200,7 @@ def run_on_server() -> int | None:
 
 
 def _server_mode(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """What is wanted by option, or else by CAPDISC_SERVER, and the command line without the
-    option.
-    """
+    """The mode by option or by CAPDISC_SERVER, and the command line without the option."""
     mode, words = os.environ.get("CAPDISC_SERVER") or "auto", list(argv)
     end = words.index("--") if "--" in words else len(words)
     for position in range(end - 1, 0, -1):
@@ -219,7 +213,9 @@ def _server_mode(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _print_server_answer(words: Sequence[str], patience_s: float) -> int:
-    """The exit code, once the server's answer is printed. Raises ColdError where there is none."""
+    """Print the server's answer and return its exit code. Raises NoServerError where there is
+    none.
+    """
     if any(
         word.startswith(_COLD_OPTIONS) or any(part in word for part in _PROCESS_FILES)
         for word in words

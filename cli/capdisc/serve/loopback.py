@@ -1,9 +1,9 @@
-"""A server on 127.0.0.1, for systems without sockets in the file system: whoever can read a file of
-the owner's may ask.
+"""A server on 127.0.0.1, for systems without sockets in the file system: whoever can read a file
+of the owner's may ask.
 
-The file holds the port and a secret. The port may belong to another program by the time it is read,
-so each side proves that it knows the secret before it says anything: the client draws a number
-(nonce), the server signs it, and the question carries the client's own signature of it.
+The file holds the port and a secret. The port may belong to another program by the time it is
+read, so each side proves that it knows the secret before it says anything: the client draws a
+number (nonce), the server signs it, and the question carries the client's own signature of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NONCE_BYTES = PROOF_BYTES = 32
 
 
 def bind_loopback(path: Path) -> socket.socket:
-    """A socket on a free port, described in a new file. Raises OSError."""
+    """A socket on a free port; port and secret are written to a new file. Raises OSError."""
     listening_socket = socket.socket(socket.AF_INET)
     try:
         listening_socket.bind(("127.0.0.1", 0))
@@ -37,7 +37,7 @@ def bind_loopback(path: Path) -> socket.socket:
 
 
 def read_port_file(path: str) -> tuple[int, bytes]:
-    """Port and secret. Raises OSError, or ValueError for a file that is none of ours."""
+    """The port and the secret. Raises OSError, or ValueError for a file that is not ours."""
     with open(path, "rb") as file:  # noqa: PTH123
         match = _PORT_FILE.fullmatch(file.read(100))
     if not match:
@@ -46,7 +46,7 @@ def read_port_file(path: str) -> tuple[int, bytes]:
 
 
 def sign_nonce(secret: bytes, side: bytes, nonce: bytes) -> bytes:
-    """What only one who knows the secret can say about the number."""
+    """The signature of the number with the secret, by one side."""
     return hmac.digest(secret, side + nonce, hashlib.sha256)
 
 
@@ -61,7 +61,7 @@ def connect_loopback(path: str, patience_s: float) -> tuple[socket.socket, bytes
         connection.sendall(request.encode_parts([nonce]))
         shown = connection.recv(PROOF_BYTES, socket.MSG_WAITALL)
         if not hmac.compare_digest(shown, sign_nonce(secret, b"server", nonce)):
-            raise ValueError("somebody else answers at its port")
+            raise ValueError("another program answers at its port")
     except BaseException:
         connection.close()
         raise

@@ -1,8 +1,9 @@
-"""What a client tells the server of its command line, and what it keeps to itself: the values of
-most variables.
+"""The messages between client and server, and what a request holds of a command line.
 
-The parts of a request, in this order: who asks, the words, the environment, the folder, the
-folder's number on its device, the terminals, stdin.
+One message goes each way, every part of it behind its length. The parts of a request, in this
+order: version, words, environment (of most variables the names alone), folder, device and inode of
+the folder, terminals, stdin. The client imports this module on every command line, so it imports
+nothing itself.
 """
 
 from __future__ import annotations
@@ -19,20 +20,13 @@ if TYPE_CHECKING:
     from io import TextIOWrapper
     from typing import IO
 
-# Messages between client and server: one each way, every part of it behind its length.
-#
-# The client imports this on its way, so it imports nothing itself.
-
-# A request with a text on stdin is longer than most; whatever is longer yet is answered without
-# the server.
+# A request is long where stdin is; with a longer one, the client runs the command itself.
 MAX_REQUEST = 1 << 20
-# More than this is not collected for a client: it would all have to lie in memory until it is
-# read.
+# A longer answer is not sent: all of it would lie in memory until the client has read it.
 MAX_ANSWER = 16 << 20
 _LENGTH_BYTES = 4
 
-# Instead of an answer: the question is read, others are before it, and the answer comes as another
-# message.
+# Sent where other questions are before this one; the answer follows as another message.
 QUEUED = bytes(_LENGTH_BYTES)
 ANSWERED, DECLINED, STDIN = b"answered", b"declined", b"stdin"
 
@@ -44,8 +38,8 @@ def encode_parts(parts: Iterable[bytes]) -> bytes:
 
 
 def missing_bytes(data: bytes | bytearray, max_bytes: int) -> int:
-    """How many bytes the message still lacks, at least. Raises ValueError for one of more than
-    `most` bytes.
+    """How many bytes the message still lacks, at least. Raises ValueError for a message of more
+    than `max_bytes` bytes.
     """
     if len(data) < _LENGTH_BYTES:
         return _LENGTH_BYTES - len(data)
@@ -69,11 +63,11 @@ def decode_parts(data: bytes | bytearray) -> list[bytes]:
 
 PROTOCOL = 1
 PART_COUNT = 7
-# Whether stdin has been read for the request, and then what was read.
+# The part for stdin: not read yet, or what was read behind a sign.
 UNREAD, READ = b"", b"="
 
-# A capability's secrets are looked up to see whether they are set, nothing more: of any variable
-# but these the server learns just that.
+# The server only has to know whether the secrets of capabilities are set. So it gets the values of
+# these variables, and of all others the names.
 _SENT_VARIABLES = frozenset(
     b"HOME PATH PWD NO_COLOR FORCE_COLOR TERM COLUMNS LINES LANG LANGUAGE TZ TMPDIR WUNDERLAND_CAPABILITY_DIRS".split()
 )
@@ -81,16 +75,16 @@ _SENT_PREFIXES = (b"CAPDISC_", b"XDG_", b"LC_", b"PYTHON")
 
 
 def identity() -> bytes:
-    """Who speaks. A server answers only what has the same: else another version would answer in
-    this one's place.
+    """The version of this program and its interpreter. A server answers only clients with the
+    same, since another version could answer otherwise.
     """
     package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
-    facts = (str(PROTOCOL), __version__, package, sys.version, sys.getfilesystemencoding())
-    return b"\0".join(os.fsencode(fact) for fact in facts)
+    parts = (str(PROTOCOL), __version__, package, sys.version, sys.getfilesystemencoding())
+    return b"\0".join(os.fsencode(part) for part in parts)
 
 
 def encode_request(words: Sequence[str]) -> list[bytes]:
-    """All of a request but stdin. Raises OSError when the current folder is gone."""
+    """The parts of a request but for stdin. Raises OSError where the current folder is gone."""
     folder = os.stat(".")  # noqa: PTH116
     return [
         identity(),
@@ -103,9 +97,7 @@ def encode_request(words: Sequence[str]) -> list[bytes]:
 
 
 def encode_environment(environ: Mapping[bytes, bytes]) -> list[bytes]:
-    """NAME=VALUE for the variables that matter and those that are empty, NAME alone for those that
-    are just set.
-    """
+    """NAME=VALUE for the variables that are sent and those that are empty, NAME for all others."""
     return [
         name + b"=" + value
         if not value or name in _SENT_VARIABLES or name.startswith(_SENT_PREFIXES)
@@ -116,15 +108,15 @@ def encode_environment(environ: Mapping[bytes, bytes]) -> list[bytes]:
 
 def _encode_terminals() -> bytes:
     """Which of the standard streams are terminals, and how wide stdout is where it is one."""
-    are = [os.isatty(stream) for stream in range(3)]
-    columns = os.get_terminal_size(1).columns if are[1] else 0
-    return b"%d%d%d%d" % (*are, columns)
+    flags = [os.isatty(stream) for stream in range(3)]
+    columns = os.get_terminal_size(1).columns if flags[1] else 0
+    return b"%d%d%d%d" % (*flags, columns)
 
 
 def replay_stdin(
     data: bytes, is_terminal: bool, remaining: IO[bytes] | None = None
 ) -> TextIOWrapper:
-    """A stdin from which this can be read once more, and after it what is left in `rest`."""
+    """A stdin that gives this data once more, and after it what is left in `remaining`."""
     import io
 
     class ReplayedStdin(io.BytesIO):

@@ -1,5 +1,5 @@
-"""One request at a time, run as any command line: in the client's folder and environment, with
-streams of its own.
+"""Runs a client's command line in the server, in the client's folder and environment and with
+streams of its own; and keeps indexes and encoders open between requests.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from capdisc_indexer.store import generation
 from capdisc_indexer.store.builders import check_builder
 from capdisc_indexer.store.snapshot import Index
 
-# What stays open from one request to the next: indexes of the newest generation, and encoders.
-
-# One for the workspace, and a few that command lines name: each is some megabytes.
+# The index of the workspace, and a few that command lines name; each takes some megabytes.
 _MAX_INDEXES = 4
+# Inode, time of change and size of each file.
 FileStamps = tuple[tuple[int, int, int], ...]
 
 
 class DeclinedError(SystemExit):
-    """The client is to answer this itself. A SystemExit, because that is what nothing on the way
-    out catches.
+    """The client has to run this command itself. A SystemExit, since nothing on the way catches
+    that.
     """
 
 
 @frozen
 class _CachedIndex:
-    """An open index, what CURRENT said when it was opened, and its files as they were then."""
+    """An open index, what its pointer CURRENT said when it was opened, and the stamps of its files
+    then.
+    """
 
     pointer: str
     paths: tuple[str, ...]
@@ -48,7 +49,7 @@ class _CachedIndex:
 
 
 class IndexCache:
-    """The open indexes and encoders of one process, which uses one at a time."""
+    """The open indexes and encoders of one process, whose commands run one after the other."""
 
     def __init__(self) -> None:
         self._indexes: dict[Path, _CachedIndex] = {}
@@ -61,61 +62,58 @@ class IndexCache:
 
     @contextmanager
     def index(self, index_dir: Path, builder_id: str | None) -> Iterator[Index]:
-        """The published generation, open. Raises what opening an Index does."""
+        """The open published generation. Raises what opening an Index does."""
         cached = self._open_newest(index_dir, builder_id)
         try:
             yield cached.index
         except (CapdiscError, OSError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            # As `with Index(…)` would: what nobody expected may have its reason in files that have
-            # changed.
+            # As `with Index(…)` does: the reason of an unexpected error may be files that changed.
             del self._indexes[index_dir]
             cached.index.__exit__(type(error), error, error.__traceback__)
             raise
 
     def _open_newest(self, index_dir: Path, builder_id: str | None) -> _CachedIndex:
-        pointer, before = generation.read_pointer(index_dir), self._indexes.pop(index_dir, None)
-        if before is not None and (
-            before.pointer != pointer or before.stamps != _file_stamps(before.paths)
+        pointer, cached = generation.read_pointer(index_dir), self._indexes.pop(index_dir, None)
+        if cached is not None and (
+            cached.pointer != pointer or cached.stamps != _file_stamps(cached.paths)
         ):
-            before.index.close()
-            before = None
-        if before is None:
+            cached.index.close()
+            cached = None
+        if cached is None:
             while len(self._indexes) >= _MAX_INDEXES:
                 self._indexes.pop(next(iter(self._indexes))).index.close()
             index = Index(index_dir, builder_id)
             paths = tuple(
                 f"{index.folder}/{name}" for name in ("MANIFEST", *index.generation.files)
             )
-            before = _CachedIndex(pointer, paths, _file_stamps(paths), index)
-        self._indexes[index_dir] = before
-        # It may have been opened for who believes it, or before its user believed it no longer.
-        check_builder(index_dir, before.index.generation.builder_id, builder_id)
-        return before
+            cached = _CachedIndex(pointer, paths, _file_stamps(paths), index)
+        self._indexes[index_dir] = cached
+        # Trust in the index may have been revoked since it was opened.
+        check_builder(index_dir, cached.index.generation.builder_id, builder_id)
+        return cached
 
     def decline_sync(self, shared: SharedIndex) -> tuple[str, ...]:
-        """Raises DeclinedError: the credentials for an index on a network stay with the client."""
+        """Raises DeclinedError: the client alone has the credentials of an object store."""
         raise DeclinedError(f"{shared.url} is not looked after here")
 
     def evict_stale(self) -> None:
-        """Close what is not published any more: a generation stays on disk as long as it is
-        open.
-        """
+        """Close generations that are not published any more: an open one stays on disk."""
         for index_dir, cached in list(self._indexes.items()):
             if generation.read_pointer(index_dir) != cached.pointer:
                 self._indexes.pop(index_dir).index.close()
 
     def encoder(self, name: str) -> Encoder:
-        """The encoder, if it takes no time. Raises DeclinedError for one that would hold everybody
-        up.
+        """The encoder, where loading it takes no time. Raises DeclinedError for one that would
+        keep other clients waiting.
         """
         if name in self._encoders or _loads_fast(name):
             return self._encoders.get(name) or encoders.load_encoder(name)
         raise DeclinedError("the encoder is not loaded")
 
     def load_encoder(self, name: str) -> None:
-        """Keep this encoder, however long it takes. Raises EncoderError."""
+        """Load this encoder and keep it, however long that takes. Raises EncoderError."""
         if not _loads_fast(name):
             self._encoders[name] = encoders.load_encoder(name)
 
@@ -125,8 +123,8 @@ def _loads_fast(name: str) -> bool:
 
 
 def _file_stamps(paths: Sequence[str]) -> FileStamps:
-    """What changes when somebody writes into the generation, which nobody should: then it is
-    looked at anew.
+    """The stamps by which a change to the files of a generation is seen, which nobody should
+    change.
     """
     return tuple(map(_file_stamp, paths))
 
@@ -140,13 +138,13 @@ def _file_stamp(path: str) -> tuple[int, int, int]:
 
 
 class _StdinWantedError(SystemExit):
-    """The command reads stdin, which the client has not read yet. Nothing has been done before
+    """The command reads stdin, which the client has not sent yet. It has done nothing before
     that.
     """
 
 
 class _UnreadStdin(BytesIO):
-    """Stdin that nobody has read yet."""
+    """A stdin that the client has not read yet."""
 
     def __init__(self, is_terminal: bool) -> None:
         super().__init__()
@@ -160,7 +158,7 @@ class _UnreadStdin(BytesIO):
 
 
 class _CapturedStream:
-    """Stdout or stderr: what is written goes to the list of both, in its order."""
+    """Stdout or stderr: collects what is written in one list for both, in its order."""
 
     encoding, errors = "utf-8", "surrogateescape"
 
@@ -177,7 +175,7 @@ class _CapturedStream:
         return len(data)
 
     def flush(self) -> None:
-        """All is handed over at once, at the end."""
+        """Nothing to do: the client gets everything at the end."""
 
     def isatty(self) -> bool:
         return self._is_terminal
@@ -188,19 +186,21 @@ class _CapturedStream:
 
 @frozen(kw_only=True)
 class ServerRequest:
-    """A request as it was sent. `stdin` is None as long as the client has not read it."""
+    """The request of a client. `folder_id` is device and inode of its folder, `terminals` says
+    which of its streams are terminals, and `stdin` is None while the client has not read it.
+    """
 
     words: list[str]
     environ: dict[bytes, bytes]
     folder: bytes
-    place: bytes
+    folder_id: bytes
     terminals: tuple[bool, bool, bool]
     columns: int
     stdin: bytes | None
 
 
 def decode_request(parts: Sequence[bytes]) -> ServerRequest:
-    """The request with these parts. Raises ValueError for any that no client of this version
+    """The request in these parts. Raises ValueError for parts that no client of this version
     sends.
     """
     if len(parts) != request.PART_COUNT or parts[0] != request.identity():
@@ -214,10 +214,10 @@ def decode_request(parts: Sequence[bytes]) -> ServerRequest:
     )
     return ServerRequest(
         words=[os.fsdecode(word) for word in words.split(b"\0")],
-        # Of a variable whose value is kept back, what is known is that there is one.
+        # A variable whose value the client does not send has any value here.
         environ={name: value if sign else b"set" for name, sign, value in pairs},
         folder=folder,
-        place=folder_id,
+        folder_id=folder_id,
         terminals=(terminals[:1] == b"1", terminals[1:2] == b"1", terminals[2:3] == b"1"),
         columns=int(terminals[3:]),
         stdin=stdin[len(request.READ) :] if stdin else None,
@@ -225,13 +225,13 @@ def decode_request(parts: Sequence[bytes]) -> ServerRequest:
 
 
 def build_own_request(words: list[str]) -> ServerRequest:
-    """A request as a client in this process's place would send it."""
+    """The request that a client with the folder and the environment of this process would send."""
     return decode_request([*request.encode_request(words), request.READ])
 
 
 def answer_request(client_request: ServerRequest) -> list[bytes]:
-    """The parts of the answer. Whatever the command changed in the process is set anew for the
-    next one.
+    """The parts of the answer. The next request sets everything anew that the command changes in
+    the process.
     """
     pieces: list[tuple[int, bytes]] = []
     streams = sys.stdin, sys.stdout, sys.stderr
@@ -254,13 +254,15 @@ def answer_request(client_request: ServerRequest) -> list[bytes]:
 
 
 def _enter_environment(client_request: ServerRequest) -> None:
-    """Raises DeclinedError when the client's folder is not what it is here."""
+    """Take over folder, environment and words of the client. Raises DeclinedError where its folder
+    is another one here.
+    """
     try:
         os.chdir(client_request.folder)
         folder_stat = os.stat(".")  # noqa: PTH116
     except OSError:
         raise DeclinedError("the current folder cannot be reached") from None
-    if b"%d:%d" % (folder_stat.st_dev, folder_stat.st_ino) != client_request.place:
+    if b"%d:%d" % (folder_stat.st_dev, folder_stat.st_ino) != client_request.folder_id:
         raise DeclinedError("the current folder is another one here")
     environ = client_request.environ
     if client_request.columns and not environ.get(b"COLUMNS", b"").strip(b"0").isdigit():

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 _MAX_LINKS = 40  # as many as Linux follows
 _WORKSPACE_MARKERS = (".capdisc", "capdisc.toml", ".git")
-# Paths of any length leave a remainder of at most 32 hex digits; the factor keeps short ones from
-# showing in them.
+# The remainder of a path of any length has at most 32 hexadecimal digits; the factor keeps short
+# paths from being readable in it.
 _PRIME, _FACTOR = (1 << 127) - 1, 0x5DEECE66D1CE4E5B9BF58476D1CE4E5B
 
 
 def find_address(environ: Mapping[str, str]) -> str:
-    """The socket to ask at; empty where there is none, or where others could have put one."""
+    """The path of the server's socket; "" where there is none, or where other users could have
+    made it.
+    """
     path = socket_path(environ)
     if not path or not is_private_folder(os.path.dirname(path)):
         return ""
-    ways = (path, path.removesuffix(".sock") + ".port")
-    return next((way for way in ways if _exists(way)), "")
+    candidates = (path, path.removesuffix(".sock") + ".port")
+    return next((candidate for candidate in candidates if _exists(candidate)), "")
 
 
 def socket_path(environ: Mapping[str, str]) -> str:
-    """The socket for where we are; empty where there can be none, because there is no home or no
-    current folder.
-    """
+    """The path of the socket for the current workspace; "" without a home or a current folder."""
     home = environ.get("HOME", "")
     runtime, cache = environ.get("XDG_RUNTIME_DIR", ""), environ.get("XDG_CACHE_HOME", "")
     if not home.startswith("/"):
@@ -51,8 +51,8 @@ def socket_path(environ: Mapping[str, str]) -> str:
 
 
 def own_socket_path() -> Path:
-    """Where the server of this process's workspace is met. Raises InputError where there is no
-    place for one.
+    """The path of the socket for the workspace of this process. Raises InputError where there can
+    be none.
     """
     from pathlib import Path
 
@@ -68,8 +68,8 @@ def own_socket_path() -> Path:
 
 
 def current_folder(environ: Mapping[str, str]) -> str:
-    """The current folder by the shell's own name, where that is one of its names. Raises OSError
-    when it is gone.
+    """The current folder, by the name in PWD where that leads to it. Raises OSError where the
+    folder is gone.
     """
     logical = environ.get("PWD", "")
     if logical.startswith("/") and os.path.samestat(os.stat(logical), os.stat(".")):
@@ -78,7 +78,7 @@ def current_folder(environ: Mapping[str, str]) -> str:
 
 
 def workspace_folder(folder: str, home: str) -> str:
-    """What `capdisc_indexer.config.configuration.find_workspace` says, without its imports."""
+    """The same as `capdisc_indexer.config.configuration.find_workspace`, without its imports."""
     upwards = folder
     while True:
         if (upwards == folder or upwards != home) and any(
@@ -90,8 +90,8 @@ def workspace_folder(folder: str, home: str) -> str:
 
 
 def is_private_folder(folder: str) -> bool:
-    """Whether the folder is this user's, nobody else can reach into it, and nobody else decides
-    what its path means.
+    """Whether the folder belongs to this user, no other user can reach into it, and none decides
+    where its path leads.
     """
     try:
         status = os.lstat(folder)
@@ -101,13 +101,12 @@ def is_private_folder(folder: str) -> bool:
 
 
 def path_flaw(folder: str) -> str:
-    """Which part of a path lets somebody else decide what lies there, and why; empty when none
-    does.
+    """Which part of a path lets another user decide what lies there, and why; "" where none does.
 
-    Each part must be a folder of this user's or root's that others may not write to, unless it is
-    sticky. A link counts as what its owner may: root's, as /var/run is, and this user's own are
-    followed, their targets part by part as well; the folder itself may be none, and its mode is
-    for `is_own`. What is not there yet has no flaw.
+    Each part must be a folder of this user or of root that others may not write to, unless it is
+    sticky. Links of root, as /var/run is, and of this user are followed, and their targets are
+    checked part by part. The folder itself may be no link; its mode is checked by
+    `is_private_folder`. Parts that do not exist yet have no flaw.
     """
     parts, above, links = folder.rstrip("/").split("/")[::-1], "", 0
     while parts:
@@ -139,8 +138,8 @@ def path_flaw(folder: str) -> str:
 
 
 def _is_open(status: os.stat_result) -> bool:
-    """Whether others may move what lies in a folder. A group with its user's number is that user's
-    alone: many systems give each user one, and let it write.
+    """Whether others may move what lies in a folder. A group with the number of its user is taken
+    for that user's own: many systems give each user one that may write.
     """
     group = 0 if status.st_gid == status.st_uid else stat.S_IWGRP
     return bool(status.st_mode & (group | stat.S_IWOTH)) and not status.st_mode & stat.S_ISVTX
@@ -155,7 +154,7 @@ def _exists(path: str) -> bool:
 
 
 def _path_digits(path: str) -> str:
-    """32 hex digits for a path. Another path with the same would only share its server, which
-    answers for any.
+    """32 hexadecimal digits for a path. Two paths with the same digits would only share a server,
+    which answers for any workspace.
     """
     return f"{int.from_bytes(b'/' + os.fsencode(path), 'big') * _FACTOR % _PRIME:032x}"

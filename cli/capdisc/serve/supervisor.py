@@ -1,4 +1,4 @@
-"""Keeps workers alive behind one socket, and imports nothing that could take it down with them."""
+"""Keeps workers alive behind one socket. It imports nothing that could crash it, too."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from pathlib import Path
 
 from capdisc.serve.claim import ServerClaim, claim_socket
 
-# A worker that dies at once, again and again, is started ever more rarely, up to so many seconds.
+# The pause before a worker is started again; it doubles while workers die at once.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 _STABLE_S = 10.0
 _CHECK_INTERVAL_S = 5.0
-# What a worker that was told to end may take before it is killed: it holds nothing that must be
-# written.
+# How long a worker may take to end before it is killed; it has nothing to write.
 _SHUTDOWN_S = 0.5
-# The same modules as here, wherever they were found, and none from the current folder.
+# With the same sys.path as here, and without the current folder.
 _WORKER_CODE = "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); from capdisc.serve import worker; worker.main()"
 
 
 class Worker:
-    """The process that answers, and the channel that tells each of the two whether the other
+    """A process that answers, and a channel by which it and the supervisor know that the other
     lives.
     """
 
     def __init__(self, claim: ServerClaim, idle_s: float) -> None:
-        self.channel, theirs = socket.socketpair()
-        handles = (claim.socket.fileno(), theirs.fileno())
+        self.channel, worker_end = socket.socketpair()
+        handles = (claim.socket.fileno(), worker_end.fileno())
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
         command = [
             sys.executable,
@@ -45,14 +44,14 @@ class Worker:
             *map(str, handles),
             str(idle_s),
         ]
-        quiet = subprocess.DEVNULL
-        with theirs:
+        nowhere = subprocess.DEVNULL
+        with worker_end:
             self._process = subprocess.Popen(
-                command, pass_fds=handles, stdin=quiet, stdout=quiet, stderr=quiet
+                command, pass_fds=handles, stdin=nowhere, stdout=nowhere, stderr=nowhere
             )
 
     def end(self) -> int:
-        """Its exit status, after it was told to end, or has."""
+        """End the worker, if it has not ended, and return its exit status."""
         self.channel.close()
         try:
             return self._process.wait(_SHUTDOWN_S)
@@ -68,12 +67,11 @@ def supervise(
     stop: int | None = None,
     workers: int = 1,
 ) -> None:
-    """Answer at this socket until no worker was asked anything for `idle_s` seconds, something can
-    be read from `stop`, or the socket is not the claimed one any more. `ready` is called once the
-    first worker answers; what it raises ends all.
+    """Answer at this socket until no client has asked for `idle_s` seconds, something can be read
+    from the descriptor `stop`, or another file lies at the path of the socket. `ready` is called
+    once the first worker answers; what it raises ends everything.
 
-    All workers take from the one socket; each has a thread here that does nothing but wait for its
-    end.
+    All workers accept from the one socket; for each there is a thread here that waits for its end.
     """
     threads = [
         threading.Thread(
@@ -91,7 +89,7 @@ def supervise(
 def _keep_worker_alive(
     claim: ServerClaim, idle_s: float, ready: Callable[[], None], stop: int | None
 ) -> None:
-    """One worker after the other, until one ends by itself or all is to end."""
+    """Start one worker after the other, until one ends without an error or the server has to end."""
     pause_s = _FIRST_PAUSE_S
     while True:
         started = time.monotonic()
@@ -113,7 +111,7 @@ def _keep_worker_alive(
 
 
 def _start_worker(claim: ServerClaim, idle_s: float) -> Worker | None:
-    """None where no process can be made: perhaps later."""
+    """A new worker; None where the system has no room for a process now."""
     try:
         return Worker(claim, idle_s)
     except OSError:
@@ -123,7 +121,7 @@ def _start_worker(claim: ServerClaim, idle_s: float) -> Worker | None:
 def _wait_for_worker(
     worker: Worker, claim: ServerClaim, ready: Callable[[], None], stop: int | None
 ) -> bool:
-    """Wait for the worker's end. False when all is to end."""
+    """Wait for the end of the worker. False where the server has to end."""
     stops = [] if stop is None else [stop]
     while claim.is_ours():
         channel = worker.channel.fileno()
@@ -140,17 +138,12 @@ def _wait_for_worker(
 
 
 def _ignore_ready() -> None:
-    """Another worker is ready: nobody waits for that."""
-
-
-# A server in the process of another command, whose end is its end.
+    """Do nothing: only the first worker is waited for."""
 
 
 @contextmanager
 def serve_in_thread(path: Path, ready: Callable[[], None]) -> Iterator[None]:
-    """Inside, the commands of this workspace are answered at the socket. Raises what `claimed`
-    does.
-    """
+    """A server in a thread of this process while the block runs. Raises what `claim_socket` does."""
     with claim_socket(path) as claim:
         stop, stopping = os.pipe()
         thread = threading.Thread(target=supervise, args=(claim, 0.0, ready, stop), daemon=True)

@@ -1,4 +1,6 @@
-"""The process that answers: it may die or be killed at any time, and another takes its place."""
+"""The process that answers clients. It may die or be killed at any time, and another takes its
+place.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,16 @@ from capdisc.serve.request_execution import IndexCache
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 
-# Connections of clients in one thread: however idle, slow or wrong a client is, it costs a
-# bounded little.
-
-# Who is at the other end of a connection, by what the kernel says of it.
-
+# The user at the other end of a connection, by what the kernel says.
+#
 # FreeBSD and macOS: getsockopt(SOL_LOCAL, LOCAL_PEERCRED) gives a struct xucred, which starts with
 # version and user.
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
 
 
 def is_same_user(connection: socket.socket) -> bool:
-    """Whether the other end belongs to this user. The folder's mode says so already, but not on
-    every system.
+    """Whether the other end belongs to this user. The mode of the folder guarantees that already,
+    but not on every system.
     """
     try:
         return _peer_uid(connection) == os.geteuid()
@@ -54,18 +53,17 @@ def _peer_uid(connection: socket.socket) -> int:
     return int(user)
 
 
-# Clients wait a third of a second. One that has not sent its question, or taken its answer, after
-# this is none.
+# Clients wait a third of a second. One that needs longer to send its question, or to take its
+# answer, is closed.
 CLIENT_TIMEOUT_S = 3.0
 _MAX_CONNECTIONS = 256
-# What all unfinished questions and untaken answers may have together; a question is a few
-# kilobytes.
+# The most that all unfinished questions and answers take together; a question has a few kilobytes.
 _MAX_BUFFERED_BYTES = 64 << 20
 
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One client: what it has sent so far, or what it has still to take."""
+    """One client: what it has sent so far, or what it has not read yet of its answer."""
 
     socket: socket.socket
     deadline: float
@@ -75,15 +73,19 @@ class Connection:
 
     @property
     def size(self) -> int:
-        """How many bytes it holds here."""
+        """How many bytes are in memory for it."""
         return len(self.received) + len(self.to_send)
 
 
 class Connections:
-    """All of them, and the questions that are whole, oldest first."""
+    """All connections, in one thread, and the complete questions, oldest first. However idle, slow
+    or wrong a client is, it costs a bounded amount.
+    """
 
     def __init__(self, listening: socket.socket, secret: bytes = b"") -> None:
-        """With a secret, whoever asks must know it; without, the kernel says who asks."""
+        """With a secret, clients must prove that they know it; without, the kernel must say that
+        they are this user's.
+        """
         self._secret = secret
         self.selector = selectors.DefaultSelector()
         self._listening = listening
@@ -97,18 +99,18 @@ class Connections:
 
     @property
     def has_pending(self) -> bool:
-        """Whether there are questions."""
+        """Whether questions are waiting."""
         return bool(self._pending)
 
     def serve(self, key: selectors.SelectorKey) -> None:
-        """Do what can be done without waiting, where something has happened."""
+        """Accept, read or write as far as that is possible without waiting."""
         if isinstance(key.data, Connection):
             self._send(key.data) if key.data.to_send else self._receive(key.data)
         else:
             self._accept()
 
     def next(self) -> tuple[Connection, list[bytes]] | None:
-        """A question that somebody still waits for; None when there is none."""
+        """The oldest question whose client still waits; None where there is none."""
         while self._pending:
             connection = self._pending.popleft()
             if connection in self._open and not _is_gone(connection):
@@ -127,7 +129,7 @@ class Connections:
         return parts
 
     def answer(self, connection: Connection, parts: list[bytes]) -> None:
-        """Send the answer, now or as the client takes it."""
+        """Send the answer, now or as the client reads it."""
         connection.received = bytearray()
         connection.to_send = memoryview(request.encode_parts(parts))
         connection.deadline = time.monotonic() + CLIENT_TIMEOUT_S
@@ -136,7 +138,7 @@ class Connections:
             self.selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
     def expire(self) -> None:
-        """Close what has taken too long."""
+        """Close the connections that are past their deadline."""
         now = time.monotonic()
         waiting = set(self._pending)
         for connection in [
@@ -147,7 +149,7 @@ class Connections:
             self._close(connection)
 
     def _accept(self) -> None:
-        """Take in all who are there: who waits outside cannot know that somebody is at work."""
+        """Accept every client that waits: else it could not learn that its question is queued."""
         for _ in range(_MAX_CONNECTIONS):
             try:
                 accepted, _ = self._listening.accept()
@@ -217,9 +219,7 @@ class Connections:
             self._close(connection)
 
     def _close(self, connection: Connection) -> None:
-        """Let the client go; one that was closed to make room may still be among those that
-        asked.
-        """
+        """Close the connection. One that was closed to make room may still be in the queue."""
         if connection not in self._open:
             return
         del self._open[connection]
@@ -229,7 +229,7 @@ class Connections:
 
 
 def _is_gone(connection: Connection) -> bool:
-    """Whether the client has stopped waiting: it answers itself by now."""
+    """Whether the client has stopped waiting, and runs the command itself."""
     try:
         return not connection.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -238,8 +238,8 @@ def _is_gone(connection: Connection) -> bool:
         return True
 
 
-# Nobody waits for an answer that long; a native call that never returns can be ended by the kernel
-# alone.
+# No client waits so long. The kernel's timer ends the process, since nothing else can end a native
+# call that never returns.
 _BUSY_S = 10.0
 _PAUSE_S = 5.0
 _SWEEP_S = 1.0
@@ -252,17 +252,12 @@ _WARMUP_COMMANDS = (
 
 
 def main() -> None:
-    """Answer until nobody has asked for long, or whoever started this is gone."""
-    path, listening, channel, idle_s = (
-        sys.argv[1],
-        int(sys.argv[2]),
-        int(sys.argv[3]),
-        float(sys.argv[4]),
-    )
+    """Answer until no client has asked for long, or the supervisor is gone."""
+    path, idle_s = sys.argv[1], float(sys.argv[4])
+    listening, channel = int(sys.argv[2]), int(sys.argv[3])
     secret = loopback.read_port_file(path)[1] if path.endswith(loopback.SUFFIX) else b""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # which a terminal sends to all of us; the channel ends this one
+    # A terminal sends SIGINT to the worker, too, which ends when its channel is closed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (listening, channel):
         os.set_inheritable(fd, False)
     cache = IndexCache()
@@ -279,8 +274,8 @@ def main() -> None:
 
 
 def _warm_up(cache: IndexCache) -> None:
-    """Open and import what requests are likely to need. Where that fails, the request will say
-    why.
+    """Open and import what requests are likely to need. Where that fails, the request will report
+    it.
     """
     with suppress(CapdiscError):
         lazy_imports.numpy()
@@ -304,8 +299,8 @@ def _serve_loop(
     connections: Connections, starter: socket.socket, cache: IndexCache, idle_s: float
 ) -> None:
     connections.selector.register(starter, selectors.EVENT_READ)
-    used = swept = time.monotonic()
-    while not idle_s or time.monotonic() - used < idle_s:
+    last_used = last_swept = time.monotonic()
+    while not idle_s or time.monotonic() - last_used < idle_s:
         pause = CLIENT_TIMEOUT_S if len(connections) else min(_PAUSE_S, idle_s or _PAUSE_S)
         for key, _ in connections.selector.select(0 if connections.has_pending else pause):
             if key.fileobj is starter:
@@ -313,11 +308,11 @@ def _serve_loop(
             connections.serve(key)
         if question := connections.next():
             connections.answer(question[0], _answer_question(question[1]))
-            used = time.monotonic()
-        if time.monotonic() - swept > _SWEEP_S:
+            last_used = time.monotonic()
+        if time.monotonic() - last_swept > _SWEEP_S:
             connections.expire()
             cache.evict_stale()
-            swept = time.monotonic()
+            last_swept = time.monotonic()
 
 
 def _answer_question(parts: list[bytes]) -> list[bytes]:

@@ -11,8 +11,8 @@ from capdisc.output import console
 def remember_printed(runtime: surroundings.Runtime, name: str | None, ids: Sequence[str]) -> None:
     """Record in the session, if one is named, that these capabilities are about to be printed.
 
-    A session that does not exist yet is begun where there is something to record, and a notice says
-    so: else nobody would see that a name is mistyped.
+    A session that does not exist yet is begun where there is something to record, and a notice
+    says so: else nobody would see that a name is mistyped.
     """
     if name is None:
         return

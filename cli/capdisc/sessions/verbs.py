@@ -43,8 +43,8 @@ class SessionCommand:
         return self.runtime.state_dir()
 
     def ids(self) -> list[str]:
-        """The ids or names that were typed, and those on stdin for `-`, each once. Raises UsageError
-        where there is none.
+        """The ids or names that were typed, and those on stdin for `-`, each once. Raises
+        UsageError where there is none.
         """
         identifiers = [line.strip() for word in self.words for line in self._lines(word)]
         if not any(identifiers):
@@ -144,8 +144,8 @@ def prompt(command: SessionCommand) -> int:
 def _format_active(
     command: SessionCommand, session: Session, budget: int, counter: TokenCounter
 ) -> str:
-    """The active capabilities as `render` prints its details. A notice names those that the index no
-    longer has.
+    """The active capabilities as `render` prints its details. A notice names those that the index
+    no longer has.
     """
     descriptors: list[Descriptor] = []
     with open_index.open_index(command.index_dir) as ctx:
@@ -322,8 +322,8 @@ def _print_warnings(identifier: str, extraction: Extraction, changed: Session) -
 
 
 def _resolve_ids(command: SessionCommand, names: list[str]) -> list[str]:
-    """The ids of the capabilities with these names. Raises UsageError, which names similar ones, for
-    a name that the index does not have.
+    """The ids of the capabilities with these names. Raises UsageError, which names similar ones,
+    for a name that the index does not have.
     """
     sessions.load_session(command.state_dir, command.name)
     with open_index.open_index(command.index_dir) as ctx:

@@ -1,4 +1,4 @@
-"""What was checked and found, with paths as they are shown: from the current folder on where they
+"""The report of a check, with paths as they are printed: relative to the current folder where they
 lie below it.
 """
 
@@ -17,9 +17,9 @@ from capdisc_indexer.validation.masking import redact_findings
 
 @frozen(kw_only=True)
 class Report:
-    """`count` is the number of the findings, `codes` and `severities` are what occurs among them.
-    `line` gives the line of the file that a finding is about, "" where there is none to show;
-    `write` makes the findings as they are shown, each time anew.
+    """How many files were checked, and the findings: their number, and the codes and severities
+    that occur. `line` gives the line of the file that a finding is about, "" where there is none;
+    `write` gives the findings as they are printed, each time anew.
     """
 
     files: int
@@ -33,7 +33,7 @@ class Report:
 
     @property
     def findings(self) -> Iterator[Finding]:
-        """The findings as they are shown, one after the other: a large collection has more than
+        """The findings as they are printed, one after the other: a large collection has more than
         fit into memory.
         """
         return self.write()
@@ -47,8 +47,8 @@ def build_report(
     source: SourceLines,
     cwd: Path,
 ) -> Report:
-    """The report with every path as it is shown here, those inside messages too, and without the
-    keys that messages quote. A path itself stays whole, since programs open it.
+    """The report with every path as it is printed, also inside messages, and with the keys masked
+    that messages quote. Paths themselves are not masked, since programs open them.
     """
     base = _prefix_pattern(cwd)
     return Report(
@@ -66,14 +66,12 @@ def build_report(
 
 
 def display_path(path: str, cwd: Path) -> str:
-    """The path from the current folder on where it lies below it."""
+    """The path relative to the current folder where it lies below it."""
     return _prefix_pattern(cwd).sub("", path, count=1)
 
 
 def _prefix_pattern(cwd: Path) -> re.Pattern[str]:
-    """What paths below the folder begin with, where a path can begin. From `/`, paths are shown as
-    they are.
-    """
+    """Matches the folder where a path in a text begins with it; nothing for the folder `/`."""
     base = printable_path(str(cwd)).rstrip("/")
     return re.compile(rf"(?:^|(?<=[\s\"'(\[<=,])){re.escape(base)}/(?=[^/])" if base else r"(?!)")
 

@@ -1,5 +1,5 @@
-"""What `validate --rule`, `--rules` and `--schema` print: the rules and why they are there, and the
-JSON Schemas of the manifests.
+"""What `validate --rule`, `--rules` and `--schema` print: the rules and why they are there, and
+the JSON Schemas of the manifests.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""From what was typed and configured to what was checked."""
+"""From typed options and settings to the files and rules of a check, and the check itself."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings, workspace_trust
@@ -27,11 +26,9 @@ _MANY_FILES = 1_000
 
 @frozen(kw_only=True)
 class ValidateRequest:
-    """What is to be checked and how; `origins` names where the choice of rules comes from, for
-    whoever misses one.
-
-    `has_paths` says that the roots were typed; `piped` is the text from stdin with its name, None
-    where files are meant.
+    """What to check, and with which rules. `origins` names the options and settings that choose
+    rules. `has_paths` says that the roots were typed. `piped_text` is the text from stdin with its
+    name, None where files are checked.
     """
 
     runtime: surroundings.Runtime
@@ -52,9 +49,9 @@ def parse_request(
     ignore: Sequence[str] | None,
     quiet: bool = False,
 ) -> ValidateRequest:
-    """What is meant: options first, then settings; unless `quiet`, what of these waits for trust
-    is said. Raises UsageError for what makes no sense, InputError for a broken configuration and
-    where there is nothing to check.
+    """The request by options, then by settings. Unless `quiet`, a notice names the settings that
+    wait for trust. Raises UsageError for options that make no sense, InputError for a broken
+    configuration and where there is nothing to check.
     """
     runtime = surroundings.current_runtime()
     config = runtime.config()
@@ -68,10 +65,11 @@ def parse_request(
         for name in texts
     ]
     piped = _read_piped(paths, stdin_filename)
-    waiting = {
-        request.setting for request in _announced(runtime, config, typed_codes, bool(paths), quiet)
-    }
-    wanted = rule_choice(texts["select"], texts["ignore"])
+    requests = _waiting_requests(runtime, config, typed_codes, bool(paths))
+    if not quiet:
+        workspace_trust.announce(requests, config.file or str(runtime.workspace))
+    waiting = {request.setting for request in requests}
+    choice = rule_choice(texts["select"], texts["ignore"])
     return ValidateRequest(
         runtime=runtime,
         roots=() if piped else _select_roots(runtime, config, paths),
@@ -79,42 +77,39 @@ def parse_request(
         sources=() if piped else runtime.sources(config, paths or ()),
         piped_text=piped,
         profile=_check_profile(profile or config["validate.profile"]),
-        choice=keep_guards(wanted, "validate.select" in waiting, "validate.ignore" in waiting),
+        choice=keep_guards(choice, "validate.select" in waiting, "validate.ignore" in waiting),
         origins=tuple(dict.fromkeys(origin for origin in origins if origin != "default")),
     )
 
 
-def _announced(
-    here: surroundings.Runtime,
+def _waiting_requests(
+    runtime: surroundings.Runtime,
     config: Config,
-    typed: Mapping[str, Any],
-    is_named: bool,
-    quiet: bool,
+    typed_codes: Mapping[str, Sequence[str] | None],
+    has_paths: bool,
 ) -> tuple[TrustRequest, ...]:
-    """What waits for trust and matters here: the choice of rules that was not typed, and without
-    names, folders.
+    """The requests that wait for trust and matter for this check: the choice of rules where it was
+    not typed, and folders where no path was.
     """
     rules = tuple(workspace_trust.rule_requests(config))
-    grant = here.load_grant() if rules else Grant()
+    grant = runtime.load_grant() if rules else Grant()
     waiting = [
         request
         for request in rules
-        if typed[request.setting.removeprefix("validate.")] is None
+        if typed_codes[request.setting.removeprefix("validate.")] is None
         and not grant.covers(request, config.digest)
     ]
-    if not is_named:
-        folders = (*config.waiting, *here.waiting_links(config))
+    if not has_paths:
+        folders = (*config.waiting, *runtime.waiting_links(config))
         waiting += [
             request for request in folders if request.setting in ("roots", "source", "link")
         ]
-    if not quiet:
-        workspace_trust.announce(waiting, config.file or str(here.workspace))
     return tuple(waiting)
 
 
 def run_checks(request: ValidateRequest) -> ValidationResult:
-    """What was found. A folder that was named and holds nothing to check is a problem, since
-    nobody names one so.
+    """The findings, and the problems of what could not be checked. A typed folder without anything
+    to check is a problem, too.
     """
     if request.piped_text is None:
         check_result = cd.validate(
@@ -134,20 +129,20 @@ def run_checks(request: ValidateRequest) -> ValidationResult:
 def _map_files(
     work: Callable[[FoundFile], CheckedFile], files: Sequence[FoundFile]
 ) -> Iterator[CheckedFile]:
-    """What the work gives for each file, in their order: of many, by as many processes as there
-    are processors.
+    """The results of the work for each file, in their order; for many files, by one process for
+    each processor.
     """
     if len(files) < _MANY_FILES:
         yield from map(work, files)
         return
     from capdisc_indexer.indexing.worker_pool import WorkerPool  # 10 ms, which a hook is spared
 
-    with WorkerPool() as hands:
-        yield from hands.map(work, files, len(files))
+    with WorkerPool() as pool:
+        yield from pool.map(work, files, len(files))
 
 
 def _holds_capabilities(check_result: ValidationResult, folder: Path) -> bool:
-    """Whether the folder has a capability file, or something that is wrong with one."""
+    """Whether the folder has a capability file, or a finding about one."""
     chosen = check_result.chosen
     findings = (*chosen.findings, *chosen.unwanted, *chosen.commented)
     paths = (
@@ -205,7 +200,7 @@ def _select_roots(
 
 
 def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: bool) -> None:
-    """Raises UsageError for options that make no sense together."""
+    """Raises UsageError for options that need or exclude another one."""
     if write and not fix:
         raise UsageError("--write goes with --fix", "say: capdisc validate --fix --write PATH")
     if write and is_piped:

@@ -103,8 +103,8 @@ def _format_tier(form: RenderFormat, level: int, texts: Sequence[str]) -> str:
 
 
 def _join_texts(texts: Sequence[str]) -> list[str]:
-    """The texts without the line ends that are too many: a part ends with one, and so does its line
-    in a template; an empty part leaves no blank line.
+    """The texts without the line ends that are too many: a part ends with one, and so does its
+    line in a template; an empty part leaves no blank line.
     """
     joined: list[str] = []
     for text in texts:

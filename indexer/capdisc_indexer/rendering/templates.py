@@ -57,8 +57,8 @@ class RenderInputs:
 
     - `overview`: the categories, each with its lines from long to short.
     - `descriptors`: the capabilities, best first; `summaries` and `details` are how many of them
-      tiers 1 and 2 take (None: all). Where `summaries` is None, none of `pinned_summaries` is among
-      them.
+      tiers 1 and 2 take (None: all). Where `summaries` is None, none of `pinned_summaries` is
+      among them.
     - `pinned_summaries` have the first lines of tier 1, and `pinned` are shown in full before the
       hits, whatever the query.
     - `missing`: what each capability lacks here, by id. `guidance`: by category in lower case.
@@ -108,7 +108,8 @@ class RenderJob:
         return Block(id=identifier, text=text, tokens=self.counter.count(text))
 
 
-# Which style of prompt a model needs. The parts of model names are in models.toml beside this file.
+# Which style of prompt a model needs. The parts of model names are in models.toml beside this
+# file.
 
 STYLE_NAMES = ("auto", "tools", "full")
 _OPPOSITE = {"tools": "full", "full": "tools"}

@@ -1,4 +1,6 @@
-"""Fits a long text into some tokens: whole, or cut where a section or a paragraph ends, with a mark."""
+"""Fits a long text into some tokens: whole, or cut where a section or a paragraph ends, with a
+mark.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ def frame_text(
     lead: str = "",
     mark: str = CLIPPED_MARK,
 ) -> tuple[Block | None, int]:
-    """The text in its frame, cut to fit (None: not even a part fits), and the tokens that it has in
-    full. `lead` is a line of ours before the text, `mark` what follows a cut.
+    """The text in its frame, cut to fit (None: not even a part fits), and the tokens that it has
+    in full. `lead` is a line of ours before the text, `mark` what follows a cut.
     """
     label = one_line(identifier, 100)
     start = [job.form.frame_open(label, text), *([job.form.chunk(f"{lead}\n")] if lead else [])]
@@ -72,8 +74,8 @@ def enclose_text(
 
 
 def shorten_text(text: str, tokens_left: int, count: Callable[[str], int]) -> str:
-    """The text, which ends with a line end, or as much of it as fits with a mark; "" where not even
-    the mark fits.
+    """The text, which ends with a line end, or as much of it as fits with a mark; "" where not
+    even the mark fits.
     """
     if count(text) <= tokens_left:
         return text
