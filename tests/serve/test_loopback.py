@@ -38,9 +38,7 @@ def test_who_does_not_know_the_secret_is_not_answered(small, serving, client) ->
         with socket.create_connection(("127.0.0.1", port), 60) as one:
             one.sendall(request.encode_parts([nonce]))
             assert one.recv(32) == loopback.sign_nonce(secret, b"server", nonce)
-            one.sendall(
-                request.encode_parts([*parts, loopback.sign_nonce(mine, b"client", nonce)])
-            )
+            one.sendall(request.encode_parts([*parts, loopback.sign_nonce(mine, b"client", nonce)]))
             assert bool(one.recv(1)) is answered
 
 
