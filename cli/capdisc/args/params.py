@@ -78,7 +78,7 @@ def check_finite(number: float) -> float:
 
 
 IndexDir = Annotated[
-    Path | None, option("--index-dir", metavar="DIR", help="Where the index lies.")
+    Path | None, option("--index-dir", metavar="DIR", help="The folder of the index.")
 ]
 Json = Annotated[bool, option("--json", help="Print JSON.")]
 LockTimeout = Annotated[
@@ -90,11 +90,11 @@ LockTimeout = Annotated[
     ),
 ]
 Words = Annotated[
-    list[str] | None, argument(metavar="[QUERY]...", help="What is needed; - reads stdin.")
+    list[str] | None, argument(metavar="[QUERY]...", help="What you need; - reads it from stdin.")
 ]
 Also = Annotated[
     list[str] | None,
-    option("--also", metavar="QUERY", help="The same wish in other words; fused."),
+    option("--also", metavar="QUERY", help="The query in other words; the rankings are fused."),
 ]
 Kind = Annotated[list[str] | None, option("--kind", help="Only this kind (repeatable).")]
 Category = Annotated[
@@ -102,19 +102,21 @@ Category = Annotated[
 ]
 Tag = Annotated[list[str] | None, option("--tag", help="Only with this tag (repeatable).")]
 Exclude = Annotated[
-    list[str] | None, option("--exclude", metavar="ID", help="Leave this one out (repeatable).")
+    list[str] | None,
+    option("--exclude", metavar="ID", help="Leave this capability out (repeatable)."),
 ]
 MaxRisk = Annotated[
-    str, option("--max-risk", metavar="RISK", help="low, medium, high or critical at most.")
+    str,
+    option("--max-risk", metavar="RISK", help="At most this risk: low, medium, high or critical."),
 ]
 Available = Annotated[
-    bool, option("--available", help="Only what has its secrets and programs here.")
+    bool, option("--available", help="Only those whose secrets and programs are here.")
 ]
 Mode = Annotated[str | None, option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
 SessionName = Annotated[
     str | None,
     option(
-        "--session", metavar="NAME", help="Remember in this session what fits; it is begun if new."
+        "--session", metavar="NAME", help="Record the hits in this session, which is begun if new."
     ),
 ]
 EncoderName = Annotated[

@@ -21,33 +21,37 @@ def call(
         str | None, argument(metavar="[JSON]", help="The arguments; - reads stdin.")
     ] = None,
     args: Annotated[
-        str | None, option("--args", metavar="JSON", help="The same, as an option.")
+        str | None, option("--args", metavar="JSON", help="The arguments, as an option.")
     ] = None,
     batch: Annotated[
         Path | None,
         option(
             metavar="FILE",
-            help='Calls, one JSON line each: {"tool": …, "arguments": {…}}; - reads stdin.',
+            help='Calls, a JSON object on each line: {"tool": …, "arguments": {…}}; - reads stdin.',
         ),
     ] = None,
     envelope: Annotated[
         bool,
         option(
-            "--envelope", help="Wrap it: {status, tool, results}, or {status, tool, error, hint}."
+            "--envelope", help="Print {status, tool, results}, or {status, tool, error, hint}."
         ),
     ] = False,
     max_tokens: Annotated[
         int | None,
-        option("--max-tokens", min=1, help="Cut the answer to this, and say what was left out."),
+        option(
+            "--max-tokens",
+            min=1,
+            help="Cut the answer to so many tokens, and say what was left out.",
+        ),
     ] = None,
     mode: params.Mode = None,
     index_dir: params.IndexDir = None,
 ) -> int:
     """Ask one discovery tool, as an agent would, and print its answer as JSON.
 
-    From a wish to a call: search_tool with keywords names what fits, search_tool with an exact
-    name says all about it, execute_tool or capdisc run calls it. With --batch one line comes out
-    for each line that goes in, errors included; exit status 1: some of them failed.
+    From a task to a call: search_tool with keywords names capabilities that fit, search_tool with
+    an exact name prints one in full, execute_tool or capdisc run calls it. With --batch there is a
+    line of output for each line of input, also for errors; exit status 1: some calls failed.
 
     Example: capdisc call search_tool '{"query": "merge PDF files"}'
     """

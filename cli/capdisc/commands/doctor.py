@@ -27,11 +27,11 @@ def doctor(
     ] = False,
     json: params.Json = False,
 ) -> int:
-    """Say what is wrong with the index and its surroundings, and for each thing the one command
-    that mends it.
+    """Print what is wrong with the index and its surroundings, and for each problem the command that
+    mends it.
 
-    Writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong; 0:
-    nothing is, though there may be notices.
+    It writes nothing. Exit status 4: the index cannot be used; 1: it can, but something is wrong;
+    0: nothing is wrong, though there may be notices.
 
     Example: capdisc doctor --deep
     """

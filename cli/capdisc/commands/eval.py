@@ -187,10 +187,10 @@ def eval_(
     ],
     mode: params.Mode = None,
     compare: Annotated[
-        str, option("--compare", metavar="MODE,…", help="Several modes, a row each.")
+        str, option("--compare", metavar="MODE,…", help="Compare several modes, a row for each.")
     ] = "",
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=1000, help="How many hits to look at.")
+        int, option("-k", "--limit", min=1, max=1000, help="How many hits of each query count.")
     ] = 100,
     run: Annotated[
         Path | None, option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.")
@@ -200,7 +200,7 @@ def eval_(
     ] = None,
     encoder: params.EncoderName = None,
     quiet: Annotated[
-        bool, option("--quiet", "-q", help="Print no notices, only errors and figures.")
+        bool, option("--quiet", "-q", help="Print figures and errors, no notices.")
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
@@ -208,7 +208,7 @@ def eval_(
     """Measure how well the index answers judged queries, in percent, with 95 % intervals.
 
     QUERIES has a query on each line: {"qid", "text", "lang"?}, or its id, a tab and its text.
-    QRELS says what is right: "qid 0 id grade", or qid, id and grade with tabs between, or {"qid",
+    QRELS has the judgements: "qid 0 id grade", or qid, id and grade with tabs between, or {"qid",
     "id", "grade"}.
 
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid

@@ -150,26 +150,26 @@ def graph(
             min=0,
             max=1,
             callback=params.check_finite,
-            help="Only edges at least so heavy.",
+            help="Only edges of at least this weight.",
         ),
     ] = 0.0,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=5000, help="How many capabilities at most.")
+        int, option("-k", "--limit", min=1, max=5000, help="At most so many capabilities.")
     ] = 100,
     format: Annotated[
         str, option("--format", help="table, json, dot, mermaid or svg (with the extra plot).")
     ] = "table",
     stats: Annotated[
-        bool, option("--stats", help="Numbers about the edges instead of the edges.")
+        bool, option("--stats", help="Print statistics of the edges instead of the edges.")
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
 ) -> int:
-    """Print what capabilities have to do with each other: what they require, go with, share tags
-    or a category with.
+    """Print the relations between capabilities: what they require, go with, and share tags or a
+    category with.
 
-    With ids: their relations, heaviest first, or all within --depth steps. Without: all of the
-    index. Exit status 1: there are none.
+    With ids: their relations, heaviest first, or all within --depth steps. Without: those of the
+    whole index. Exit status 1: there are none.
 
     Example: capdisc graph send-invoice --depth 2 --format mermaid
     """

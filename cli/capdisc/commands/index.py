@@ -83,12 +83,13 @@ def index(
     rebuild: Annotated[
         bool | None,
         option(
-            help="Build anew, trusting nothing of the last index; or never: one that is damaged or of another release "
-            "is an error then. Without either: where it is needed."
+            help="Build anew without the last index; or never, so that one that is damaged or of "
+            "another release is an error. Without either: where it is needed."
         ),
     ] = None,
     verify: Annotated[
-        bool, option("--verify", help="Read every file, whatever its time stamp says.")
+        bool,
+        option("--verify", help="Read every file, also those whose time stamps have not changed."),
     ] = False,
     ask_servers: Annotated[
         bool,

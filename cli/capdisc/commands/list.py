@@ -29,24 +29,30 @@ def list_(
     risk: Annotated[
         list[str] | None, option("--risk", help="Only of this risk (repeatable).")
     ] = None,
-    confirm: Annotated[bool, option("--confirm", help="Only what asks before it acts.")] = False,
+    confirm: Annotated[
+        bool, option("--confirm", help="Only those that ask before they act.")
+    ] = False,
     invocable: Annotated[
-        bool, option("--invocable", help="Only what agents are told about.")
+        bool, option("--invocable", help="Only those that agents may see.")
     ] = False,
     categories: Annotated[
-        bool, option("--categories", help="The categories with their counts.")
+        bool,
+        option("--categories", help="Print the categories and how many capabilities each has."),
     ] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one a line.")] = False,
+    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
     cost: Annotated[
-        bool, option("--cost", help="Tokens of each in full, most first, and of all together.")
+        bool,
+        option(
+            "--cost", help="Print the tokens of each in full, most first, and of all together."
+        ),
     ] = False,
     shadowed: Annotated[
-        bool, option("--shadowed", help="Those whose id was taken, and by which file.")
+        bool, option("--shadowed", help="Print those whose id another file has, and which file.")
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
 ) -> int:
-    """List the capabilities by category, or what each would cost in a prompt.
+    """List the capabilities by category, or their cost in a prompt.
 
     Example: capdisc list --cost
     """

@@ -258,22 +258,25 @@ def _tool_document(tool: tools.Tool) -> JsonObject:
 def mcp(
     tools: Annotated[
         list[str] | None,
-        option(metavar="NAMES", help="Only these tools or groups of them, by comma."),
+        option(metavar="NAMES", help="Only these tools or groups of tools, separated by commas."),
     ] = None,
     allow_run: Annotated[
         bool,
-        option("--allow-run", help="execute_tool too: runs what was said yes to at a terminal."),
+        option(
+            "--allow-run",
+            help="Also execute_tool, which runs calls that you agreed to at a terminal.",
+        ),
     ] = False,
     yes: Annotated[
-        bool, option("--yes", help="With --allow-run: runs anything, asking nobody.")
+        bool, option("--yes", help="With --allow-run: run anything without asking.")
     ] = False,
     index_dir: params.IndexDir = None,
 ) -> int:
     """Serve the discovery tools over MCP on stdin and stdout, until stdin ends.
 
-    Answers come from the newest index; when it changes, or is there at last, clients are told that
-    the tools and the overview (capdisc://tier0) have changed. Needs the extra: pip install
-    'capdisc[mcp]'.
+    Answers come from the newest index. When it changes, or there is one at last, clients get a
+    notification that the tools and the overview (capdisc://tier0) have changed. Needs the extra:
+    pip install 'capdisc[mcp]'.
 
     Example: capdisc mcp --tools discovery < /dev/null
     """

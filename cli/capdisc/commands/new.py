@@ -55,7 +55,7 @@ def new(
     kind: Annotated[str, argument(metavar="KIND", help="skill or tool.")],
     name: Annotated[str, argument(metavar="NAME", help="Lower case letters, digits and hyphens.")],
     folder: Annotated[
-        Path, option("--in", metavar="DIR", help="Where to put it.")
+        Path, option("--in", metavar="DIR", help="The folder to write it to.")
     ] = DEFAULT_FOLDER,
     json: params.Json = False,
 ) -> int:

@@ -25,7 +25,9 @@ from capdisc_indexer.rendering.formats import FORMATS
 
 # The options of `capdisc render` that no other command has.
 
-Budget = Annotated[int | None, option("--budget", min=1, help="Tokens in all; a hard limit.")]
+Budget = Annotated[
+    int | None, option("--budget", min=1, help="At most so many tokens in all; a hard limit.")
+]
 TierBudget = Annotated[
     str,
     option(
@@ -35,7 +37,10 @@ TierBudget = Annotated[
     ),
 ]
 TierTop = Annotated[
-    str, option("--tier-top", metavar="TIER=N,…", help="How many summaries and details: 1=5,2=2.")
+    str,
+    option(
+        "--tier-top", metavar="TIER=N,…", help="At most so many summaries and details: 1=5,2=2."
+    ),
 ]
 MaxEach = Annotated[
     int,
@@ -43,11 +48,11 @@ MaxEach = Annotated[
         "--max-each",
         min=0,
         metavar="N",
-        help="With --style full: tokens of one capability; 0: all.",
+        help="With --style full: at most so many tokens of a capability; 0: all.",
     ),
 ]
 TokenizerName = Annotated[
-    str | None, option("--tokenizer", help="Whose tokens: o200k, claude or chars4.")
+    str | None, option("--tokenizer", help="How tokens are counted: o200k, claude or chars4.")
 ]
 FormatName = Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")]
 Json = Annotated[bool, option("--json", help="The same as --format json.")]
@@ -56,28 +61,30 @@ Tiers = Annotated[
     option("--tier", help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]"),
 ]
 Detail = Annotated[
-    str | None, option("--detail", help="Of each hit its name, summary, or full text.")
+    str | None, option("--detail", help="What is printed of each hit: name, summary or full.")
 ]
 Split = Annotated[
     str,
     option(
         "--split",
-        help="prefix: what is the same each turn; suffix: the rest; both, with a border.",
+        help="prefix: what stays the same each turn; suffix: the rest; both, with a line between.",
     ),
 ]
 Hint = Annotated[
     str | None, option("--hint", help="How the overview says to find more: cli, tool or none.")
 ]
-Hints = Annotated[bool, option("--hints", help="Summaries with their hints of when to use them.")]
-ByKind = Annotated[bool, option("--by-kind", help="The overview by kind first.")]
+Hints = Annotated[bool, option("--hints", help="Print in summaries when to use a capability.")]
+ByKind = Annotated[bool, option("--by-kind", help="Group the overview by kind first.")]
 Diagnostics = Annotated[
-    bool, option("--diagnostics", help="Where the time went: in JSON, else on stderr.")
+    bool, option("--diagnostics", help="Print the times of the query: in JSON, else on stderr.")
 ]
 StyleName = Annotated[
     str | None,
     option("--style", help="tools: a short prompt; full: everything; auto: by --model."),
 ]
-Model = Annotated[str, option("--model", metavar="NAME", help="The model that will read it.")]
+Model = Annotated[
+    str, option("--model", metavar="NAME", help="The model that will read the context.")
+]
 TemplateName = Annotated[
     str,
     option(
@@ -91,11 +98,11 @@ Append = Annotated[
 SessionName = Annotated[
     str | None,
     option(
-        "--session", metavar="NAME", help="With this session's memory; it learns what is found."
+        "--session", metavar="NAME", help="Print this session's memory, and record the hits in it."
     ),
 ]
 Auto = Annotated[
-    bool, option("--auto", help="Everything in full where it is small beside the context.")
+    bool, option("--auto", help="Print everything in full where it is small beside the context.")
 ]
 ContextSize = Annotated[
     int, option("--context-size", min=1, help="With --auto: tokens of the model's context.")
@@ -107,7 +114,7 @@ ThresholdPct = Annotated[
         min=0,
         max=100,
         callback=check_finite,
-        help="With --auto: how much is small.",
+        help="With --auto: how many per cent of the context are small.",
     ),
 ]
 MinRelevance = Annotated[
@@ -117,14 +124,14 @@ MinRelevance = Annotated[
         min=0,
         max=1,
         callback=check_finite,
-        help="Leave out what is less relevant.",
+        help="Leave out less relevant hits.",
     ),
 ]
 OnEmpty = Annotated[
     str,
     option(
         "--on-empty",
-        help="When nothing fits: none prints the overview, all a line of each, or error.",
+        help="Where nothing fits: none prints the overview, all a line for each capability, or error.",
     ),
 ]
 

@@ -181,30 +181,30 @@ def run(
         str, argument(metavar="[JSON]", help="Its arguments; - reads them from stdin.")
     ] = "",
     dry_run: Annotated[
-        bool, option("--dry-run", help="Print the call, and do not make it.")
+        bool, option("--dry-run", help="Print the call without making it.")
     ] = False,
     fill: Annotated[
         bool, option("--fill", help="Print the arguments with their defaults, and stop.")
     ] = False,
     yes: Annotated[
-        bool, option("--yes", help="Do not ask; refuse nothing that a yes would allow.")
+        bool, option("--yes", help="Do not ask; do everything that a yes would allow.")
     ] = False,
     timeout: Annotated[
         float | None,
         option(
             metavar="TIME",
             parser=params.parse_seconds,
-            help="End it after so long [60s, or its manifest's].",
+            help="End it after so long [by its manifest, else 60s].",
         ),
     ] = None,
     max_output: Annotated[
-        int, option(metavar="KIB", min=1, max=1024 * 1024, help="End it once it printed more.")
+        int, option(metavar="KIB", min=1, max=1024 * 1024, help="End it once it has printed more.")
     ] = 1024,
     allow_private: Annotated[
-        bool, option("--allow-private", help="HTTP: private hosts, any port.")
+        bool, option("--allow-private", help="For HTTP: private hosts and any port.")
     ] = False,
     allow_http: Annotated[
-        bool, option("--allow-http", help="HTTP: without encryption too.")
+        bool, option("--allow-http", help="For HTTP: also without encryption.")
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
@@ -212,9 +212,9 @@ def run(
     """Run a capability whose manifest says how: a command, a tool of an MCP server, or an HTTP
     operation.
 
-    What it prints and its exit status are passed on. What is run for the first time as it is now,
-    has side effects or a risk above low is asked about at a terminal, and needs --yes elsewhere.
-    One that does not say how it is run is answered with the call to make, and exit status 3.
+    Its output and its exit status are passed on. A call that is new in this form, or that has side
+    effects or a risk above low, needs a yes at the terminal, elsewhere --yes. For a capability that
+    does not say how it is run, the call is printed for you to make; exit status 3.
 
     Example: capdisc run git-status --dry-run
     """

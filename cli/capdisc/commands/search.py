@@ -38,10 +38,15 @@ def search(
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one a line.")] = False,
+    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
     expand: Annotated[
         int,
-        option("--expand", min=0, max=20, help="Add so many that the hits declare to be related."),
+        option(
+            "--expand",
+            min=0,
+            max=20,
+            help="Add so many capabilities that the hits name as related.",
+        ),
     ] = 0,
     gate: Gate = "auto",
     session: params.SessionName = None,

@@ -19,7 +19,7 @@ def serve(
             "--idle",
             metavar="TIME",
             parser=params.parse_seconds,
-            help="End when nobody asked for so long [30m]; 0: never.",
+            help="End after so long without a question [30m]; 0: never.",
         ),
     ] = None,
     workers: Annotated[
@@ -28,23 +28,24 @@ def serve(
             "--workers",
             min=1,
             max=64,
-            help="How many processes answer; more for many clients at once.",
+            help="How many processes answer, for many clients at once.",
         ),
     ] = 1,
     loopback: Annotated[
         bool,
         option(
-            "--loopback", help="On 127.0.0.1 with a secret in a file, where sockets have no names."
+            "--loopback",
+            help="Use 127.0.0.1 and a secret in a file, for systems without Unix sockets.",
         ),
     ] = False,
 ) -> int:
-    """Answer the commands that only read from a warm process, until nobody asks any more or it is
-    interrupted.
+    """Answer the commands that only read from a warm process, until no client asks any more or it
+    is interrupted.
 
     While it runs, search, render, show, list, tools, graph and status of this workspace ask it
-    first: they print what they would print anyway, sooner. Where it does not answer within 0.25 s
-    they do without. They take --server auto|off|require (or CAPDISC_SERVER): off never asks,
-    require fails where no server answers.
+    first, and print the same sooner. Where it does not answer within 0.25 s, they run without it.
+    They take --server auto|off|require (or CAPDISC_SERVER): off never asks, require fails where no
+    server answers.
 
     Example: capdisc serve --idle 1s
     """

@@ -46,16 +46,18 @@ def session(
     ] = None,
     ok: Annotated[bool, option("--ok", help="With use: it worked.")] = False,
     failed: Annotated[bool, option("--failed", help="With use: it did not.")] = False,
-    tools: Annotated[bool, option("--tools", help="With clear: its capabilities alone.")] = False,
-    delete: Annotated[bool, option("--delete", help="With clear: its file too.")] = False,
+    tools: Annotated[bool, option("--tools", help="With clear: only its capabilities.")] = False,
+    delete: Annotated[bool, option("--delete", help="With clear: delete its file, too.")] = False,
     max_tokens: Annotated[
         int | None,
-        option("--max-tokens", min=1, help="With prompt: a hard limit; else the setting budget."),
+        option(
+            "--max-tokens", min=1, help="With prompt: a hard limit, by default the setting budget."
+        ),
     ] = None,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
 ) -> int:
-    """Keep what an agent found, used and met from turn to turn.
+    """Keep what an agent found and used from turn to turn.
 
     new, clear and list manage sessions; show prints one in full, prompt as an agent reads it. use
     ID counts a use; observe ID reads that capability's result, JSON, from stdin, and keeps the

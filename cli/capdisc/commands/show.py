@@ -125,29 +125,32 @@ def show(
         list[str] | None, argument(metavar="ID...", help="Ids or names; - reads them from stdin.")
     ] = None,
     embedding_text: Annotated[
-        bool, option("--embedding-text", help="What is encoded, one text a line.")
+        bool,
+        option("--embedding-text", help="Print the texts that are encoded, one on each line."),
     ] = False,
     links: Annotated[
-        bool, option("--links", help="The links in its content, none of them read.")
+        bool, option("--links", help="List the links in its content, without reading any.")
     ] = False,
     link: Annotated[
         str | None,
         option(
-            "--link", metavar="TARGET", help="What one link leads to: a file of its folder, a URL."
+            "--link",
+            metavar="TARGET",
+            help="Print what this link leads to: a file in its folder, a URL.",
         ),
     ] = None,
     network: Annotated[
         bool, option("--network", help="Let --link fetch a URL, by https.")
     ] = False,
     allow_http: Annotated[
-        bool, option("--allow-http", help="With --network: plain http too.")
+        bool, option("--allow-http", help="With --network: also without encryption.")
     ] = False,
     allow_html: Annotated[
-        bool, option("--allow-html", help="With --network: pages in HTML too.")
+        bool, option("--allow-html", help="With --network: pages in HTML, too.")
     ] = False,
     max_tokens: Annotated[
         int | None,
-        option("--max-tokens", min=1, metavar="N", help="Print so many tokens at most."),
+        option("--max-tokens", min=1, metavar="N", help="Print at most so many tokens."),
     ] = None,
     index_dir: params.IndexDir = None,
     json: params.Json = False,

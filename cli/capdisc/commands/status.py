@@ -14,7 +14,7 @@ from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
 def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
-    """Say what the index holds, how old it is, and where it lies.
+    """Print what the index holds, how old it is, and where it lies.
 
     Example: capdisc status --json
     """

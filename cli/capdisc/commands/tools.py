@@ -256,24 +256,22 @@ def tools(
     words: params.Words = None,
     also: params.Also = None,
     format: Annotated[str, option("--format", help=f"{', '.join(DEFINITION_FORMATS)}.")] = "json",
-    names: Annotated[bool, option("--names", help="Print names only, one a line.")] = False,
+    names: Annotated[bool, option("--names", help="Print names only, one on each line.")] = False,
     mapping: Annotated[
-        bool, option("--map", help="Print what each changed name stands for.")
+        bool, option("--map", help="Print the ids and parameters behind changed names.")
     ] = False,
     all_tools: Annotated[
-        bool, option("--all", help="Every discovery tool, those without data here too.")
+        bool, option("--all", help="Print every discovery tool, also those without data here.")
     ] = False,
     only: Annotated[
-        list[str] | None, option("--only", metavar="NAME", help="This one (repeatable).")
+        list[str] | None, option("--only", metavar="NAME", help="Only this tool (repeatable).")
     ] = None,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=200, help="How many capabilities.")
+        int, option("-k", "--limit", min=1, max=200, help="At most so many capabilities.")
     ] = 5,
     min_relevance: Annotated[
         float,
-        option(
-            min=0, max=1, callback=params.check_finite, help="Leave out what is less relevant."
-        ),
+        option(min=0, max=1, callback=params.check_finite, help="Leave out less relevant hits."),
     ] = 0.0,
     kind: params.Kind = None,
     category: params.Category = None,
@@ -283,10 +281,13 @@ def tools(
     available: params.Available = False,
     progressive: Annotated[
         bool | None,
-        option("--progressive/--static", help="The few that find the others, or everything."),
+        option(
+            "--progressive/--static",
+            help="Print the few tools that find the others, or everything.",
+        ),
     ] = None,
     auto: Annotated[
-        bool, option("--auto", help="Everything where it is small beside the context.")
+        bool, option("--auto", help="Print everything where it is small beside the context.")
     ] = False,
     context_size: Annotated[
         int, option(min=1, help="With --auto: tokens of the model's context.")
@@ -294,7 +295,10 @@ def tools(
     threshold_pct: Annotated[
         float,
         option(
-            min=0, max=100, callback=params.check_finite, help="With --auto: how much is small."
+            min=0,
+            max=100,
+            callback=params.check_finite,
+            help="With --auto: how many per cent of the context are small.",
         ),
     ] = 10.0,
     session: params.SessionName = None,
@@ -305,8 +309,8 @@ def tools(
     """Print function definitions: of the capabilities that fit a query, and of the tools that find
     the others.
 
-    Without a query: those tools alone, or with --static all there is. Names that a provider would
-    refuse are changed; --map says which id, or by id which parameter, each stands for.
+    Without a query: those tools alone, or with --static every capability, too. Names that a
+    provider would refuse are changed; --map prints the ids and parameters behind them.
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """

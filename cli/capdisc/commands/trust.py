@@ -128,17 +128,17 @@ def trust(
             help="A workspace, its configuration file, or an index folder [here].",
         ),
     ] = None,
-    yes: Annotated[bool, option("--yes", "-y", help="Allow it without being asked.")] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Allow it without a question.")] = False,
     listing: Annotated[bool, option("--list", help="List what is trusted.")] = False,
-    revoke: Annotated[bool, option("--revoke", help="Take the trust back.")] = False,
+    revoke: Annotated[bool, option("--revoke", help="Revoke the trust.")] = False,
     json: params.Json = False,
 ) -> int:
     """Show what a workspace asks for beyond its own folder, line by line, and allow it.
 
-    A cloned folder's configuration may choose what lies inside it. Paths, links, an index or a
-    model elsewhere, databases, servers, and silencing rules that guard the reader wait for this.
-    It holds for the file as it is now: a changed file asks again. Of an index folder: shows whose
-    it is, and believes it as your own. Exit status 5: nobody said yes.
+    The configuration of a cloned folder may choose what lies inside the folder. Paths, links, an
+    index or a model elsewhere, databases, servers, and silencing rules that guard the reader wait
+    for this command. Trust holds for the file as it is now: a changed file waits again. For an
+    index folder: shows whose it is, and trusts it as your own. Exit status 5: nobody said yes.
 
     Example: capdisc trust --list
     """

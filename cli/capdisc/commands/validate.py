@@ -27,28 +27,27 @@ def validate(
     ] = None,
     format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "full",
     target: Annotated[
-        Path | None, option("--output", metavar="FILE", help="Write the result there.")
+        Path | None, option("--output", metavar="FILE", help="Write the result to this file.")
     ] = None,
     select: Annotated[
         list[str] | None,
-        option(metavar="CODES", help="Only these rules; name- means all that begin so."),
+        option(metavar="CODES", help="Only these rules; name- stands for all that begin with it."),
     ] = None,
     ignore: Annotated[
         list[str] | None, option(metavar="CODES", help="All but these rules.")
     ] = None,
-    strict: Annotated[bool, option("--strict", help="Warnings fail too.")] = False,
+    strict: Annotated[bool, option("--strict", help="Warnings fail, too.")] = False,
     fix: Annotated[
-        bool, option("--fix", help="Show what can be put right without asking, as a diff.")
+        bool, option("--fix", help="Print a diff of what can be corrected safely.")
     ] = False,
-    write: Annotated[bool, option("--write", help="With --fix: write it.")] = False,
+    write: Annotated[bool, option("--write", help="With --fix: write the corrections.")] = False,
     statistics: Annotated[
         bool, option("--statistics", help="Count the findings of each rule.")
     ] = False,
     stdin_filename: Annotated[
         str,
         option(
-            metavar="NAME",
-            help="What the text from stdin is called [SKILL.md or CAPABILITY.yaml].",
+            metavar="NAME", help="The name of the text on stdin [SKILL.md or CAPABILITY.yaml]."
         ),
     ] = "",
     rule: Annotated[str | None, option(metavar="CODE", help="Explain a rule.")] = None,
@@ -64,13 +63,13 @@ def validate(
 ) -> int:
     """Check capability files; no index, model or network is needed.
 
-    Without PATH: the folders that `capdisc index` takes. Exit status 0: nothing is wrong; 1:
-    something is; 2: something that was named cannot be checked. Settings: validate.profile,
+    Without PATH: the folders of `capdisc index`. Exit status 0: nothing is wrong; 1: something is;
+    2: something that was named cannot be checked. Settings: validate.profile,
     validate.select, validate.ignore.
 
     A comment silences a rule of form for one line: `# capdisc: ignore=name-case` in YAML, and in
-    Markdown `<!-- capdisc: ignore=body-long -->` on the line before. Rules that guard the reader
-    stay.
+    Markdown `<!-- capdisc: ignore=body-long -->` on the line before. Rules that
+    guard the reader cannot be silenced so.
 
     Example: capdisc validate fixtures/catalogs/small
     """

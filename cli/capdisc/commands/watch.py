@@ -78,7 +78,7 @@ def watch(
         option(
             metavar="TIME",
             parser=params.parse_seconds,
-            help="Look at everything this often, events or not [1m; 2s without the kernel's events].",
+            help="Scan this often, also without events [1m; 2s where there are none].",
         ),
     ] = None,
     debounce: Annotated[
@@ -86,33 +86,34 @@ def watch(
         option(
             metavar="TIME",
             parser=params.parse_seconds,
-            help="Wait until files were quiet so long [500ms].",
+            help="Wait until no file has changed for so long [500ms].",
         ),
     ] = None,
     poll: Annotated[
-        bool, option("--poll", help="Look every interval, without the kernel's events.")
+        bool,
+        option("--poll", help="Scan every interval instead of waiting for events of the kernel."),
     ] = False,
     exec_: Annotated[
         str | None,
         option(
             "--exec",
             metavar="CMD",
-            help="Run CMD through the shell after each change, with CAPDISC_GENERATION and CAPDISC_INDEX_DIR set.",
+            help="Run CMD in the shell after each change; it gets CAPDISC_GENERATION and "
+            "CAPDISC_INDEX_DIR.",
         ),
     ] = None,
     encoder: params.EncoderName = None,
     lock_timeout: params.LockTimeout = None,
     serve: Annotated[
-        bool, option("--serve", help="Answer searches too, as capdisc serve does.")
+        bool, option("--serve", help="Answer searches, too, as capdisc serve does.")
     ] = False,
     json: params.Json = False,
 ) -> int:
     """Bring the index up to date, and keep it so while files change, until interrupted.
 
-    Prints a line for each change that was taken up; with --json, a JSON document a line. Folders
-    are those that `capdisc index` would take; the ones that do not exist yet are waited for. A
-    file that is being written keeps its last version until it parses, or has failed to for two
-    seconds.
+    Prints a line for each change that was indexed; with --json, a JSON document on each line.
+    Folders are those of `capdisc index`; it waits for those that do not exist yet. A file that is
+    being written keeps its last version until it can be parsed, or two seconds have passed.
 
     Example: capdisc watch fixtures/catalogs/small --exec 'capdisc status'
     """
