@@ -147,7 +147,7 @@ def ask_catalogue(
                     ranking = pipeline.search_index(
                         index, Query(texts=(text,), limit=LIMIT), encoder
                     )
-                    decision = judge_request(index, ranking, encoder)
+                    decision = judge_request(index, ranking)
                     passes = {way: passing(ranking, decision) for way, passing in WAYS.items()}
                     score, is_found = decision.score, bool(ranking.hits)
                     yield Outcome(size, name, kind, text, passes, score, is_found)

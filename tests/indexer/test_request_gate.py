@@ -18,7 +18,7 @@ def index(small):
 
 def judge(index, *texts, encoder=None):
     used = encoder or load_shipped_encoder()
-    return request_gate.judge_request(index, search_index(index, Query(texts=texts), used), used)
+    return request_gate.judge_request(index, search_index(index, Query(texts=texts), used))
 
 
 def test_the_model_is_small_and_fitted_to_the_shipped_table() -> None:
@@ -50,7 +50,7 @@ def test_without_the_shipped_encoder_everything_found_is_answered(index, monkeyp
 
     ranking = search_index(index, Query(texts=("thanks for the invoice",)), None)
     monkeypatch.setattr(request_gate, "load_shipped_encoder", fail)
-    assert ranking.hits and request_gate.judge_request(index, ranking, None).is_request
+    assert ranking.hits and request_gate.judge_request(index, ranking).is_request
 
 
 def test_a_damaged_model_says_so(tmp_path) -> None:

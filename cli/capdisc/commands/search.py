@@ -68,7 +68,7 @@ def search(
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
-        decision = judge_ranking(ctx, ranking, gate, encoder)
+        decision = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         headers = ctx.index.documents.headers_for(
             [hit.id for hit in ranking.hits], Query(texts=())

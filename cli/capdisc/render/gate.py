@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from capdisc.args import query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
@@ -21,7 +20,7 @@ Gate = Annotated[
 
 
 def judge_ranking(
-    ctx: open_index.CommandContext, ranking: Ranking, gate: str, encoder_name: str | None
+    ctx: open_index.CommandContext, ranking: Ranking, gate: str
 ) -> GateDecision | None:
     """Whether the ranking's texts ask for anything here; None where the gate is off, or nothing
     was found that it could keep out. Raises UsageError for another mode than auto and off.
@@ -30,16 +29,12 @@ def judge_ranking(
         raise UsageError(f"unknown gate {gate!r}", f"one of: {', '.join(GATE_MODES)}")
     if gate == OFF or not ranking.hits:
         return None
-    lexical = ranking.mode == "lexical"
-    encoder = None if lexical else query_options.try_load_encoder(ctx, encoder_name)[0]
-    return judge_request(ctx.index, ranking, encoder)
+    return judge_request(ctx.index, ranking)
 
 
-def keep_requests(
-    ctx: open_index.CommandContext, ranking: Ranking, gate: str, encoder_name: str | None
-) -> Ranking:
+def keep_requests(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
     """The ranking; without its hits, and said on stderr, where its texts are no request."""
-    decision = judge_ranking(ctx, ranking, gate, encoder_name)
+    decision = judge_ranking(ctx, ranking, gate)
     if decision is None or decision.is_request:
         return ranking
     console.print_notice(

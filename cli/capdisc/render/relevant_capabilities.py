@@ -148,7 +148,7 @@ def find_relevant(
     ranking = replace(ranking, hits=tuple(select_shown_hits(ranking.hits, request.min_relevance)))
     if not ranking.hits and request.on_empty == "all":
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
-    ranking = keep_requests(ctx, ranking, request.gate, request.encoder)
+    ranking = keep_requests(ctx, ranking, request.gate)
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     return RelevantCapabilities(
         ranking=ranking,

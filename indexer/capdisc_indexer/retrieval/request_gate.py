@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders import Encoder, load_shipped_encoder
+from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen
@@ -59,7 +59,7 @@ class GateDecision:
     parts: Mapping[str, float]
 
 
-def judge_request(index: Index, ranking: Ranking, encoder: Encoder | None) -> GateDecision:
+def judge_request(index: Index, ranking: Ranking) -> GateDecision:
     """Whether the texts of a finished ranking ask for anything that the index has.
 
     Of several texts the one that is most like a request counts. A ranking without hits is no
@@ -73,9 +73,7 @@ def judge_request(index: Index, ranking: Ranking, encoder: Encoder | None) -> Ga
         )
     model = load_gate_model()
     logit = max(text_logit(model, reader, text) for text in ranking.query.texts or ("",))
-    has_vectors = (
-        encoder is not None and encoder.fingerprint == model.encoder and ranking.mode != "lexical"
-    )
+    has_vectors = index.generation.fingerprint == model.encoder and ranking.mode != "lexical"
     evidence = read_evidence(index, ranking, reader)
     score = combine(model.evidence if has_vectors else model.lexical_evidence, logit, evidence)
     parts = {"text": round(logistic(logit), 4)}
