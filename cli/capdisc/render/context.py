@@ -36,6 +36,7 @@ from capdisc_indexer.rendering.index_context import (
 )
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.rendering.templates import (
+    FULL_SUMMARIES,
     Descriptors,
     PromptTemplate,
     fill_template,
@@ -200,6 +201,7 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         levels=levels,
         summaries=None if render_ctx.relevant.is_everything else render_ctx.limits.summaries,
         details=details,
+        full_summaries=None if render_ctx.limits.is_list_set else FULL_SUMMARIES,
         missing=_missing(render_ctx, descriptors, [*active, *pinned]),
         guidance=load_guidance(
             render_ctx.ctx.index,
