@@ -1,4 +1,4 @@
-"""capdisc mcp: the discovery tools for an agent that speaks the Model Context Protocol."""
+"""capdisc mcp: search, reading and running for an agent that speaks the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.shared_index import provenance_warning
-from capdisc.mcp_service.discovery_service import (
-    EXECUTE_TOOL,
-    DiscoveryService,
-    build_executor,
-    select_tools,
-)
+from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
+from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import standard_streams
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 
@@ -23,13 +19,16 @@ from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 def mcp(
     tools: Annotated[
         list[str] | None,
-        option(metavar="NAMES", help="Only these tools or groups of tools, separated by commas."),
+        option(
+            metavar="NAMES",
+            help="These tools or groups of tools instead, separated by commas; all: every tool.",
+        ),
     ] = None,
     allow_run: Annotated[
         bool,
         option(
             "--allow-run",
-            help="Also execute_tool, which runs calls that you agreed to at a terminal.",
+            help="Also run_capability, which makes calls that you agreed to at a terminal.",
         ),
     ] = False,
     yes: Annotated[
@@ -37,19 +36,21 @@ def mcp(
     ] = False,
     index_dir: params.IndexDir = None,
 ) -> int:
-    """Serve the discovery tools over MCP on stdin and stdout, until stdin ends.
+    """Serve the capabilities to an agent over MCP on stdin and stdout, until stdin ends.
 
-    Answers come from the newest index. When it changes, or there is one at last, clients get a
-    notification that the tools and the overview (capdisc://tier0) have changed. Needs the extra:
-    pip install 'capdisc[mcp]'.
+    There are three tools: search_capabilities, read_capability and, with --allow-run,
+    run_capability. An answer has at most 4,000 tokens; a cursor leads to what follows. The prompt
+    find-capabilities and the resources capdisc://tier0 and capdisc://capability/ID hold the same.
+    Answers come from the newest index, which is built where there is none; clients are notified
+    when it changes. Needs the extra: pip install 'capdisc[mcp]'.
 
-    Example: capdisc mcp --tools discovery < /dev/null
+    Example: capdisc mcp < /dev/null
     """
     if yes and not allow_run:
         raise UsageError("--yes goes with --allow-run", "without it nothing is run")
     names = select_tools(tools or ())
-    if EXECUTE_TOOL in (tools or ()) and not allow_run:
-        raise UsageError(f"{EXECUTE_TOOL} goes with --allow-run", "without it nothing is run")
+    if not allow_run and (run_tool := find_run_tool(tools or ())):
+        raise UsageError(f"{run_tool} goes with --allow-run", "without it nothing is run")
     from capdisc_indexer.execution.mcp_server import ToolService, serve
 
     runtime = surroundings.current_runtime()
@@ -70,9 +71,13 @@ def mcp(
             start_polling(shared)
         serve(
             ToolService(
+                instructions=service.instructions,
                 tools=service.tools,
                 answer=service.answer,
+                prompt=service.prompt,
                 overview=service.overview,
+                capability=service.capability,
+                complete_id=service.complete_id,
                 version=live.version,
             )
         )
