@@ -37,6 +37,10 @@ _DEFAULT_LIMIT = 5
 _SHOWN_CHARACTERS = 160
 # So many are named where none clearly fits.
 _NEAREST = 3
+# The gate judges what people say, and takes half of an agent's keywords ("git branch") for talk.
+# In 2,548 capabilities, 298 of 300 keywords from descriptions meet a hit so well, and 15 of 306
+# turns of talk.
+_KEYWORD_MATCH = 0.95
 # Below this score the gate takes a text by itself for talk.
 _TALK_SCORE = 0.5
 
@@ -79,14 +83,14 @@ def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator
     """A line for each hit, and what the query asks for that nothing here has."""
     unmatched = ", ".join(one_line(word, 40) for word in found.ranking.unmatched[:12])
     pairs = found.pairs
-    if pairs and not exact_matches(ctx, query):
-        decision = judge_request(ctx.index, found.ranking)
-        if not decision.is_request and decision.parts.get("text", 1.0) < _TALK_SCORE:
+    decision = judge_request(ctx.index, found.ranking)
+    has_keywords = decision.parts.get("meets_query", 1.0) >= _KEYWORD_MATCH
+    if pairs and not (decision.is_request or has_keywords or exact_matches(ctx, query)):
+        if decision.parts.get("text", 1.0) < _TALK_SCORE:
             yield "Nothing: this reads like talk. Say in a sentence what has to be done."
             return
-        if not decision.is_request:
-            pairs = pairs[:_NEAREST]
-            yield "Nothing here clearly fits. The nearest, which may not help:"
+        yield "Nothing here clearly fits. The nearest, which may not help:"
+        pairs = pairs[:_NEAREST]
     if not pairs:
         yield "Nothing here fits."
     for _, header in pairs:
