@@ -6,13 +6,20 @@ definitions; the tools of the other modules serve it only where somebody asks fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import Arguments, CapabilityHeader, JsonSchema
+from capdisc_indexer.model.json_types import (
+    Arguments,
+    CapabilityHeader,
+    CategoryRecord,
+    JsonSchema,
+)
+from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.retrieval.request_gate import judge_request
 from capdisc_indexer.text.normalization import one_line
@@ -35,6 +42,7 @@ READ_TOOL, RUN_TOOL = "read_capability", "run_capability"
 _MAX_LIMIT = 30
 _DEFAULT_LIMIT = 5
 _SHOWN_CHARACTERS = 160
+_OVERVIEW_TOKENS = 400
 # So many are named where none clearly fits.
 _NEAREST = 3
 # The gate judges what people say, and takes half of an agent's keywords ("git branch") for talk.
@@ -48,20 +56,34 @@ _TALK_SCORE = 0.5
 def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     query = arguments["query"].strip()
     if not query:
-        return {TEXT_KEY: "\n".join(["Say what the task is. Here is:", *_overview_lines(ctx)])}
+        return {TEXT_KEY: f"Say what the task is. Here is:\n{_overview_text(ctx)}"}
     kinds = _require_kinds(ctx, arguments.get("kinds") or ())
     found = search_capabilities(ctx, query, arguments["limit"], kinds)
     return {TEXT_KEY: "\n".join(_result_lines(ctx, query, found))}
 
 
-def _overview_lines(ctx: ToolContext) -> Iterator[str]:
-    categories = ctx.index.overview["categories"]
-    for category in categories[:_MAX_LIMIT]:
-        yield f"- {one_line(category['lines'][-1], _SHOWN_CHARACTERS)}"
-    if len(categories) > _MAX_LIMIT:
-        yield f"- and {len(categories) - _MAX_LIMIT} more categories"
-    if not categories:
-        yield "nothing: no capabilities are indexed. `capdisc index PATH` takes some in."
+def _overview_text(ctx: ToolContext) -> str:
+    categories, count = ctx.index.overview["categories"], load_token_counter()
+    text = fit_categories(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
+    return text or "nothing: no capabilities are indexed. `capdisc index PATH` takes some in."
+
+
+def fit_categories(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
+    """All categories with the longest lines at which they fit; else as many of the shortest lines
+    as fit, and how many more there are.
+    """
+    for length in range(len(categories[0]["lines"]) if categories else 0):
+        if fits(text := "\n".join(category["lines"][length] for category in categories)):
+            return text
+    lines = [category["lines"][-1] for category in categories]
+
+    def first_lines(count: int) -> str:
+        return "\n".join([*lines[:count], MORE_CATEGORIES.format(count=len(lines) - count)])
+
+    count = bisect_left(
+        range(1, len(lines)), True, key=lambda number: not fits(first_lines(number))
+    )
+    return first_lines(count) if lines else ""
 
 
 def _require_kinds(ctx: ToolContext, kinds: Sequence[str]) -> tuple[str, ...]:
