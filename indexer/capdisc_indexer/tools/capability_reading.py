@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import PurePath
 
 from capdisc_indexer.links.resolution import (
@@ -193,7 +194,8 @@ def _list_files(ctx: ToolContext, descriptor: Descriptor) -> list[str]:
     """
     try:
         folder = capability_folder(descriptor, ctx.index.scan["roots"])
-        entries = list(_walk_folder(folder, "", _MAX_FOLDER_DEPTH))
+        files = _walk_folder(folder, "", _MAX_FOLDER_DEPTH)
+        entries = list(islice(files, _MAX_FOLDER_ENTRIES + 1))
     except (CapdiscError, OSError):
         return []
     if len(entries) > _MAX_FOLDER_ENTRIES:
