@@ -20,6 +20,9 @@ import pytest
 import yaml
 from adopting import adopt
 
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
 PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -49,10 +52,22 @@ PIPES = [body for body in SHELL if body.startswith("capdisc ")]
 CLIENTS = [line for body in SHELL if body not in PIPES for line in body.splitlines()]
 
 
+@pytest.fixture(scope="session")
+def indexed_clone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder for copies of the shipped fixtures, and the index of their small catalogue there."""
+    folder = tmp_path_factory.mktemp("readme")
+    work = folder / "clone"
+    shutil.copytree(REPOSITORY / "fixtures", work / "fixtures")
+    options = BuildOptions(workspace=str(work))
+    build_index([work / "fixtures" / "catalogs" / "small"], folder / "index", options)
+    return work, folder / "index"
+
+
 @pytest.fixture
-def shell(small, tmp_path, monkeypatch):
+def shell(hermetic, indexed_clone, tmp_path):
     """Run a script in a copy of the shipped fixtures, with stand-ins for the programs that models answer through."""
-    work = tmp_path / "clone"
+    work, index = indexed_clone
+    shutil.rmtree(work)
     shutil.copytree(REPOSITORY / "fixtures", work / "fixtures")
     (work / ".git").mkdir()  # which makes it a workspace
     programs = tmp_path / "bin"
@@ -68,7 +83,7 @@ def shell(small, tmp_path, monkeypatch):
         "PATH": f"{programs}:{os.environ['PATH']}",
         "CAPDISC_INDEX_DIR": str(tmp_path / "ix"),
     }
-    adopt(shutil.copytree(small, tmp_path / "ix"))
+    adopt(shutil.copytree(index, tmp_path / "ix"))
 
     def run(script: str, ends: int = 0) -> str:
         done = subprocess.run(
