@@ -10,8 +10,16 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option, parse_seconds
-from capdisc.context import open_index, surroundings
-from capdisc.hook import client_session, suggestions
+from capdisc.context import surroundings
+from capdisc.hook.answer import (
+    HEADING,
+    CountTexts,
+    Limits,
+    Suggestion,
+    Suggestions,
+    count_here,
+    start_counter,
+)
 from capdisc.hook.clients import (
     MAX_EVENT_BYTES,
     PROMPT,
@@ -20,12 +28,16 @@ from capdisc.hook.clients import (
     HookEvent,
     find_client,
 )
-from capdisc.hook.suggestions import HEADING, Limits, Suggestion, Suggestions
+from capdisc.hook.guard import DEADLINE_S
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc.render.gate import Gate
 from capdisc.serve import client as server_client
-from capdisc_indexer.model.errors import CapdiscError, ForeignIndexError, IndexStateError, UsageError
+from capdisc_indexer.model.errors import (
+    CapdiscError,
+    ForeignIndexError,
+    IndexStateError,
+    UsageError,
+)
 from capdisc_indexer.model.frozen import asdict, replace
 from capdisc_indexer.model.json_types import JsonObject
 
@@ -51,7 +63,10 @@ def hook(
             "--detail", help="Add the part of the best one's text that fits, if it fits whole."
         ),
     ] = False,
-    gate: Gate = "auto",
+    gate: Annotated[
+        str,
+        option("--gate", help='auto: talk such as "thanks!" gets nothing; off: all is answered.'),
+    ] = "auto",
     explain: Annotated[
         bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")
     ] = False,
@@ -63,7 +78,7 @@ def hook(
             parser=parse_seconds,
             help="Print nothing if it takes longer: 800ms, 2s.",
         ),
-    ] = 0.8,
+    ] = DEADLINE_S,
     index_dir: params.IndexDir = None,
     json: Annotated[
         bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
@@ -82,7 +97,7 @@ def hook(
     if surroundings.is_terminal(sys.stdin):
         raise UsageError(
             "this command reads the JSON of a client's hook, and stdin is a terminal",
-            f"try: echo '{{\"prompt\": \"merge two PDF files\"}}' | capdisc hook {kind.name}",
+            f'try: echo \'{{"prompt": "merge two PDF files"}}\' | capdisc hook {kind.name}',
         )
     data = standard_streams.read_stdin_bytes(MAX_EVENT_BYTES + 1)
     event = kind.read_event(data)
@@ -96,7 +111,9 @@ def hook(
         gate=gate,
     )
     if json:
-        console.print_document(_to_document(kind, _answer_prompt(event, limits, place)))
+        console.print_document(
+            _to_document(kind, _answer_prompt(event, limits, place, count_here))
+        )
         return ExitCode.OK
     if event.kind == SESSION_CHANGE:
         _forget(kind, event)
@@ -127,7 +144,7 @@ def _ask(
     except server_client.NoServerError:
         pass
     try:
-        return _answer_prompt(event, limits, place)
+        return _answer_prompt(event, limits, place, start_counter())
     except ForeignIndexError:
         raise
     except IndexStateError as error:
@@ -160,11 +177,17 @@ def _reason_for_silence(event: HookEvent) -> str:
     return "the prompt is a command of the client" if event.is_command else ""
 
 
-def _answer_prompt(event: HookEvent, limits: Limits, place: Path | None) -> Suggestions:
+def _answer_prompt(
+    event: HookEvent, limits: Limits, place: Path | None, count_texts: CountTexts
+) -> Suggestions:
     if reason := _reason_for_silence(event):
         return Suggestions(reason=reason)
+    # Imported once the tokenizer is being loaded, and not where a server answers.
+    from capdisc.context import open_index
+    from capdisc.hook.suggestions import suggest_capabilities
+
     with open_index.open_index(place) as ctx:
-        return suggestions.suggest_capabilities(ctx, event.prompt, limits)
+        return suggest_capabilities(ctx, event.prompt, limits, count_texts)
 
 
 def _to_document(kind: HookClient, answer: Suggestions) -> JsonObject:
@@ -181,6 +204,8 @@ def _leave_out_repetitions(kind: HookClient, event: HookEvent, answer: Suggestio
     """
     if not answer.items or not event.session:
         return answer
+    from capdisc.hook import client_session
+
     folder = surroundings.current_runtime().user_state_dir()
     digests = {item.id: item.digest for item in answer.items}
     try:
@@ -198,6 +223,8 @@ def _leave_out_repetitions(kind: HookClient, event: HookEvent, answer: Suggestio
 
 def _forget(kind: HookClient, event: HookEvent) -> None:
     if event.session:
+        from capdisc.hook import client_session
+
         folder = surroundings.current_runtime().user_state_dir()
         client_session.forget_session(folder, kind.name, event.session)
 

@@ -94,7 +94,7 @@ class HookClient:
 
 
 def _parse_object(data: bytes, client: str) -> Mapping[str, object]:
-    hint = f"this command is for the hooks of {client}; see docs/hook.md"
+    hint = f"capdisc hook is for the settings of {client}: capdisc hook --help"
     if len(data) > MAX_EVENT_BYTES:
         raise InputError(f"stdin has more than {MAX_EVENT_BYTES // 1024 // 1024} MiB", hint)
     if not data.strip():

@@ -8,20 +8,29 @@ or hide and without markup that could end the frame in which a client puts it.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from operator import mul
 from pathlib import Path
 
 from capdisc.args import query_options
 from capdisc.context import open_index
+from capdisc.hook.answer import (
+    HEADING,
+    CountTexts,
+    Limits,
+    Suggestion,
+    Suggestions,
+    choose_length,
+)
 from capdisc.render.gate import judge_ranking
 from capdisc_indexer import encoders
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query, Ranking
-from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -29,15 +38,16 @@ from capdisc_indexer.text.normalization import (
     simple_words,
     strip_controls,
 )
-from capdisc_indexer.text.sections import split_sections
-from capdisc_indexer.text.token_counts import TokenCounter, find_tokenizer, make_counter
 
-HEADING = "Skills and tools here that may fit this request (read the file before use):\n"
 # Copies take places of the ranking, and only one of them is printed.
 _CANDIDATES = 12
-# A description's part that is longer is cut at a word.
-_REASON_CHARACTERS = 110
-_SHORT_REASON_CHARACTERS = 50
+# A hit with less than this share of the best one's score stays away: of 485 requests that cost no
+# right one 0.8 points, and a sixth of the lines.
+_MIN_SCORE_SHARE = 0.7
+# Characters of the reasons: the longest with which all capabilities fit.
+_REASON_LENGTHS = (110, 80, 50, 0)
+# How much less the beginning of a text may fit than a later part, as a difference of cosines.
+_FIRST_LEAD = 0.12
 # A part that is shorter says too little by itself ("Use when asked").
 _MIN_REASON_CHARACTERS = 24
 # A comma ends a part only where the part would be too long with what follows.
@@ -54,42 +64,8 @@ _MAX_SECTIONS = 40
 Scorer = Callable[[str, Sequence[str]], list[float]]
 
 
-@frozen(kw_only=True)
-class Limits:
-    """How much is printed: tokens in all, capabilities, and whether a part of the best one's text
-    is added. `gate` is a mode of `--gate`.
-    """
-
-    budget_tokens: int
-    capabilities: int
-    detail: bool
-    gate: str
-
-
-@frozen(kw_only=True)
-class Suggestion:
-    """A capability that fits: its line, the part of its text to print with it ("": none), and their
-    tokens. `digest` changes with what the capability says.
-    """
-
-    id: str
-    line: str
-    tokens: int
-    digest: str
-    detail: str = ""
-    detail_tokens: int = 0
-
-
-@frozen(kw_only=True)
-class Suggestions:
-    """What fits a prompt, best first, and `reason`: why nothing does, or what was left out."""
-
-    items: tuple[Suggestion, ...] = ()
-    reason: str = ""
-
-
 def suggest_capabilities(
-    ctx: open_index.CommandContext, prompt: str, limits: Limits
+    ctx: open_index.CommandContext, prompt: str, limits: Limits, count_texts: CountTexts
 ) -> Suggestions:
     """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
     query = Query(texts=(_read_part(prompt),), limit=_CANDIDATES)
@@ -101,7 +77,7 @@ def suggest_capabilities(
     fitting = list(_select_hits(ranking, headers))[: limits.capabilities]
     if not fitting:
         return Suggestions(reason="nothing here fits")
-    return _fit_budget(ctx, prompt, [headers[hit.id] for hit in fitting], limits)
+    return _fit_budget(ctx, prompt, [headers[hit.id] for hit in fitting], limits, count_texts)
 
 
 def _read_part(prompt: str) -> str:
@@ -115,17 +91,25 @@ def _read_part(prompt: str) -> str:
 
 
 def _select_hits(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> Iterator[Hit]:
-    """The hits that `search` shows, without those that are switched off, that a reader should see
-    first, that only another hit requires, or that have the name of a better one.
+    """The hits that `search` shows, without those that are far behind the best one, that only
+    another hit requires, or that have the name of a better one.
     """
     names: set[str] = set()
+    least = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
     for hit in select_shown_hits(ranking.hits):
         header = headers[hit.id]
         name = header["name"].casefold()
-        if hit.via or name in names or header.get("warnings") or not header.get("available", True):
+        if hit.via or name in names or hit.score < least or not _is_offered(header):
             continue
         names.add(name)
         yield hit
+
+
+def _is_offered(header: CapabilityHeader) -> bool:
+    """Whether a model may be told of it unseen: it is not switched off, and no rule has found
+    anything in it that a person should review before use.
+    """
+    return bool(header.get("available", True)) and not header.get("warnings")
 
 
 def _fit_budget(
@@ -133,32 +117,42 @@ def _fit_budget(
     prompt: str,
     headers: Sequence[CapabilityHeader],
     limits: Limits,
+    count_texts: CountTexts,
 ) -> Suggestions:
-    counter = make_counter(find_tokenizer(ctx.config["tokenizer"]))
-    score = _choose_scorer()
-    tokens_left = limits.budget_tokens - counter.count(HEADING)
-    items: list[Suggestion] = []
-    for header in headers:
-        line, tokens = next(
-            (line, tokens)
-            for length in (_REASON_CHARACTERS, _SHORT_REASON_CHARACTERS, 0)
-            for line in (_format_line(ctx, header, prompt, score, length),)
-            if (tokens := counter.count(line)) <= tokens_left or not length
-        )
-        if tokens > tokens_left:
-            continue
-        tokens_left -= tokens
-        digest = hashlib.sha256(f"{line}\0{header['source']['content_hash']}".encode()).hexdigest()
-        items.append(Suggestion(id=header["id"], line=line, tokens=tokens, digest=digest[:16]))
-    if not items:
+    """The suggestions of as many capabilities as fit, with reasons as long as that allows."""
+    score, tokenizer = _choose_scorer(), ctx.config["tokenizer"]
+    lines = [
+        [_format_line(ctx, header, prompt, score, length) for length in _REASON_LENGTHS]
+        for header in headers
+    ]
+    heading, *counts = count_texts(tokenizer, [HEADING, *(line for row in lines for line in row)])
+    width = len(_REASON_LENGTHS)
+    sizes = [counts[start : start + width] for start in range(0, len(counts), width)]
+    number, length = choose_length(heading, sizes, limits.budget_tokens)
+    if not number:
         return Suggestions(reason=f"nothing fits into {limits.budget_tokens} tokens")
+    items = [
+        Suggestion(
+            id=header["id"],
+            line=lines[position][length],
+            tokens=sizes[position][length],
+            digest=_digest(header),
+        )
+        for position, header in enumerate(headers[:number])
+    ]
     if limits.detail:
-        by_id = {header["id"]: header for header in headers}
+        tokens_left = limits.budget_tokens - heading - sum(item.tokens for item in items)
         items = [
-            _add_detail(ctx, item, by_id[item.id], prompt, (score, counter), tokens_left)
-            for item in items
+            _add_detail(ctx, item, header, prompt, score, tokens_left)
+            for item, header in zip(items, headers, strict=False)
         ]
     return Suggestions(items=tuple(items))
+
+
+def _digest(header: CapabilityHeader) -> str:
+    """What changes with the capability, and not with the prompt."""
+    content = f"{header['description']}\0{header['source']['content_hash']}"
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _add_detail(
@@ -166,7 +160,7 @@ def _add_detail(
     item: Suggestion,
     header: CapabilityHeader,
     prompt: str,
-    tools: tuple[Scorer, TokenCounter],
+    score: Scorer,
     tokens_left: int,
 ) -> Suggestion:
     """The suggestion with the section of its text that fits the prompt best, of those that fit
@@ -175,11 +169,12 @@ def _add_detail(
     from capdisc.render.tier_selection import frame_key
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.formats.text import with_mark_key
+    from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
-    score, counter = tools
     descriptor = ctx.index.full_descriptor(header)
     body = _CLIENT_FRAME.sub("‹", strip_controls(descriptor.content or descriptor.instructions))
     form = with_mark_key(FORMATS["text"], lambda: frame_key(ctx.runtime.user_state_dir()))
+    counter = make_counter(find_tokenizer(ctx.config["tokenizer"]))
     for name, text in _rank_sections(body, prompt, score):
         place = f'section "{name}"' if name else "text"
         detail = (
@@ -195,6 +190,8 @@ def _rank_sections(body: str, prompt: str, score: Scorer) -> Iterator[tuple[str,
     """The whole body, whose name is "", then its sections, each with its heading, those first that
     fit the prompt best.
     """
+    from capdisc_indexer.text.sections import split_sections
+
     if not body.strip():
         return
     yield "", f"{body.strip()}\n"
@@ -218,9 +215,13 @@ def _format_line(
     lacking = open_index.missing_requirements(ctx.runtime, header)
     notes = ["Ask before use."] if header.get("confirm") else []
     notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
-    parts = (f"{reason}." if reason else "", _say_where(ctx, header), *notes)
+    parts = (_end_sentence(reason), _say_where(ctx, header), *notes)
     text = " ".join(part for part in parts if part)
     return f"- {_clean(header['name'], 80)}{kind}: {text}\n"
+
+
+def _end_sentence(text: str) -> str:
+    return text if not text or text.endswith("…") else f"{text}."
 
 
 def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
@@ -232,26 +233,33 @@ def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
         from shlex import quote
 
         return f"Run: capdisc show {quote(_clean(header['id'], 200))}"
-    return f"Read {_clean(locate_file(path, ctx.runtime.cwd), 0)}"
+    # As `rendering.location.locate_file`, whose package takes 6 ms to import: relative only to the
+    # folder of the prompt itself, from which a relative path can be opened.
+    file, folder = Path(path), ctx.runtime.cwd
+    shown = file.relative_to(folder) if file.is_relative_to(folder) else file
+    return f"Read {one_line(str(shown))}"
 
 
 def select_reason(prompt: str, description: str, score: Scorer, length: int) -> str:
-    """The sentence of a description that fits the prompt best, or the clause of it where the
-    sentence is longer than `length` characters; without the mark at its end.
+    """The part of a description that fits the prompt best, in at most `length` characters: mostly
+    its first sentence, which says what the capability does. The mark at its end is left out.
     """
     sentences = _split_text(_clean(description, 0, keep_lines=True), _SENTENCE_END)
     sentence = _select_best(prompt, sentences, score)
     if len(sentence) > length:
-        sentence = _select_best(prompt, _join_clauses(sentence, length), score)
-    return _clean(sentence, length).rstrip(" .,:;。")
+        runs = _join_clauses(sentence, length)
+        run = _select_best(prompt, [one_line(sentence, length), *runs], score)
+        sentence = run if sentence.startswith(run.rstrip("…")) else f"… {run}"
+    return one_line(sentence, length).rstrip(" .,:;。")
 
 
 def _select_best(prompt: str, texts: Sequence[str], score: Scorer) -> str:
-    """The text with the highest score, of equal ones the first; "" of none."""
+    """The text with the highest score, or the first one where that is hardly lower; "" of none."""
     if len(texts) < 2:
         return "".join(texts)
     scores = score(prompt, texts)
-    return texts[scores.index(max(scores))]
+    best = max(scores)
+    return texts[0 if scores[0] >= best - _FIRST_LEAD else scores.index(best)]
 
 
 def _split_text(text: str, ends: re.Pattern[str]) -> list[str]:
@@ -296,19 +304,23 @@ def _choose_scorer() -> Scorer:
     except EncoderError:
         return score_by_words
 
+    @cache  # the same sentences are compared for each length of a line
+    def encode_text(text: str) -> list[float]:
+        return _unit_vector(encode(text))
+
     def score_by_vectors(prompt: str, texts: Sequence[str]) -> list[float]:
-        vector = memoryview(encode(prompt)).cast("b").tolist()
-        return [_cosine(vector, memoryview(encode(text)).cast("b").tolist()) for text in texts]
+        return [sum(map(mul, encode_text(prompt), encode_text(text))) for text in texts]
 
     return score_by_vectors
 
 
-def _cosine(left: Sequence[int], right: Sequence[int]) -> float:
-    squares = sum(map(mul, right, right))
-    return sum(map(mul, left, right)) / squares**0.5 if squares else 0.0
+def _unit_vector(encoded: bytes) -> list[float]:
+    values = memoryview(encoded).cast("b").tolist()
+    length = math.hypot(*values) or 1.0
+    return [value / length for value in values]
 
 
 def score_by_words(prompt: str, texts: Sequence[str]) -> list[float]:
-    """For each text, how many words of the prompt it has."""
+    """For each text, the share of the prompt's words that it has."""
     words = set(simple_words(prompt))
-    return [float(len(words & set(simple_words(text)))) for text in texts]
+    return [len(words & set(simple_words(text))) / max(len(words), 1) for text in texts]
