@@ -1,8 +1,8 @@
 """Which JSON does each client hand to its hooks, and which does it take back?
 
 Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode
-1.18.33. All but opencode run a command with JSON on stdin and read JSON from stdout. In opencode a
-plugin does both; docs/hook.md has it.
+1.18.33 (tests/bench/real_clients.py). All but opencode run a command with JSON on stdin and read
+JSON from stdout. In opencode a plugin does both; its JSON is ours, and docs/hook.md has it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HookEvent:
         return _CLIENT_COMMAND.match(self.prompt) is not None
 
 
-def _add_to_prompt_event(event: HookEvent, text: str) -> JsonObject:
+def _add_to_event(event: HookEvent, text: str) -> JsonObject:
     return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
 
 
@@ -56,22 +56,16 @@ def _add_to_prompt(event: HookEvent, text: str) -> JsonObject:
     return {"additionalContext": text}
 
 
-def _add_message_part(event: HookEvent, text: str) -> JsonObject:
-    return {"type": "text", "text": text, "synthetic": True}
-
-
 @frozen(kw_only=True)
 class HookClient:
     """The hooks of one client: the event of a prompt, the events after which earlier context may
-    be gone, the fields of its JSON, and the JSON that adds a text to the prompt.
+    be gone, and the JSON that adds a text to the prompt.
     """
 
     name: str
     prompt_event: str
     change_events: frozenset[str]
     format_context: Callable[[HookEvent, str], JsonObject]
-    session_field: str = "session_id"
-    folder_field: str = "cwd"
 
     def read_event(self, data: bytes) -> HookEvent:
         """The event in the client's JSON. Raises InputError where it is none."""
@@ -87,8 +81,8 @@ class HookClient:
         return HookEvent(
             kind=kind,
             name=name or self.prompt_event,
-            session=_text(fields, self.session_field) or _text(fields, "session_id"),
-            folder=_text(fields, self.folder_field),
+            session=_text(fields, "session_id") or _text(fields, "sessionId"),
+            folder=_text(fields, "cwd"),
             prompt=_text(fields, "prompt").strip(),
         )
 
@@ -121,34 +115,31 @@ CLIENTS: Mapping[str, HookClient] = MappingProxyType(
                 name="claude",
                 prompt_event="UserPromptSubmit",
                 change_events=frozenset(("SessionStart", "PreCompact", "PostCompact")),
-                format_context=_add_to_prompt_event,
+                format_context=_add_to_event,
             ),
             HookClient(
                 name="codex",
                 prompt_event="UserPromptSubmit",
                 change_events=frozenset(("SessionStart", "PreCompact", "PostCompact")),
-                format_context=_add_to_prompt_event,
+                format_context=_add_to_event,
             ),
             HookClient(
                 name="gemini",
                 prompt_event="BeforeAgent",
                 change_events=frozenset(("SessionStart", "PreCompress")),
-                format_context=_add_to_prompt_event,
+                format_context=_add_to_event,
             ),
             HookClient(
                 name="copilot",
                 prompt_event="UserPromptSubmit",
                 change_events=frozenset(("SessionStart", "PreCompact")),
                 format_context=_add_to_prompt,
-                session_field="sessionId",
             ),
             HookClient(
                 name="opencode",
                 prompt_event="chat.message",
                 change_events=frozenset(("session.compacted",)),
-                format_context=_add_message_part,
-                session_field="sessionID",
-                folder_field="directory",
+                format_context=_add_to_prompt,
             ),
         )
     }

@@ -150,6 +150,7 @@ def _write(stream: int, data: bytes) -> None:
 # The log: one JSON object a line, the newest last.
 
 LOG_NAME = "hook-errors.jsonl"
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%S+00:00"
 _MAX_LOG_BYTES = 64 * 1024
 _MAX_FAILURE_CHARACTERS = 500
 _LOCK_TIMEOUT_S = 0.05
@@ -159,8 +160,9 @@ def _log_quietly(words: Sequence[str], failure: str) -> None:
     """Write the failure to the log, if that can be done."""
     try:
         from capdisc.context import surroundings
+        from capdisc.hook.clients import CLIENTS
 
-        client = next((word for word in words if not word.startswith("-")), "")
+        client = next((word for word in words if word in CLIENTS), "unknown client")
         log_failure(surroundings.current_runtime().user_state_dir(), client, failure)
     except BaseException:
         return
@@ -177,7 +179,7 @@ def log_failure(folder: Path, client: str, failure: str) -> None:
     from capdisc_indexer.text.normalization import one_line
 
     record = {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
+        "at": time.strftime(TIME_FORMAT, time.gmtime()),
         "client": one_line(client, 40),
         "error": one_line(failure, _MAX_FAILURE_CHARACTERS),
     }
