@@ -28,7 +28,6 @@ from capdisc.hook.clients import (
     HookEvent,
     find_client,
 )
-from capdisc.hook.guard import DEADLINE_S
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc.serve import client as server_client
@@ -48,7 +47,7 @@ def hook(
     client: Annotated[
         str, argument(metavar="CLIENT", help="claude, codex, gemini, copilot or opencode.")
     ],
-    budget: Annotated[
+    max_tokens: Annotated[
         int | None,
         option(
             "--budget", min=1, help="At most so many tokens.  [default: 150; 1000 with --detail]"
@@ -71,14 +70,14 @@ def hook(
         bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")
     ] = False,
     deadline: Annotated[
-        float,
+        float | None,
         option(
             "--deadline",
             metavar="TIME",
             parser=parse_seconds,
-            help="Print nothing if it takes longer: 800ms, 2s.",
+            help="Print nothing if it takes longer: 800ms, 2s.  [default: 900ms]",
         ),
-    ] = DEADLINE_S,
+    ] = None,
     index_dir: params.IndexDir = None,
     json: Annotated[
         bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
@@ -105,7 +104,7 @@ def hook(
     if event.folder:
         surroundings.enter_folder(event.folder)
     limits = Limits(
-        budget_tokens=budget or (DEFAULT_DETAIL_BUDGET if detail else DEFAULT_BUDGET),
+        budget_tokens=max_tokens or (DEFAULT_DETAIL_BUDGET if detail else DEFAULT_BUDGET),
         capabilities=limit,
         detail=detail,
         gate=gate,
