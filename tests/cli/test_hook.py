@@ -23,6 +23,7 @@ from capdisc_indexer.text.normalization import one_line
 REQUEST = "join two PDF files into one"
 # As long as a busy machine may need: what is tested is the answer, not the time.
 PATIENCE = ("--deadline", "60s")
+REFRESH_INDEX = background_build.refresh_index
 CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 
 
@@ -41,6 +42,16 @@ def printed_lines(out: str) -> list[str]:
 
 def names(out: str) -> list[str]:
     return [re.match(r"- ([\w.-]+)", line)[1] for line in printed_lines(out)]
+
+
+@pytest.fixture(autouse=True)
+def refreshed(monkeypatch) -> list[Path | None]:
+    """The indexes that this process would have brought up to date in the background."""
+    started: list[Path | None] = []
+    monkeypatch.setattr(
+        background_build, "refresh_index", lambda runtime, place, client: started.append(place)
+    )
+    return started
 
 
 @pytest.fixture
@@ -362,6 +373,41 @@ def test_a_build_is_not_started_where_there_is_nothing_to_build(capdisc, monkeyp
     assert "there is nothing to index here" in done.err
 
 
+def test_a_new_skill_is_found_some_prompts_later(hook, library, hermetic, write_skill) -> None:
+    library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
+    write_skill(hermetic / ".claude" / "skills", "kite-builder", "Builds kites from silk.")
+    prompt = event("build a kite", cwd=str(hermetic))
+    end = time.monotonic() + 120
+    while "kite-builder" not in names(hook(prompt)):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize(
+    ("words", "starts"), [((), True), ((".claude/skills",), True), (("more",), False)]
+)
+def test_an_index_of_folders_named_by_hand_is_left_alone(
+    capdisc, hermetic, write_skill, monkeypatch, words, starts
+) -> None:
+    monkeypatch.setattr(background_build, "refresh_index", REFRESH_INDEX)
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude" / "skills", "crane-folder", "Folds paper cranes.")
+    write_skill(hermetic / "more", "kite-builder", "Builds kites from silk.")
+    assert capdisc("index", *words, "-q").code == 0
+    builds = []
+    monkeypatch.setattr(background_build, "_start_process", lambda *words: builds.append(words))
+    for _ in range(3):
+        assert capdisc("hook", "claude", stdin=event("fold a paper crane")).code == 0
+    assert len(builds) == (1 if starts else 0)
+
+
+def test_no_index_is_touched_where_that_is_not_wanted(capdisc, library, refreshed) -> None:
+    library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
+    prompt = event("fold a paper crane")
+    assert capdisc("hook", "claude", stdin=prompt).out and len(refreshed) == 1
+    assert capdisc("hook", "claude", "--no-build", stdin=prompt).out and len(refreshed) == 1
+
+
 # Whatever happens.
 
 
@@ -408,11 +454,12 @@ def test_a_damaged_index_costs_the_client_nothing(process, hermetic, library) ->
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-@pytest.mark.parametrize("home", ["", "/does/not/exist", "/dev/null"])
-def test_without_a_home_there_is_still_an_answer(process, small, home) -> None:
+@pytest.mark.parametrize("home", ["", "missing", "/dev/null"])
+def test_without_a_home_no_prompt_is_held_up(process, small, tmp_path, home) -> None:
+    home = str(tmp_path / home) if home == "missing" else home
     done = process(
         "hook", "claude", *PATIENCE, "--index-dir", str(small), stdin=event(REQUEST, session_id="s"),
-        env={"HOME": home},
+        env={"HOME": home, **({} if home else {"CAPDISC_STATE_DIR": str(tmp_path / "state")})},
     )  # fmt: skip
     assert (done.code, done.err) == (0, "")
 
@@ -505,7 +552,7 @@ def test_a_hook_imports_no_more_of_the_core_than_a_search(small) -> None:
         "import io, sys\n"
         "from capdisc.args.command_table import run_command\n"
         f"sys.stdin = io.StringIO({event(REQUEST)!r})\n"
-        "run_command(['hook', 'claude'])\n"
+        "run_command(['hook', 'claude', '--no-build'])\n"
         "packages = {name.split('.')[1] for name in sys.modules if name.startswith('capdisc_indexer.')}\n"
         "print(*sorted(packages & {'tools', 'facts', 'execution', 'indexing', 'validation', 'rendering', 'links'}))\n"
         "print(*sorted({'numpy', 'typer', 'rs_bpe', 'subprocess'} & set(sys.modules)))"

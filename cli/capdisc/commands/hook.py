@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_library
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc.serve import client as server_client
 from capdisc_indexer.model.errors import (
+    MALFORMED_DATA_ERRORS,
     CapdiscError,
     ForeignIndexError,
     IndexStateError,
@@ -75,9 +77,12 @@ def hook(
             "--deadline",
             metavar="TIME",
             parser=parse_seconds,
-            help="Print nothing if it takes longer: 800ms, 2s.  [default: 900ms]",
+            help="Print nothing if it takes longer: 800ms, 2s.  [default: 800ms]",
         ),
     ] = None,
+    no_build: Annotated[
+        bool, option("--no-build", help="Never build an index, nor bring it up to date.")
+    ] = False,
     index_dir: params.IndexDir = None,
     json: Annotated[
         bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
@@ -120,7 +125,7 @@ def hook(
     elif reason := _reason_for_silence(event):
         answer = Suggestions(reason=reason)
     else:
-        answer = _ask(kind, event, limits, place, data)
+        answer = _ask(kind, event, limits, place, data, may_build=not no_build)
     answer = _leave_out_repetitions(kind, event, answer)
     if answer.items:
         text = HEADING + "".join(item.line for item in answer.items) + _choose_detail(answer.items)
@@ -133,24 +138,36 @@ def hook(
 
 
 def _ask(
-    kind: HookClient, event: HookEvent, limits: Limits, place: Path | None, data: bytes
+    kind: HookClient,
+    event: HookEvent,
+    limits: Limits,
+    place: Path | None,
+    data: bytes,
+    *,
+    may_build: bool,
 ) -> Suggestions:
-    """The answer of the workspace's server, if one runs, else that of this process. Where there is
-    no index, one is started to be built.
+    """The answer of the workspace's server, if one runs, else that of this process. An index that
+    is missing or may be old is built meanwhile.
     """
+    from capdisc.hook import background_build
+
+    runtime = surroundings.current_runtime()
     try:
-        return _fetch_suggestions(kind, limits, place, data)
-    except server_client.NoServerError:
-        pass
-    try:
-        return _answer_prompt(event, limits, place, start_counter())
+        try:
+            answer = _fetch_suggestions(kind, limits, place, data)
+        except server_client.NoServerError:
+            answer = _answer_prompt(event, limits, place, start_counter())
     except ForeignIndexError:
         raise
     except IndexStateError as error:
-        from capdisc.hook.background_build import start_build
-
-        state = start_build(surroundings.current_runtime(), place, kind.name)
+        if not may_build:
+            raise
+        state = background_build.start_build(runtime, place, kind.name)
         return Suggestions(reason=f"{error.message}: {state}")
+    if may_build:
+        with suppress(CapdiscError):
+            background_build.refresh_index(runtime, place, kind.name)
+    return answer
 
 
 def _fetch_suggestions(
@@ -162,9 +179,12 @@ def _fetch_suggestions(
     words += ["--detail"] if limits.detail else []
     words += ["--index-dir", str(place)] if place else []
     printed = server_client.fetch_answer(words, data, server_client.ANSWER_TIMEOUT_S)
-    document = json_library.loads(printed)
-    items = tuple(Suggestion(**record) for record in document["capabilities"])
-    return Suggestions(items=items, reason=document["reason"])
+    try:
+        document = json_library.loads(printed)
+        items = tuple(Suggestion(**record) for record in document["capabilities"])
+        return Suggestions(items=items, reason=document["reason"])
+    except MALFORMED_DATA_ERRORS as error:
+        raise server_client.NoServerError("its answer cannot be read") from error
 
 
 def _reason_for_silence(event: HookEvent) -> str:

@@ -1,8 +1,8 @@
-"""Builds a missing index beside the client, so that the next prompt finds it.
+"""Builds an index beside the client, where it is missing or may be out of date.
 
-A prompt does not wait for a build of seconds. The build is a process of its own, which outlives the
-hook; it holds a lock as long as it runs, and is not tried again for a while where it failed, so
-that twenty prompts start one.
+A prompt does not wait for a build of seconds: a later one finds the index. The build is a process of
+its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a while
+after it, so that twenty prompts start one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from capdisc.context.roots import existing_roots
 from capdisc.context.surroundings import Runtime
+from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.store.durable_files import make_private_folder
 
-RETRY_AFTER_S = 600
+PAUSE_S = 600
 # With the same sys.path as here, and without the current folder.
 _CODE = (
     "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
@@ -35,6 +35,8 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
 
     Raises CapdiscError where the user's state cannot be written.
     """
+    from capdisc.context.roots import existing_roots
+
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
         return f"{shared.url} is built by those who write it"
@@ -47,13 +49,48 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     if lock is None:
         return "the index is being built"
     try:
-        if (waited_s := time.time() - _read_time(lock)) < RETRY_AFTER_S:
+        if (waited_s := time.time() - _read_time(lock)) < PAUSE_S:
             return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
         _write_time(lock)
         _start_process(lock, index_dir, client)
     finally:
         os.close(lock)  # the process has the lock, too, and keeps it
     return "the index is being built from now on"
+
+
+def refresh_index(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
+    """Start to bring the index up to date, unless that was done a short while ago, or a build
+    would leave out a folder of the last one. Returns whether it was started.
+
+    Raises CapdiscError where the user's state cannot be written.
+    """
+    config = runtime.config()
+    if runtime.shared_index(index_dir, config):
+        return False
+    where = runtime.index_dir(index_dir, config)
+    lock = _lock_build(runtime.user_state_dir() / "hook", where)
+    if lock is None:
+        return False
+    try:
+        if time.time() - _read_time(lock) < PAUSE_S:
+            return False
+        _write_time(lock)
+        if is_safe := _covers_last_build(runtime, config, where):
+            _start_process(lock, index_dir, client)
+        return is_safe
+    finally:
+        os.close(lock)
+
+
+def _covers_last_build(runtime: Runtime, config: Config, where: Path) -> bool:
+    """Whether `capdisc index` without folders reads all that the last build read. Its folders may
+    have been named by hand.
+    """
+    from capdisc_indexer.indexing.previous_build import load_previous_build
+
+    last_roots = load_previous_build(where, builder_id=runtime.builder_id(where)).roots
+    own_roots = {os.path.realpath(path) for _, path in runtime.roots(config)}
+    return bool(last_roots) and {os.path.realpath(root) for root in last_roots} <= own_roots
 
 
 def _lock_build(folder: Path, where: Path) -> int | None:

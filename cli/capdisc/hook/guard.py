@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from capdisc_indexer.model.json_types import JsonObject
 
 # Claude Code and Codex show a prompt as sent only when its hooks have ended: more is felt.
-DEADLINE_S = 0.9
+DEADLINE_S = 0.8
 _STOP_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 _EXPLAIN, _DEADLINE = "--explain", "--deadline"
 _BLOCK_BYTES = 65_536
