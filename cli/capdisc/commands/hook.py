@@ -91,9 +91,9 @@ def hook(
     """Read a client's JSON from stdin, and print its JSON with a line for each capability that
     fits the prompt; or nothing, where the prompt asks for nothing here.
 
-    It is for the settings of a client: capdisc setup writes them. Nothing is printed twice in a
-    session of the client. The exit status is always 0, so that no prompt is held up: errors are
-    in capdisc doctor. Where there is no index, one is built meanwhile.
+    Put it into the settings of a client, or let capdisc setup do so. Nothing is printed twice in a
+    session of the client. The exit status is always 0, so that no prompt is held up: capdisc
+    doctor shows what went wrong. An index that is missing is built meanwhile.
 
     Example: echo '{"prompt": "merge two PDF files"}' | capdisc hook claude
     """
