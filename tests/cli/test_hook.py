@@ -445,13 +445,21 @@ def test_without_errors_doctor_has_nothing_to_say(capdisc, small) -> None:
     assert (check["state"], check["fix"]) == ("ok", "")
 
 
-def test_a_damaged_index_costs_the_client_nothing(process, hermetic, library) -> None:
+@pytest.mark.parametrize(("roots", "is_built"), [((), True), (("more",), False)])
+def test_a_damaged_index_costs_the_client_nothing(
+    capdisc, hermetic, library, write_skill, monkeypatch, roots, is_built
+) -> None:
     library("crane-folder", "Folds paper cranes. Use when asked for a crane.")
-    for path in (hermetic.parent / "home" / ".cache" / "capdisc").rglob("*"):
-        if path.is_file():
-            path.write_bytes(b"\xff" * 100)
-    done = process("hook", "claude", *PATIENCE, stdin=event("fold a paper crane"))
-    assert (done.code, done.out, done.err) == (0, "", "")
+    write_skill(hermetic / "more", "kite-builder", "Builds kites from silk.")
+    assert capdisc("index", *roots, "-q").code == 0
+    for path in (hermetic.parent / "home" / ".cache" / "capdisc").rglob("gens/*/MANIFEST"):
+        path.write_bytes(b"\xff" * 100)
+    builds = []
+    monkeypatch.setattr(background_build, "_start_process", lambda *words: builds.append(words))
+    done = capdisc("hook", "claude", stdin=event("fold a paper crane"))
+    # An index of folders that were named by hand is not replaced by one of other folders.
+    assert (done.out, bool(builds)) == ("", is_built)
+    assert is_built or f"capdisc index {hermetic / 'more'}" in done.err
 
 
 @pytest.mark.parametrize("home", ["", "missing", "/dev/null"])

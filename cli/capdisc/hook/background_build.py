@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 import sys
 import time
 from contextlib import suppress
@@ -17,8 +18,9 @@ from pathlib import Path
 
 from capdisc.context.surroundings import Runtime
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.model.errors import CapdiscError, InputError
+from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
 from capdisc_indexer.store.durable_files import make_private_folder
+from capdisc_indexer.store.generation import read_pointer
 
 PAUSE_S = 600
 # With the same sys.path as here, and without the current folder.
@@ -33,7 +35,8 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     """Start to build the index that `index_dir` names, unless that is being done or was tried a
     short while ago. Returns what is the case, for a person.
 
-    Raises CapdiscError where the user's state cannot be written.
+    Raises IndexStateError where a build would leave out a folder of the last one, and CapdiscError
+    where the user's state cannot be written.
     """
     from capdisc.context.roots import existing_roots
 
@@ -45,6 +48,11 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
         existing_roots(runtime, config, where, runtime.builder_id(where))
     except InputError as error:
         return error.message
+    if forgotten_roots := _find_other_roots(runtime, config, where):
+        raise IndexStateError(
+            "the index cannot be used, and its folders were named by hand",
+            f"build it anew: capdisc index {' '.join(map(shlex.quote, forgotten_roots))}",
+        )
     lock = _lock_build(runtime.user_state_dir() / "hook", where)
     if lock is None:
         return "the index is being built"
@@ -75,22 +83,26 @@ def refresh_index(runtime: Runtime, index_dir: Path | None, client: str) -> bool
         if time.time() - _read_time(lock) < PAUSE_S:
             return False
         _write_time(lock)
-        if is_safe := _covers_last_build(runtime, config, where):
-            _start_process(lock, index_dir, client)
-        return is_safe
+        if _find_other_roots(runtime, config, where):
+            return False
+        _start_process(lock, index_dir, client)
+        return True
     finally:
         os.close(lock)
 
 
-def _covers_last_build(runtime: Runtime, config: Config, where: Path) -> bool:
-    """Whether `capdisc index` without folders reads all that the last build read. Its folders may
-    have been named by hand.
+def _find_other_roots(runtime: Runtime, config: Config, where: Path) -> tuple[str, ...]:
+    """The folders of the last build, if `capdisc index` without folders would not read all of
+    them; ("PATH",) where nobody knows them any more. Folders may have been named by hand.
     """
     from capdisc_indexer.indexing.previous_build import load_previous_build
 
     last_roots = load_previous_build(where, builder_id=runtime.builder_id(where)).roots
+    if not last_roots:
+        return ("PATH",) if read_pointer(where) else ()
     own_roots = {os.path.realpath(path) for _, path in runtime.roots(config)}
-    return bool(last_roots) and {os.path.realpath(root) for root in last_roots} <= own_roots
+    is_covered = {os.path.realpath(root) for root in last_roots} <= own_roots
+    return () if is_covered else last_roots
 
 
 def _lock_build(folder: Path, where: Path) -> int | None:
