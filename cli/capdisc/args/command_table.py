@@ -168,6 +168,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
     "render": "Print a context for an agent within a token budget.",
+    "hook": "Answer a hook of an agent's client: what fits a prompt, or nothing.",
     "show": "Print a capability in full.",
     "list": "List the capabilities, or their cost in tokens.",
     "validate": "Check capability files.",
