@@ -143,6 +143,10 @@ def find_relevant(
     `--on-empty` names.
     """
     if not query.texts:
+        if request.on_empty == "all":
+            return RelevantCapabilities(
+                ranking=empty_ranking(query), is_everything=True, everything=everything()
+            )
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
     ranking = replace(ranking, hits=tuple(select_shown_hits(ranking.hits, request.min_relevance)))
