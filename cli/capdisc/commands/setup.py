@@ -240,7 +240,7 @@ def _refusal(runtime: surroundings.Runtime, json: bool) -> ApprovalRequiredError
 
 def _write_changes(runtime: surroundings.Runtime, changes: Sequence[FileChange]) -> None:
     """Write all of them. Raises InputError where a file changed since it was read."""
-    state_dir = runtime.user_state_dir()
+    state_dir, workspace = runtime.user_state_dir(), runtime.workspace
     for change in changes:
         if change.is_change and settings_files.read_text(change.path) != change.before:
             raise InputError(
@@ -248,8 +248,14 @@ def _write_changes(runtime: surroundings.Runtime, changes: Sequence[FileChange])
             )
     for change in changes:
         if change.is_change:
+            is_in_project = workspace != runtime.home and change.path.is_relative_to(workspace)
             settings_files.write_remembered(
-                state_dir, change.path, change.after, change.memory, change.folders
+                state_dir,
+                change.path,
+                change.after,
+                change.memory,
+                change.folders,
+                is_private=not is_in_project,
             )
 
 

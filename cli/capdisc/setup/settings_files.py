@@ -96,9 +96,10 @@ def check_writable(path: Path) -> None:
         raise InputError(f"cannot write {path}: {folder} is no folder", "move it away")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replace the file in one step; missing folders are created. The mode stays; that of a new file
-    is the usual one. Raises InputError where it cannot be written.
+def write_text(path: Path, text: str, is_private: bool = False) -> None:
+    """Replace the file in one step; missing folders are created. The mode stays; a new file has the
+    usual one or, where it is private, one for its owner alone. Raises InputError where it cannot
+    be written.
     """
     real = _real_path(path)
     try:
@@ -111,7 +112,9 @@ def write_text(path: Path, text: str) -> None:
                 stream.write(text.encode())
                 stream.flush()
                 os.fsync(stream.fileno())
-            temporary.chmod(stat.S_IMODE(before.st_mode) if before else 0o666 & ~_read_umask())
+            if before or not is_private:  # mkstemp makes a private file
+                usual_mode = 0o666 & ~_read_umask()
+                temporary.chmod(stat.S_IMODE(before.st_mode) if before else usual_mode)
             if before:
                 with suppress(PermissionError):
                     os.chown(temporary, before.st_uid, before.st_gid)
@@ -126,7 +129,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_remembered(
-    state_dir: Path, path: Path, text: str | None, memory: Memory | None, folders: Sequence[str]
+    state_dir: Path,
+    path: Path,
+    text: str | None,
+    memory: Memory | None,
+    folders: Sequence[str] = (),
+    is_private: bool = False,
 ) -> None:
     """Replace the file by the text, or remove it where that is None, and remember what `memory`
     says. With a file, those of `folders` go that are empty then.
@@ -139,7 +147,7 @@ def write_remembered(
         memory = replace(memory, folders=(*memory.folders, *created))
     save_memory(state_dir, path, memory)
     if text is not None:
-        write_text(path, text)
+        write_text(path, text, is_private)
         return
     real.unlink(missing_ok=True)
     for folder in reversed(folders):
