@@ -185,7 +185,8 @@ def _plan_undo(
         if memory and any(entry.name in memory.entries for entry in group):
             kept_entries = [entry for entry in groups[path] if entry not in group]
             changes.append(plan_undo(path, group, kept_entries, memory))
-    return changes
+    # The first file of setup goes last: it remembers the folders that were created for all.
+    return changes[::-1]
 
 
 # Showing, asking and writing.

@@ -56,9 +56,9 @@ def remove_value(text: str, path: ValuePath) -> str:
     """
     expected = deepcopy(tomllib.loads(text))
     _remove_value(expected, path)
-    shortened = _cut_tables(text, path)
-    if _says(shortened, expected):
-        return shortened
+    for shortened in _cut_tables(text, path):
+        if _says(shortened, expected):
+            return shortened
     return _edit_document(text, expected, lambda document: _remove_value(document, path))
 
 
@@ -138,29 +138,25 @@ def _remove_value(document: Any, path: ValuePath) -> None:
     del _get_value(document, path[:-1])[path[-1]]
 
 
-def _cut_tables(text: str, path: ValuePath) -> str:
-    """The text without the lines from the header of the table to its last value, with the tables
-    in it and the blank line before it. Comments in front of the next table stay.
+def _cut_tables(text: str, path: ValuePath) -> Iterator[str]:
+    """The text without the lines from the header of a table to its last value, with the tables in
+    it and the blank line before it, for each line that looks like the header. Comments in front of
+    the next table stay.
     """
     lines = text.splitlines(keepends=True)
     names = tuple(key for key in path if isinstance(key, str))
-    position = next((key for key in reversed(path) if isinstance(key, int)), 0)
     headers = [(number, name) for number, line in enumerate(lines) if (name := _header(line))]
-    starts = [number for number, name in headers if name == names]
-    if position >= len(starts):
-        return text
-    start = starts[position]
-    following = [
-        number
-        for number, name in headers
-        if number > start and (name == names or name[: len(names)] != names)
-    ]
-    end = following[0] if following else len(lines)
-    while end > start + 1 and lines[end - 1].lstrip()[:1] in ("", "#"):
-        end -= 1
-    if start and not lines[start - 1].strip():
-        start -= 1
-    return "".join(lines[:start] + lines[end:])
+    for start in [number for number, name in headers if name == names]:
+        following = [
+            number
+            for number, name in headers
+            if number > start and (name == names or name[: len(names)] != names)
+        ]
+        end = following[0] if following else len(lines)
+        while end > start + 1 and lines[end - 1].lstrip()[:1] in ("", "#"):
+            end -= 1
+        has_blank_before = start > 0 and not lines[start - 1].strip()
+        yield "".join(lines[: start - has_blank_before] + lines[end:])
 
 
 def _header(line: str) -> tuple[str, ...]:
