@@ -112,13 +112,18 @@ def words_of(server: dict) -> list[str]:
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_new_files_are_made_and_removed_with_their_folders(capdisc, client, home, hermetic, place) -> None:
+def test_new_files_are_made_and_removed_with_their_folders(
+    capdisc, client, home, hermetic, place
+) -> None:
     before = tree(home, hermetic)
     done = capdisc("setup", client, "--yes")
     assert done.code == 0
     assert "+++ " in done.out and "--- /dev/null" in done.out
     assert words_of(server_of(client, place(client))) == [SCRIPT, "mcp"]
-    assert all((hermetic if client == "vscode" else home).joinpath(name).exists() for name in FILES[client])
+    assert all(
+        (hermetic if client == "vscode" else home).joinpath(name).exists()
+        for name in FILES[client]
+    )
     if client != "vscode":
         assert place(client).stat().st_mode & 0o777 == 0o600
     between = tree(home, hermetic)
@@ -141,10 +146,6 @@ def test_only_lines_of_ours_come_and_go(capdisc, client, layout, place) -> None:
     assert capdisc("setup", client, "--mcp", "--yes").code == 0
     after = path.read_bytes()
     assert words_of(server_of(client, path)) == [SCRIPT, "mcp"]
-    head = os.path.commonprefix([before, after])
-    tail = os.path.commonprefix([before[len(head) :][::-1], after[len(head) :][::-1]])
-    if before.strip() not in (b"", b"{}") and b"KEY" not in before and layout != "empty servers":
-        assert len(head) + len(tail) == len(before)  # nothing was taken away
     if b"\r\n" in before:
         assert after.count(b"\n") == after.count(b"\r\n")
     if before.strip() and b"\n" not in before.strip() and before.strip() != b"{}":
@@ -217,33 +218,57 @@ def test_one_part_comes_and_goes_alone(capdisc, place) -> None:
 def test_a_hook_stands_beside_other_hooks(capdisc, home) -> None:
     path = home / ".claude" / "settings.json"
     mine = {"matcher": "", "hooks": [{"type": "command", "command": "echo hi"}]}
-    before = put(path, json.dumps({"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}, indent=4))
+    put(path, json.dumps({"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}, indent=4))
     capdisc("setup", "claude", "--hook", "--yes")
-    groups = json.loads(path.read_text())["hooks"]["UserPromptSubmit"]
-    assert groups[0] == mine
-    assert groups[1]["hooks"] == [{"type": "command", "command": f"{SCRIPT} hook claude", "timeout": 10}]
+    hooks = json.loads(path.read_text())["hooks"]
+    ours = {"type": "command", "command": f"{SCRIPT} hook claude", "timeout": 10}
+    assert hooks["UserPromptSubmit"] == [mine, {"hooks": [ours]}]
+    # After a compaction Claude Code starts the session again, without what was added before.
+    assert hooks["SessionStart"] == [{"hooks": [ours]}]
     # Claude Code's own editor may move it into the group of another hook.
-    mine["hooks"].append(groups[1]["hooks"][0])
-    path.write_text(json.dumps({"hooks": {"UserPromptSubmit": [mine]}}))
+    hooks["UserPromptSubmit"] = [{**mine, "hooks": [*mine["hooks"], ours]}]
+    path.write_text(json.dumps({"hooks": hooks}))
     assert capdisc("setup", "claude", "--hook", "--yes").out.startswith("claude: nothing to do")
     capdisc("setup", "claude", "--undo", "--yes")
-    assert json.loads(path.read_text()) == json.loads(before) | {
-        "hooks": {"UserPromptSubmit": [{**mine, "hooks": mine["hooks"][:1]}]}
-    }
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}
 
 
 def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place) -> None:
     old = {
-        "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "'/old place/bin/capdisc' hook claude --detail", "timeout": 3}]}]}
+        "hooks": {
+            "UserPromptSubmit": [
+                {
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": "'/old place/bin/capdisc' hook claude --detail",
+                            "timeout": 3,
+                        }
+                    ]
+                }
+            ]
+        }
     }
     before = put(home / ".claude" / "settings.json", json.dumps(old))
-    server = {"mcpServers": {"capdisc": {"command": "/old/capdisc", "args": ["mcp", "--gateway"], "env": {"A": "b"}}}}
+    server = {
+        "mcpServers": {
+            "capdisc": {"command": "/old/capdisc", "args": ["mcp", "--gateway"], "env": {"A": "b"}}
+        }
+    }
     put(place("claude"), json.dumps(server))
     assert "other version (user)" in capdisc("setup").out
     assert capdisc("setup", "claude", "--yes").code == 0
-    (group,) = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]["UserPromptSubmit"]
-    assert group["hooks"] == [{"type": "command", "command": f"{SCRIPT} hook claude --detail", "timeout": 3}]
-    assert server_of("claude", place("claude")) == {"command": SCRIPT, "args": ["mcp", "--gateway"], "env": {"A": "b"}}
+    (group,) = json.loads((home / ".claude" / "settings.json").read_text())["hooks"][
+        "UserPromptSubmit"
+    ]
+    assert group["hooks"] == [
+        {"type": "command", "command": f"{SCRIPT} hook claude --detail", "timeout": 3}
+    ]
+    assert server_of("claude", place("claude")) == {
+        "command": SCRIPT,
+        "args": ["mcp", "--gateway"],
+        "env": {"A": "b"},
+    }
     assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
     # After an edit elsewhere, the old entry is what comes back.
     path = home / ".claude" / "settings.json"
@@ -383,7 +408,9 @@ def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
     assert (home / ".cursor" / "mcp.json").exists() is (code == 0)
 
 
-def test_a_program_in_path_is_named_without_its_folder(capdisc, monkeypatch, tmp_path, place) -> None:
+def test_a_program_in_path_is_named_without_its_folder(
+    capdisc, monkeypatch, tmp_path, place
+) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "capdisc").symlink_to(SCRIPT)
@@ -397,7 +424,9 @@ def test_a_program_in_path_is_named_without_its_folder(capdisc, monkeypatch, tmp
     assert words_of(server_of("cursor", place("cursor"))) == [SCRIPT, "mcp"]
 
 
-def test_a_path_with_blanks_is_quoted_for_the_shell(capdisc, monkeypatch, tmp_path, home, place) -> None:
+def test_a_path_with_blanks_is_quoted_for_the_shell(
+    capdisc, monkeypatch, tmp_path, home, place
+) -> None:
     folder = tmp_path / "my $programs' place"
     folder.mkdir()
     for name in ("python", "capdisc"):
@@ -406,7 +435,9 @@ def test_a_path_with_blanks_is_quoted_for_the_shell(capdisc, monkeypatch, tmp_pa
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     for client in ("claude", "copilot", "codex", "opencode"):
         assert capdisc("setup", client, "--yes").code == 0
-    (group,) = json.loads((home / ".claude/settings.json").read_text())["hooks"]["UserPromptSubmit"]
+    (group,) = json.loads((home / ".claude/settings.json").read_text())["hooks"][
+        "UserPromptSubmit"
+    ]
     line = group["hooks"][0]["command"]
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout == f"{folder}/capdisc hook claude\n"
@@ -414,7 +445,10 @@ def test_a_path_with_blanks_is_quoted_for_the_shell(capdisc, monkeypatch, tmp_pa
     hooks = json.loads((home / ".copilot/hooks/capdisc.json").read_text())["hooks"]
     assert shlex.split(hooks["userPromptSubmitted"][0]["bash"])[1:] == ["hook", "copilot"]
     codex = tomllib.loads(place("codex").read_text())
-    assert shlex.split(codex["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"])[0] == f"{folder}/capdisc"
+    assert (
+        shlex.split(codex["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"])[0]
+        == f"{folder}/capdisc"
+    )
     # A second run knows its own quoted line.
     assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
 
@@ -429,7 +463,9 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize("client", VARIABLES)
-def test_a_client_s_own_variable_decides_on_its_folder(capdisc, client, monkeypatch, tmp_path, home) -> None:
+def test_a_client_s_own_variable_decides_on_its_folder(
+    capdisc, client, monkeypatch, tmp_path, home
+) -> None:
     variable, names = VARIABLES[client]
     monkeypatch.setenv(variable, str(tmp_path / "there"))
     before = tree(home)
@@ -488,13 +524,17 @@ def test_a_plugin_that_somebody_edited_is_not_removed(capdisc, place) -> None:
     assert path.exists()
 
 
-def test_the_list_says_who_is_here_and_what_is_missing(capdisc, home, monkeypatch, tmp_path) -> None:
+def test_the_list_says_who_is_here_and_what_is_missing(
+    capdisc, home, monkeypatch, tmp_path
+) -> None:
     (home / ".claude").mkdir()
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "codex").write_text("#!/bin/sh\n")
     (tmp_path / "bin" / "codex").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    rows = {line.split()[0]: line.split()[1:] for line in capdisc("setup").out.splitlines() if line}
+    rows = {
+        line.split()[0]: line.split()[1:] for line in capdisc("setup").out.splitlines() if line
+    }
     assert rows["claude"] == ["yes", "no", "no", "capdisc", "setup", "claude"]
     assert rows["codex"][0] == "yes" and rows["gemini"] == ["no", "no", "no"]
     assert rows["cursor"] == ["no", "-", "no"]
@@ -530,7 +570,9 @@ def test_keys_of_services_are_not_printed(capdisc, place) -> None:
     assert key not in done.out and key in place("cursor").read_text()
 
 
-def test_a_file_that_changed_while_a_person_thought_is_not_overwritten(capdisc, place, monkeypatch) -> None:
+def test_a_file_that_changed_while_a_person_thought_is_not_overwritten(
+    capdisc, place, monkeypatch
+) -> None:
     put(place("cursor"), "{}")
     from capdisc.commands import setup as command
 
@@ -595,7 +637,10 @@ def test_what_stands_around_the_block_stays(capdisc, agents, text) -> None:
     changed = agents.read_bytes().decode()
     start, end = changed.index(BEGIN), changed.index("<!-- capdisc:end -->")
     assert changed[:start] == "Above.\n" + after.decode()[: after.decode().index(BEGIN)]
-    assert changed[end:] == after.decode()[after.decode().index("<!-- capdisc:end -->") :] + "\nBelow.\n"
+    assert (
+        changed[end:]
+        == after.decode()[after.decode().index("<!-- capdisc:end -->") :] + "\nBelow.\n"
+    )
     assert "skill:merge-pdfs" in changed
     put(agents, after.decode())
     assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
@@ -634,7 +679,9 @@ def test_a_text_with_our_marks_does_not_break_the_block(capdisc, hermetic, write
     write_skill(hermetic / "skills", "mark", "Marks blocks of files. Use when asked.", body)
     capdisc("index", str(hermetic / "skills"))
     for _ in range(2):
-        assert capdisc("render", "mark blocks of files", "--into", "B.md", "--gate", "off").code == 0
+        assert (
+            capdisc("render", "mark blocks of files", "--into", "B.md", "--gate", "off").code == 0
+        )
     text = (hermetic / "B.md").read_text()
     assert text.count(BEGIN) == 1 and text.count(END) == 1
     assert text.endswith(END) and "&#58;begin x" in text

@@ -16,7 +16,7 @@ from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc.setup import settings_files
-from capdisc.setup.clients import (
+from capdisc.setup.client_settings import (
     CLIENTS,
     HOOK,
     MCP,
@@ -30,7 +30,9 @@ from capdisc.setup.clients import (
 from capdisc.setup.file_changes import (
     ABSENT,
     BLOCK,
+    OUTDATED,
     PRESENT,
+    UNREADABLE,
     Entry,
     FileChange,
     find_state,
@@ -120,14 +122,15 @@ def _list_entries(
             part=name,
             path=settings_path(part, chosen, folders),
             content=part.write(program),
-            keys=part.keys,
+            keys=keys,
             template=part.template,
         )
         for chosen in scopes
         for name, part in declared.parts.items()
+        for keys in part.places
     ]
     # In the home folder, the files of both scopes can be the same.
-    return list({(entry.part, entry.path): entry for entry in entries}.values())
+    return list({(entry.name, entry.path): entry for entry in entries}.values())
 
 
 def _select_entries(client: str, entries: Sequence[Entry], hook: bool, mcp: bool) -> list[Entry]:
@@ -295,12 +298,16 @@ def _format_changes(client: str, changes: Sequence[FileChange], undo: bool) -> I
             yield from ("", *snippet.text.splitlines(), "")
 
 
+def _part_names(change: FileChange) -> list[str]:
+    return list(dict.fromkeys(entry.part for entry in change.entries))
+
+
 def _say_nothing_to_do(changes: Sequence[FileChange], undo: bool) -> str:
     if undo:
         return "nothing to do: setup has put nothing in"
     places = (
         f"{printable_path(str(change.path))} has "
-        + " and ".join(_PART_TITLES[entry.part] for entry in change.entries)
+        + " and ".join(_PART_TITLES[part] for part in _part_names(change))
         for change in changes
     )
     return f"nothing to do: {', '.join(places)}"
@@ -323,7 +330,7 @@ def _format_diff(change: FileChange) -> Iterator[str]:
 def _change_document(change: FileChange, is_agreed: bool) -> JsonObject:
     return {
         "path": str(change.path),
-        "parts": [entry.part for entry in change.entries],
+        "parts": _part_names(change),
         "diff": list(_format_diff(change)) if change.is_change else [],
         "by_hand": [{"place": snippet.place, "text": snippet.text} for snippet in change.snippets],
         "written": change.is_change and is_agreed,
@@ -374,7 +381,11 @@ def _find_states(runtime: surroundings.Runtime, client: str) -> dict[str, dict[s
     states: dict[str, dict[str, str]] = {part: {} for part in CLIENTS[client].parts}
     for scope in SCOPES:
         for entry in _list_entries(runtime, client, scope):
-            states[entry.part][scope] = find_state(entry)
+            state = find_state(entry)
+            # One event of several: the hook is there, but not all of it.
+            if states[entry.part].setdefault(scope, state) != state and state != UNREADABLE:
+                state = OUTDATED
+            states[entry.part][scope] = state
     return states
 
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from capdisc.setup import json_text, marked_block, settings_files
-from capdisc.setup.clients import HOOK, MCP, SERVER_NAME
+from capdisc.setup.client_settings import HOOK, MCP, SERVER_NAME
 from capdisc.setup.json_text import UneditableError, ValuePath
 from capdisc.setup.settings_files import Memory, PlacedEntry
 from capdisc_indexer.model.errors import InputError
@@ -45,8 +45,8 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The name of the entry in what is remembered of its file: `claude hook`."""
-        return f"{self.client} {self.part}"
+        """The name of the entry in what is remembered of its file: `claude hook SessionStart`."""
+        return " ".join((self.client, self.part, *self.keys[1:]))
 
 
 @frozen(kw_only=True)
@@ -138,15 +138,17 @@ def plan_undo(
     if _is_unedited(memory, before):
         text = settings_files.revert_splices(before, memory.splices)
     remaining = dict(memory.entries)
+    by_name = {entry.name: entry for entry in entries}
     try:
-        for entry in entries:
-            if placement := remaining.pop(entry.name, None):
-                text = _take_out(entry, text, placement)
+        # The entry that was put in first made the objects around the others, and goes last.
+        for name in reversed(memory.entries):
+            if entry := by_name.get(name):
+                text = _take_out(entry, text, remaining.pop(name))
         splices = []
-        for entry in kept_entries:
-            if entry.name in remaining:
-                changed, _ = _put_entry(entry, text)
-                splices.append(settings_files.compare_texts(text, changed, entry.name))
+        for kept_entry in kept_entries:
+            if kept_entry.name in remaining:
+                changed, _ = _put_entry(kept_entry, text)
+                splices.append(settings_files.compare_texts(text, changed, kept_entry.name))
                 text = changed
     except UneditableError as error:
         raise InputError(

@@ -35,13 +35,14 @@ Program: TypeAlias = Sequence[str]
 class SettingsPart:
     """Where a client reads hooks or MCP servers, and what setup puts there.
 
-    `files` are the possible files by scope: the one that exists, else the first. `keys` lead to
-    the list of hooks or the table of servers in it. `write` makes what is put there: a value, or
-    the text of a file of its own. `template` is the content of a file that setup creates.
+    `files` are the possible files by scope: the one that exists, else the first. `places` are the
+    keys of the table of servers in it, or of the list of hooks of each event. `write` makes what is
+    put there: a value, or the text of a file of its own. `template` is the content of a file that
+    setup creates.
     """
 
     files: Mapping[str, Sequence[str]]
-    keys: tuple[str, ...]
+    places: Sequence[tuple[str, ...]]
     write: Callable[[Program], JsonObject | str]
     template: JsonObject = field(default_factory=dict)
 
@@ -66,6 +67,13 @@ def hook_command(program: Program, client: str) -> list[str]:
 def server_command(program: Program) -> list[str]:
     """The words of the command that a client starts as an MCP server."""
     return [*program, "mcp"]
+
+
+def _hook_places(*events: str) -> list[tuple[str, ...]]:
+    """The lists of hooks of a prompt, and of the events after which a session has lost what was
+    added to it before, so that the hook may add it again.
+    """
+    return [("hooks", event) for event in events]
 
 
 def _hook_group(client: str, timeout: int, name: str = "") -> Callable[[Program], JsonObject]:
@@ -103,29 +111,24 @@ def _opencode_server(program: Program) -> JsonObject:
 _OPENCODE_PLUGIN = """\
 // Written by `capdisc setup opencode`; `capdisc setup opencode --undo` removes it.
 // Adds the capabilities that fit a message to it. If that fails, the message stays as it is.
+// Says when a session was compacted, since it has lost what was added before.
 import { spawn } from "node:child_process"
 
 const COMMAND = %s
 const TIME_LIMIT_MS = %d
 
-function askCapdisc(request, cwd) {
+function askCapdisc(event, cwd) {
   return new Promise((resolve) => {
     const options = { cwd, stdio: ["pipe", "pipe", "ignore"], timeout: TIME_LIMIT_MS }
     const child = spawn(COMMAND[0], COMMAND.slice(1), options)
-    let output = ""
+    let answer = ""
     child.stdout.setEncoding("utf8")
-    child.stdout.on("data", (piece) => { output += piece })
+    child.stdout.on("data", (piece) => { answer += piece })
     child.on("error", () => resolve(""))
-    child.on("close", () => resolve(output.trim()))
+    child.on("close", () => resolve(answer))
     child.stdin.on("error", () => {})
-    child.stdin.end(JSON.stringify(request))
+    child.stdin.end(JSON.stringify({ cwd, ...event }))
   })
-}
-
-function contextOf(output) {
-  if (!output.startsWith("{")) return output
-  const answer = JSON.parse(output)
-  return answer.hookSpecificOutput?.additionalContext ?? answer.additionalContext ?? ""
 }
 
 export const CapdiscPlugin = async ({ directory }) => ({
@@ -133,16 +136,23 @@ export const CapdiscPlugin = async ({ directory }) => ({
     try {
       const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
       if (texts.length === 0) return
-      const text = contextOf(await askCapdisc({
+      const answer = await askCapdisc({
         hook_event_name: "chat.message",
         session_id: input.sessionID,
-        cwd: directory,
         prompt: texts.map((part) => part.text).join("\\n"),
-      }, directory))
+      }, directory)
+      const text = answer && JSON.parse(answer).additionalContext
       if (!text) return
       const { id, sessionID, messageID } = texts[texts.length - 1]
       output.parts.push({ id: `${id}capdisc`, sessionID, messageID, type: "text", text, synthetic: true })
     } catch {}
+  },
+  event: async ({ event }) => {
+    if (event.type !== "session.compacted") return
+    await askCapdisc({
+      hook_event_name: event.type,
+      session_id: event.properties.sessionID,
+    }, directory)
   },
 })
 """
@@ -166,7 +176,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{claude}/settings.json",),
                         PROJECT: ("{workspace}/.claude/settings.json",),
                     },
-                    keys=("hooks", "UserPromptSubmit"),
+                    places=_hook_places("UserPromptSubmit", "SessionStart"),
                     write=_hook_group("claude", _HOOK_SECONDS),
                 ),
                 MCP: SettingsPart(
@@ -174,7 +184,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{claude_servers}/.claude.json",),
                         PROJECT: ("{workspace}/.mcp.json",),
                     },
-                    keys=("mcpServers",),
+                    places=[("mcpServers",)],
                     write=_server(type="stdio"),
                 ),
             },
@@ -190,7 +200,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{codex}/config.toml",),
                         PROJECT: ("{workspace}/.codex/config.toml",),
                     },
-                    keys=("hooks", "UserPromptSubmit"),
+                    places=_hook_places("UserPromptSubmit", "SessionStart", "PreCompact"),
                     write=_hook_group("codex", _HOOK_SECONDS),
                 ),
                 MCP: SettingsPart(
@@ -198,7 +208,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{codex}/config.toml",),
                         PROJECT: ("{workspace}/.codex/config.toml",),
                     },
-                    keys=("mcp_servers",),
+                    places=[("mcp_servers",)],
                     write=_server(),
                 ),
             },
@@ -217,7 +227,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{gemini}/settings.json",),
                         PROJECT: ("{workspace}/.gemini/settings.json",),
                     },
-                    keys=("hooks", "BeforeAgent"),
+                    places=_hook_places("BeforeAgent", "SessionStart", "PreCompress"),
                     write=_hook_group("gemini", _HOOK_SECONDS * 1_000, name="capdisc"),
                 ),
                 MCP: SettingsPart(
@@ -225,7 +235,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{gemini}/settings.json",),
                         PROJECT: ("{workspace}/.gemini/settings.json",),
                     },
-                    keys=("mcpServers",),
+                    places=[("mcpServers",)],
                     write=_server(),
                 ),
             },
@@ -244,7 +254,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{opencode}/plugin/capdisc.js",),
                         PROJECT: ("{workspace}/.opencode/plugin/capdisc.js",),
                     },
-                    keys=(),
+                    places=[()],
                     write=_opencode_plugin,
                 ),
                 MCP: SettingsPart(
@@ -261,7 +271,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                             "{workspace}/.opencode/opencode.jsonc",
                         ),
                     },
-                    keys=("mcp",),
+                    places=[("mcp",)],
                     write=_opencode_server,
                     template={"$schema": "https://opencode.ai/config.json"},
                 ),
@@ -278,7 +288,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{home}/.cursor/mcp.json",),
                         PROJECT: ("{workspace}/.cursor/mcp.json",),
                     },
-                    keys=("mcpServers",),
+                    places=[("mcpServers",)],
                     write=_server(),
                 ),
             },
@@ -294,7 +304,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{vscode}/mcp.json",),
                         PROJECT: ("{workspace}/.vscode/mcp.json",),
                     },
-                    keys=("servers",),
+                    places=[("servers",)],
                     write=_server(type="stdio"),
                 ),
             },
@@ -311,7 +321,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{copilot}/hooks/capdisc.json",),
                         PROJECT: ("{workspace}/.github/hooks/capdisc.json",),
                     },
-                    keys=("hooks", "userPromptSubmitted"),
+                    places=_hook_places("userPromptSubmitted", "sessionStart", "preCompact"),
                     write=_copilot_hook,
                     template={"version": 1},
                 ),
@@ -320,7 +330,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                         USER: ("{copilot}/mcp-config.json",),
                         PROJECT: ("{workspace}/.github/mcp.json",),
                     },
-                    keys=("mcpServers",),
+                    places=[("mcpServers",)],
                     write=_server(tools=["*"], type="local"),
                 ),
             },
