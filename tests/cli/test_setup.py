@@ -287,7 +287,7 @@ def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, clien
     assert done.code == 1
     assert place(client).read_bytes() == before
     assert f"into {key}:" in done.out and '"capdisc": {' in done.out
-    assert "left to put in by hand" in done.err
+    assert "left for you to put in" in done.err
     document = capdisc("setup", client, "--mcp", "--yes", "--json").json
     (snippet,) = document["files"][0]["by_hand"]
     # Pasted as it is told, there is nothing more to do.
@@ -485,7 +485,7 @@ PROJECT_FILES = {
     "opencode": (".opencode/plugin/capdisc.js", "opencode.json"),
     "cursor": (".cursor/mcp.json",),
     "vscode": (".vscode/mcp.json",),
-    "copilot": (".github/hooks/capdisc.json", ".github/mcp.json"),
+    "copilot": (".github/hooks/capdisc.json", ".mcp.json"),
 }
 
 

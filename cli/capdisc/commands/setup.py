@@ -27,17 +27,16 @@ from capdisc.setup.client_settings import (
     is_present,
     settings_path,
 )
-from capdisc.setup.file_changes import (
+from capdisc.setup.file_changes import FileChange, plan_setup, plan_undo
+from capdisc.setup.settings_entries import (
     ABSENT,
     BLOCK,
-    OUTDATED,
     PRESENT,
-    UNREADABLE,
-    Entry,
-    FileChange,
+    SettingsEntry,
     find_state,
-    plan_setup,
-    plan_undo,
+    find_states,
+    list_entries,
+    select_entries,
 )
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError, UsageError
 from capdisc_indexer.model.json_types import JsonObject
@@ -63,7 +62,8 @@ def setup(
         str | None,
         option(
             "--scope",
-            help="user: for all your projects; project: for this one.  [default: user; project for vscode]",
+            help="user: for all your projects; project: for this one."
+            "  [default: user; project for vscode]",
         ),
     ] = None,
     undo: Annotated[
@@ -98,57 +98,16 @@ def setup(
     else:
         if file is not None:
             raise UsageError(f"{client} takes no file", f"leave out {file}")
-        entries = _list_entries(runtime, client, scope, both_scopes=undo)
-        selected = _select_entries(client, entries, hook, mcp)
+        entries = list_entries(runtime, client, scope, both_scopes=undo)
+        selected = select_entries(client, entries, hook, mcp)
     changes = _plan_undo(runtime, entries, selected) if undo else _plan_setup(runtime, selected)
     return _carry_out(runtime, client, changes, undo, yes, json)
 
 
-# Which entries of which files.
-
-
-def _list_entries(
-    runtime: surroundings.Runtime, client: str, scope: str | None, both_scopes: bool = False
-) -> list[Entry]:
-    """The entries of all parts of the client in the scope; with `both_scopes` and without a scope,
-    in every scope.
-    """
-    declared, folders = CLIENTS[client], base_folders(runtime)
-    program = find_program(runtime.environ)
-    scopes = (scope or declared.default_scope,) if scope or not both_scopes else SCOPES
-    entries = [
-        Entry(
-            client=client,
-            part=name,
-            path=settings_path(part, chosen, folders),
-            content=part.write(program),
-            keys=keys,
-            template=part.template,
-        )
-        for chosen in scopes
-        for name, part in declared.parts.items()
-        for keys in part.places
-    ]
-    # In the home folder, the files of both scopes can be the same.
-    return list({(entry.name, entry.path): entry for entry in entries}.values())
-
-
-def _select_entries(client: str, entries: Sequence[Entry], hook: bool, mcp: bool) -> list[Entry]:
-    """The entries of the parts that the options name; without an option all."""
-    for part, is_named in ((HOOK, hook), (MCP, mcp)):
-        if is_named and part not in CLIENTS[client].parts:
-            raise UsageError(
-                f"{CLIENTS[client].title} runs no hook that can add context",
-                f"leave out --hook: capdisc setup {client}",
-            )
-    names = {part for part, is_named in ((HOOK, hook), (MCP, mcp)) if is_named}
-    return [entry for entry in entries if not names or entry.part in names]
-
-
-def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) -> Entry:
+def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) -> SettingsEntry:
     path = runtime.expand(file) if file else runtime.workspace / "AGENTS.md"
     content = "" if undo else _print_catalogue()
-    return Entry(client=AGENTS_MD, part=BLOCK, path=path, content=content)
+    return SettingsEntry(client=AGENTS_MD, part=BLOCK, path=path, content=content)
 
 
 def _print_catalogue() -> str:
@@ -163,14 +122,16 @@ def _print_catalogue() -> str:
     return printed.getvalue()
 
 
-def _group_by_file(entries: Sequence[Entry]) -> dict[Path, list[Entry]]:
-    groups: dict[Path, list[Entry]] = {}
+def _group_by_file(entries: Sequence[SettingsEntry]) -> dict[Path, list[SettingsEntry]]:
+    groups: dict[Path, list[SettingsEntry]] = {}
     for entry in entries:
         groups.setdefault(entry.path, []).append(entry)
     return groups
 
 
-def _plan_setup(runtime: surroundings.Runtime, entries: Sequence[Entry]) -> list[FileChange]:
+def _plan_setup(
+    runtime: surroundings.Runtime, entries: Sequence[SettingsEntry]
+) -> list[FileChange]:
     state_dir = runtime.user_state_dir()
     return [
         plan_setup(path, group, settings_files.load_memory(state_dir, path))
@@ -179,7 +140,9 @@ def _plan_setup(runtime: surroundings.Runtime, entries: Sequence[Entry]) -> list
 
 
 def _plan_undo(
-    runtime: surroundings.Runtime, entries: Sequence[Entry], selected: Sequence[Entry]
+    runtime: surroundings.Runtime,
+    entries: Sequence[SettingsEntry],
+    selected: Sequence[SettingsEntry],
 ) -> list[FileChange]:
     """The changes that take out the selected entries of files into which setup put some."""
     changes, groups = [], _group_by_file(entries)
@@ -210,7 +173,7 @@ def _carry_out(
         console.print_lines(_format_changes(client, changes, undo))
     is_agreed = bool(pending) and (yes or (not json and _is_agreed(runtime, pending)))
     if is_agreed or not pending:
-        _write_changes(runtime, changes)
+        _write_changes(runtime, changes, undo)
     if json:
         documents = [_change_document(change, is_agreed) for change in changes]
         console.print_document({"client": client, "undo": undo, "files": documents})
@@ -220,7 +183,7 @@ def _carry_out(
         _print_next_steps(runtime, client, pending, undo)
     if any(change.snippets for change in changes):
         console.print_notice(
-            "notice: some of it is left to put in by hand; comments would be lost otherwise"
+            "notice: some of it is left for you to put in; its comments would be lost otherwise"
         )
         return ExitCode.FINDINGS
     return ExitCode.OK
@@ -242,7 +205,9 @@ def _refusal(runtime: surroundings.Runtime, json: bool) -> ApprovalRequiredError
     return ApprovalRequiredError("nothing was written", "--yes writes without a question")
 
 
-def _write_changes(runtime: surroundings.Runtime, changes: Sequence[FileChange]) -> None:
+def _write_changes(
+    runtime: surroundings.Runtime, changes: Sequence[FileChange], undo: bool
+) -> None:
     """Write all of them. Raises InputError where a file changed since it was read."""
     state_dir, workspace = runtime.user_state_dir(), runtime.workspace
     for change in changes:
@@ -251,6 +216,8 @@ def _write_changes(runtime: surroundings.Runtime, changes: Sequence[FileChange])
                 f"{change.path} changed while you were asked", "run the command again"
             )
     for change in changes:
+        if undo and not change.is_change:  # somebody has taken it out by hand
+            settings_files.save_memory(state_dir, change.path, change.memory)
         if change.is_change:
             is_in_project = workspace != runtime.home and change.path.is_relative_to(workspace)
             settings_files.write_remembered(
@@ -294,7 +261,9 @@ def _format_changes(client: str, changes: Sequence[FileChange], undo: bool) -> I
         if change.is_change:
             yield from _format_diff(change)
         for snippet in change.snippets:
-            yield f"{printable_path(str(change.path))} has comments. Put this in, {snippet.place}:"
+            path = printable_path(str(change.path))
+            yield f"{path} cannot be changed without harm to the rest."
+            yield f"Put this in by hand, {snippet.place}:"
             yield from ("", *snippet.text.splitlines(), "")
 
 
@@ -344,7 +313,7 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
     folders = base_folders(runtime)
     rows, documents = [], []
     for name, client in CLIENTS.items():
-        states = _find_states(runtime, name)
+        states = find_states(runtime, name)
         is_here = is_present(client, runtime, folders)
         command = _setup_command(name, states) if is_here else ""
         cells = [_format_states(states.get(part)) for part in (HOOK, MCP)]
@@ -359,7 +328,7 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
             }
         )
     agents_path = runtime.workspace / "AGENTS.md"
-    state = find_state(Entry(client=AGENTS_MD, part=BLOCK, path=agents_path, content=""))
+    state = find_state(SettingsEntry(client=AGENTS_MD, part=BLOCK, path=agents_path, content=""))
     if json:
         block = {"path": str(agents_path), "block": state}
         console.print_document({"clients": documents, "agents_md": block})
@@ -374,19 +343,6 @@ def _print_clients(runtime: surroundings.Runtime, json: bool) -> int:
         ]
     )
     return ExitCode.OK
-
-
-def _find_states(runtime: surroundings.Runtime, client: str) -> dict[str, dict[str, str]]:
-    """The state of each part in each scope: `{"hook": {"user": "yes", "project": "no"}}`."""
-    states: dict[str, dict[str, str]] = {part: {} for part in CLIENTS[client].parts}
-    for scope in SCOPES:
-        for entry in _list_entries(runtime, client, scope):
-            state = find_state(entry)
-            # One event of several: the hook is there, but not all of it.
-            if states[entry.part].setdefault(scope, state) != state and state != UNREADABLE:
-                state = OUTDATED
-            states[entry.part][scope] = state
-    return states
 
 
 def _format_states(states: dict[str, str] | None) -> str:

@@ -106,61 +106,14 @@ def _opencode_server(program: Program) -> JsonObject:
     return {"type": "local", "command": server_command(program), "enabled": True}
 
 
-# opencode has no hooks that run commands. A part that is not from the user must have an id of its
-# own, which sorts behind that of the message's text.
-_OPENCODE_PLUGIN = """\
-// Written by `capdisc setup opencode`; `capdisc setup opencode --undo` removes it.
-// Adds the capabilities that fit a message to it. If that fails, the message stays as it is.
-// Says when a session was compacted, since it has lost what was added before.
-import { spawn } from "node:child_process"
-
-const COMMAND = %s
-const TIME_LIMIT_MS = %d
-
-function askCapdisc(event, cwd) {
-  return new Promise((resolve) => {
-    const options = { cwd, stdio: ["pipe", "pipe", "ignore"], timeout: TIME_LIMIT_MS }
-    const child = spawn(COMMAND[0], COMMAND.slice(1), options)
-    let answer = ""
-    child.stdout.setEncoding("utf8")
-    child.stdout.on("data", (piece) => { answer += piece })
-    child.on("error", () => resolve(""))
-    child.on("close", () => resolve(answer))
-    child.stdin.on("error", () => {})
-    child.stdin.end(JSON.stringify({ cwd, ...event }))
-  })
-}
-
-export const CapdiscPlugin = async ({ directory }) => ({
-  "chat.message": async (input, output) => {
-    try {
-      const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
-      if (texts.length === 0) return
-      const answer = await askCapdisc({
-        hook_event_name: "chat.message",
-        session_id: input.sessionID,
-        prompt: texts.map((part) => part.text).join("\\n"),
-      }, directory)
-      const text = answer && JSON.parse(answer).additionalContext
-      if (!text) return
-      const { id, sessionID, messageID } = texts[texts.length - 1]
-      output.parts.push({ id: `${id}capdisc`, sessionID, messageID, type: "text", text, synthetic: true })
-    } catch {}
-  },
-  event: async ({ event }) => {
-    if (event.type !== "session.compacted") return
-    await askCapdisc({
-      hook_event_name: event.type,
-      session_id: event.properties.sessionID,
-    }, directory)
-  },
-})
-"""
+# opencode has no hooks that run commands; a plugin runs ours.
+_PLUGIN_COMMAND = '["capdisc", "hook", "opencode"]'
 
 
 def _opencode_plugin(program: Program) -> str:
+    text = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
     command = json.dumps(hook_command(program, "opencode"), ensure_ascii=False)
-    return _OPENCODE_PLUGIN % (command, _HOOK_SECONDS * 1_000)
+    return text.replace(_PLUGIN_COMMAND, command)
 
 
 _NEXT_SESSION = "takes effect in the next session"
@@ -328,10 +281,11 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                 MCP: SettingsPart(
                     files={
                         USER: ("{copilot}/mcp-config.json",),
-                        PROJECT: ("{workspace}/.github/mcp.json",),
+                        # It reads the second only where the first does not exist.
+                        PROJECT: ("{workspace}/.mcp.json", "{workspace}/.github/mcp.json"),
                     },
                     places=[("mcpServers",)],
-                    write=_server(tools=["*"], type="local"),
+                    write=_server(type="stdio", tools=["*"]),
                 ),
             },
             next_steps={USER: _NEXT_SESSION, PROJECT: _NEXT_SESSION},

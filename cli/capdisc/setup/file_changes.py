@@ -1,15 +1,12 @@
 """What setup would change in the files of a client, and what `--undo` would: texts before and after.
 
-Nothing is written here. An entry is one thing that setup puts into a file: a value at a place of a
-JSON or TOML file, a file of its own, or the block between the marks of a text file.
+Nothing is written here.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,36 +14,19 @@ from typing import Any
 from capdisc.setup import json_text, marked_block, settings_files
 from capdisc.setup.client_settings import HOOK, MCP, SERVER_NAME
 from capdisc.setup.json_text import UneditableError, ValuePath
+from capdisc.setup.settings_entries import (
+    BLOCK,
+    BYTE_ORDER_MARK,
+    SettingsEntry,
+    load_data,
+    locate_entry,
+    update_value,
+    value_at,
+)
 from capdisc.setup.settings_files import Memory, PlacedEntry
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
-
-PRESENT, ABSENT, OUTDATED, UNREADABLE = "yes", "no", "other version", "unreadable"
-BLOCK = "block"
-_BOM = "\ufeff"
-
-
-@frozen(kw_only=True)
-class Entry:
-    """One thing that setup puts into a file.
-
-    `part` is hook, mcp or block. `content` is the value of a settings file, or the text of a block
-    or of a file of its own. `keys` lead to the list of hooks or the table of servers. `template`
-    is the content of a file that setup creates.
-    """
-
-    client: str
-    part: str
-    path: Path
-    content: JsonObject | str
-    keys: tuple[str, ...] = ()
-    template: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The name of the entry in what is remembered of its file: `claude hook SessionStart`."""
-        return " ".join((self.client, self.part, *self.keys[1:]))
 
 
 @frozen(kw_only=True)
@@ -68,7 +48,7 @@ class FileChange:
     """
 
     path: Path
-    entries: Sequence[Entry]
+    entries: Sequence[SettingsEntry]
     before: str | None
     after: str | None
     memory: Memory | None
@@ -81,7 +61,7 @@ class FileChange:
         return self.before != self.after
 
 
-def plan_setup(path: Path, entries: Sequence[Entry], memory: Memory | None) -> FileChange:
+def plan_setup(path: Path, entries: Sequence[SettingsEntry], memory: Memory | None) -> FileChange:
     """The change that puts the entries into the file. Raises InputError for a file that is broken,
     or that has something else in their place.
     """
@@ -95,6 +75,8 @@ def plan_setup(path: Path, entries: Sequence[Entry], memory: Memory | None) -> F
             changed, placement = _put_entry(entry, text)
             if placement is not None:
                 splices.append(settings_files.compare_texts(text, changed, entry.name))
+                if placement.before is None:  # what is remembered of an entry that is gone is void
+                    placed.pop(entry.name, None)
                 placed.setdefault(entry.name, placement)
                 text = changed
     except UneditableError:
@@ -125,7 +107,10 @@ def plan_setup(path: Path, entries: Sequence[Entry], memory: Memory | None) -> F
 
 
 def plan_undo(
-    path: Path, entries: Sequence[Entry], kept_entries: Sequence[Entry], memory: Memory
+    path: Path,
+    entries: Sequence[SettingsEntry],
+    kept_entries: Sequence[SettingsEntry],
+    memory: Memory,
 ) -> FileChange:
     """The change that takes the entries out of the file, and leaves the others of `kept_entries`
     that setup had put in. The file is what it was before where nobody edited it since. Raises
@@ -174,43 +159,21 @@ def plan_undo(
     )
 
 
-def find_state(entry: Entry) -> str:
-    """Whether the file has the entry: yes, no, other version, or unreadable."""
-    try:
-        text = settings_files.read_text(entry.path)
-        if text is None:
-            return ABSENT
-        if isinstance(entry.content, str):
-            return _state_of_text(entry, text)
-        location = _locate_entry(entry, _load_data(entry.path, text)[0])
-    except InputError:
-        return UNREADABLE
-    if location is None:
-        return ABSENT
-    return PRESENT if _update_value(entry, location.value) is None else OUTDATED
-
-
-def _state_of_text(entry: Entry, text: str) -> str:
-    if entry.part == BLOCK:
-        return PRESENT if marked_block.has_block(text, entry.path) else ABSENT
-    return PRESENT if text == entry.content else OUTDATED
-
-
 def _is_unedited(memory: Memory, text: str | None) -> bool:
     return text is not None and settings_files.digest_text(text) == memory.sha256
 
 
-def _is_empty(text: str, entry: Entry) -> bool:
+def _is_empty(text: str, entry: SettingsEntry) -> bool:
     """Whether a file that setup created has nothing in it that somebody else wrote."""
     if not text.strip():
         return True
-    return isinstance(entry.content, dict) and _load_data(entry.path, text)[0] in (
+    return isinstance(entry.content, dict) and load_data(entry.path, text)[0] in (
         {},
         entry.template,
     )
 
 
-def _put_entry(entry: Entry, text: str) -> tuple[str, PlacedEntry | None]:
+def _put_entry(entry: SettingsEntry, text: str) -> tuple[str, PlacedEntry | None]:
     """The text with the entry, and what stood in its place; None where the text has it already."""
     if isinstance(entry.content, str):
         if entry.part == BLOCK:
@@ -220,13 +183,13 @@ def _put_entry(entry: Entry, text: str) -> tuple[str, PlacedEntry | None]:
         else:
             changed, placement = entry.content, PlacedEntry(before=text or None, depth=0)
         return changed, None if changed == text else placement
-    bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+    bom, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
     if not body.strip() and entry.path.suffix != ".toml":
         body = json.dumps(entry.template, indent=2) + "\n"
-    data, is_editable = _load_data(entry.path, body)
-    location, editor = _locate_entry(entry, data), _editor(entry.path)
+    data, is_editable = load_data(entry.path, body)
+    location, editor = locate_entry(entry, data), _editor(entry.path)
     if location is not None:
-        value = _update_value(entry, location.value)
+        value = update_value(entry, location.value)
         if value is None:
             return text, None
         if not is_editable:
@@ -241,7 +204,7 @@ def _put_entry(entry: Entry, text: str) -> tuple[str, PlacedEntry | None]:
     )
 
 
-def _take_out(entry: Entry, text: str, placement: PlacedEntry) -> str:
+def _take_out(entry: SettingsEntry, text: str, placement: PlacedEntry) -> str:
     """The text without the entry, or with what stood in its place before."""
     if entry.part == BLOCK:
         return text if placement.before else marked_block.remove_block(text, entry.path)
@@ -252,11 +215,11 @@ def _take_out(entry: Entry, text: str, placement: PlacedEntry) -> str:
                 f"remove it yourself: rm {entry.path}",
             )
         return text
-    bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+    bom, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
     if not body.strip():
         return text
-    data, is_editable = _load_data(entry.path, body)
-    location, editor = _locate_entry(entry, data), _editor(entry.path)
+    data, is_editable = load_data(entry.path, body)
+    location, editor = locate_entry(entry, data), _editor(entry.path)
     if location is None or location.value == placement.before:
         return text
     if not is_editable:
@@ -266,7 +229,7 @@ def _take_out(entry: Entry, text: str, placement: PlacedEntry) -> str:
         return bom + restored
     shortened: str = editor.remove_value(body, location.path)
     for length in range(len(location.path) - 1, placement.depth, -1):
-        if _value_at(_load_data(entry.path, shortened)[0], location.path[:length]) in ({}, []):
+        if value_at(load_data(entry.path, shortened)[0], location.path[:length]) in ({}, []):
             shortened = editor.remove_value(shortened, location.path[:length])
     return bom + shortened
 
@@ -283,41 +246,7 @@ def _editor(path: Path) -> ModuleType:
     return toml_text
 
 
-def _load_data(path: Path, text: str) -> tuple[JsonObject, bool]:
-    """The values of a settings file, and whether it may be changed: not where it has comments in
-    JSON. Raises InputError for a file that is broken.
-    """
-    text, is_editable = text.removeprefix(_BOM), True
-    try:
-        if path.suffix == ".toml":
-            return tomllib.loads(text), True
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError:
-            is_editable = False
-            data = json.loads(json_text.blank_comments(text))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}:{error.lineno}:{error.colno}: {error.msg}", "repair it; it was left as it is"
-        ) from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{path}: {error}", "repair it; it was left as it is") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path} is no JSON object", "repair it; it was left as it is")
-    return data, is_editable
-
-
-def _value_at(data: Any, path: ValuePath) -> Any:
-    """The value at the path; None where there is none."""
-    for key in path:
-        try:
-            data = data[key]
-        except (LookupError, TypeError):
-            return None
-    return data
-
-
-def _insertion_path(entry: Entry, data: JsonObject) -> tuple[ValuePath, int]:
+def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, int]:
     """Where the entry is inserted, and how many keys of that path are there. Raises InputError
     where something else stands on the way.
     """
@@ -339,99 +268,11 @@ def _insertion_path(entry: Entry, data: JsonObject) -> tuple[ValuePath, int]:
     return (*entry.keys, count), depth
 
 
-# What a file has of an entry, and whether that is up to date.
-
-
-@frozen(kw_only=True)
-class _Location:
-    """Where an entry stands: what `--undo` removes at `path`, and the command in `value` at
-    `value_path`.
-    """
-
-    path: ValuePath
-    value_path: ValuePath
-    value: JsonObject
-
-
-def _locate_entry(entry: Entry, data: JsonObject) -> _Location | None:
-    container = _value_at(data, entry.keys)
-    if entry.part == HOOK:
-        return next(_locate_hooks(entry, container), None)
-    path = (*entry.keys, SERVER_NAME)
-    value = _value_at(data, path)
-    return _Location(path=path, value_path=path, value=value) if isinstance(value, dict) else None
-
-
-def _locate_hooks(entry: Entry, groups: object) -> Iterator[_Location]:
-    for position, group in enumerate(groups if isinstance(groups, list) else ()):
-        path: ValuePath = (*entry.keys, position)
-        if not isinstance(group, dict):
-            continue
-        hooks = group.get("hooks")
-        if not isinstance(hooks, list):
-            if _runs_hook(entry.client, group):
-                yield _Location(path=path, value_path=path, value=group)
-            continue
-        for number, hook in enumerate(hooks):
-            if isinstance(hook, dict) and _runs_hook(entry.client, hook):
-                hook_path: ValuePath = (*path, "hooks", number)
-                removed_path = path if len(hooks) == 1 else hook_path
-                yield _Location(path=removed_path, value_path=hook_path, value=hook)
-
-
-def _line_key(hook: Mapping[str, Any]) -> str:
-    return "bash" if "bash" in hook else "command"
-
-
-def _runs_hook(client: str, hook: Mapping[str, Any]) -> bool:
-    line = hook.get(_line_key(hook))
-    return isinstance(line, str) and bool(
-        re.search(rf"\bcapdisc['\"]? hook {client}(?![\w-])", line)
-    )
-
-
-def _update_value(entry: Entry, value: JsonObject) -> JsonObject | None:
-    """The value with the command of this capdisc, and with the options that somebody has added;
-    None where it has that command.
-    """
-    assert isinstance(entry.content, dict)
-    if entry.part == MCP:
-        return _update_server(entry.content, value)
-    hook = entry.content["hooks"][0] if "hooks" in entry.content else entry.content
-    expected, line = hook[_line_key(hook)], value[_line_key(value)]
-    if line == expected or line.startswith(f"{expected} "):
-        return None
-    word = r"(?:'[^']*'|\"[^\"]*\"|[^\s;|&'\"])+"
-    match = re.fullmatch(rf"{word}(?: -m capdisc)? hook {entry.client}((?: .*)?)", line)
-    # A line in which somebody made more of the command is left alone.
-    return {**value, _line_key(value): expected + match[1]} if match else None
-
-
-def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
-    expected, words = _server_words(content), _server_words(value)
-    if words[: len(expected)] == expected:
-        return None
-    is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
-    options = words[words.index("mcp") + 1 :] if is_ours else []
-    if not words:  # a remote server, or something else
-        return content
-    if isinstance(content["command"], list):
-        return {**value, "command": [*expected, *options]}
-    return {**value, "command": expected[0], "args": [*expected[1:], *options]}
-
-
-def _server_words(server: Mapping[str, Any]) -> list[str]:
-    """The command of a server with its arguments; [] for one without a command."""
-    command, arguments = server.get("command"), server.get("args") or []
-    words = command if isinstance(command, list) else [command, *arguments]
-    return [str(word) for word in words] if command else []
-
-
-def _write_snippet(entry: Entry, text: str) -> Snippet | None:
+def _write_snippet(entry: SettingsEntry, text: str) -> Snippet | None:
     """What a person has to put in by hand; None where the file has it."""
-    data, _ = _load_data(entry.path, text)
-    if (location := _locate_entry(entry, data)) is not None:
-        value = _update_value(entry, location.value)
+    data, _ = load_data(entry.path, text)
+    if (location := locate_entry(entry, data)) is not None:
+        value = update_value(entry, location.value)
         if value is None:
             return None
         place = f"in place of {'.'.join(map(str, location.value_path))}"
