@@ -298,6 +298,27 @@ def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, clien
     assert "setup has put nothing in" in capdisc("setup", client, "--undo", "--yes").out
 
 
+def test_no_key_stands_twice_in_what_is_to_be_pasted(capdisc, place) -> None:
+    put(place("gemini"), '{\n  // mine\n  "theme": "x"\n}\n')
+    document = capdisc("setup", "gemini", "--yes", "--json").json
+    (snippet,) = document["files"][0]["by_hand"]
+    assert snippet["place"] == "into the outer braces"
+    members = json.loads("{" + snippet["text"] + "}")
+    assert list(members) == ["hooks", "mcpServers"]
+    assert list(members["hooks"]) == ["BeforeAgent", "SessionStart", "PreCompress"]
+    put(place("gemini"), '{\n  // mine\n  "hooks": {"Stop": []}\n}\n')
+    document = capdisc("setup", "gemini", "--yes", "--json").json
+    places = [snippet["place"] for snippet in document["files"][0]["by_hand"]]
+    assert places == ["into hooks", "into the outer braces"]
+    put(
+        place("gemini"),
+        '{ // mine\n"mcpServers": {"capdisc": {"command": "/old/capdisc", "args": ["mcp"]}}}',
+    )
+    document = capdisc("setup", "gemini", "--mcp", "--yes", "--json").json
+    (snippet,) = document["files"][0]["by_hand"]
+    assert snippet["place"] == "in place of mcpServers.capdisc"
+
+
 def test_a_file_that_got_comments_since_is_not_undone(capdisc, place) -> None:
     capdisc("setup", "cursor", "--yes")
     before = put(place("cursor"), place("cursor").read_text().replace("{", "{ // mine\n", 1))
@@ -356,9 +377,11 @@ def test_a_read_only_file_or_folder_is_an_error(capdisc, client, place) -> None:
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_a_link_is_written_through_and_keeps_its_mode(capdisc, client, place, tmp_path) -> None:
+def test_a_link_is_written_through_and_keeps_its_mode(
+    capdisc, client, place, hermetic, home
+) -> None:
     """Dotfiles: the settings are links into another folder."""
-    real = tmp_path / "dotfiles" / place(client).name
+    real = (hermetic if client == "vscode" else home) / "dotfiles" / place(client).name
     before = put(real, "" if client == "codex" else "{}\n")
     real.chmod(0o640)
     place(client).parent.mkdir(parents=True, exist_ok=True)
@@ -703,6 +726,23 @@ def test_render_into_needs_a_place_to_write(capdisc, agents) -> None:
     assert done.code == 3 and "read-only" in done.err
     assert capdisc("render", "--into", "no/such/A.md").code == 0
     assert (agents.parent / "no" / "such" / "A.md").exists()
+
+
+def test_a_clone_s_link_out_of_the_project_is_refused(capdisc, agents, home) -> None:
+    """A clone can bring AGENTS.md as a link to a file of the user."""
+    before = put(home / ".bashrc", "alias x=y\n")
+    agents.symlink_to(home / ".bashrc")
+    for words in (("render", "--into", "AGENTS.md"), ("setup", "agents-md", "--yes")):
+        done = capdisc(*words)
+        assert done.code == 5 and "link out of the project" in done.err
+    (agents.parent / ".mcp.json").symlink_to(home / "servers.json")
+    assert capdisc("setup", "claude", "--mcp", "--scope", "project", "--yes").code == 5
+    assert (home / ".bashrc").read_bytes() == before and not (home / "servers.json").exists()
+    # A link inside the project is the project's own affair.
+    agents.unlink()
+    agents.symlink_to("CLAUDE.md")
+    assert capdisc("render", "--into", "AGENTS.md").code == 0
+    assert agents.is_symlink() and (agents.parent / "CLAUDE.md").read_text().startswith(BEGIN)
 
 
 def test_everything_without_a_query(capdisc, small) -> None:

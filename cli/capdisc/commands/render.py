@@ -247,7 +247,7 @@ def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | 
         if into:
             from capdisc.setup import marked_block
 
-            marked_block.keep_block(ctx.runtime.expand(into), text)
+            marked_block.keep_block(ctx.runtime, into, text)
         else:
             console.print_result(text)
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)

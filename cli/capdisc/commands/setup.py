@@ -1,4 +1,4 @@
-"""capdisc setup: put the hook and the MCP server into the settings of a client, and take them out."""
+"""capdisc setup: put the hook and the MCP server into a client's settings, and take them out."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def setup(
 ) -> int:
     """Put the hook and the MCP server of capdisc into the settings of a client.
 
-    Shows the change of each file, and writes it once you say yes. --undo takes out what was put in:
-    a file that nobody edited since is then what it was, byte for byte. A file with comments in its
-    JSON is left alone, and what to paste is printed. Without a client: which ones are here, and
-    what each has. Exit status 1: something is left to do by hand; 5: nobody said yes.
+    Shows the change of each file, and writes it once you say yes. --undo takes out what was put
+    in: a file that nobody edited since is then what it was, byte for byte. A file with comments in
+    its JSON is left alone, and what to paste is printed. Without a client: which ones are here,
+    and what each has. Exit status 1: something is left to do by hand; 5: nobody said yes.
 
     Example: capdisc setup
     """
@@ -111,8 +111,8 @@ def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) 
 
 
 def _print_catalogue() -> str:
-    """What `capdisc render --into FILE` writes: the overview and a line for each capability, within
-    the budget.
+    """What `capdisc render --into FILE` writes: the overview and a line for each capability,
+    within the budget.
     """
     from capdisc.commands.render import render
 
@@ -168,6 +168,7 @@ def _carry_out(
 ) -> int:
     pending = [change for change in changes if change.is_change]
     for change in pending:
+        settings_files.check_link(change.path, runtime.workspace, runtime.home)
         settings_files.check_writable(change.path)
     if not json:
         console.print_lines(_format_changes(client, changes, undo))
@@ -262,8 +263,10 @@ def _format_changes(client: str, changes: Sequence[FileChange], undo: bool) -> I
             yield from _format_diff(change)
         for snippet in change.snippets:
             path = printable_path(str(change.path))
-            yield f"{path} cannot be changed without harm to the rest."
-            yield f"Put this in by hand, {snippet.place}:"
+            reason = "cannot be changed without harm to the rest"
+            if change.path.suffix != ".toml":
+                reason = "is JSON with comments, which are not touched"
+            yield f"{path} {reason}. Put this in by hand, {snippet.place}:"
             yield from ("", *snippet.text.splitlines(), "")
 
 

@@ -36,9 +36,9 @@ class SettingsPart:
     """Where a client reads hooks or MCP servers, and what setup puts there.
 
     `files` are the possible files by scope: the one that exists, else the first. `places` are the
-    keys of the table of servers in it, or of the list of hooks of each event. `write` makes what is
-    put there: a value, or the text of a file of its own. `template` is the content of a file that
-    setup creates.
+    keys of the table of servers in it, or of the list of hooks of each event. `write` makes what
+    is put there: a value, or the text of a file of its own. `template` is the content of a file
+    that setup creates.
     """
 
     files: Mapping[str, Sequence[str]]
@@ -49,7 +49,7 @@ class SettingsPart:
 
 @frozen(kw_only=True)
 class Client:
-    """A client: its programs in PATH, its folders, its parts by name, and what to do after setup."""
+    """A client: its programs in PATH, its folders, its parts by name, and what follows setup."""
 
     title: str
     programs: Sequence[str]

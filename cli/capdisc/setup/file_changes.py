@@ -1,12 +1,13 @@
-"""What setup would change in the files of a client, and what `--undo` would: texts before and after.
+"""What setup would change in the files of a client, and what `--undo` would.
 
-Nothing is written here.
+Changes are texts before and after; nothing is written here.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,8 +40,8 @@ class Snippet:
 
 @frozen(kw_only=True)
 class FileChange:
-    """What happens to a file: its text before and after (None: there is no file), and what is to be
-    remembered of it then (None: nothing).
+    """What happens to a file: its text before and after (None: there is no file), and what is to
+    be remembered of it then (None: nothing).
 
     With `snippets` the file is not changed, since it is written in a way that setup cannot change
     without harm, and these have to be put in by hand. `folders` are those that setup created for a
@@ -80,14 +81,13 @@ def plan_setup(path: Path, entries: Sequence[SettingsEntry], memory: Memory | No
                 placed.setdefault(entry.name, placement)
                 text = changed
     except UneditableError:
-        snippets = tuple(_write_snippet(entry, before or "") for entry in entries)
         return FileChange(
             path=path,
             entries=entries,
             before=before,
             after=before,
             memory=memory,
-            snippets=tuple(snippet for snippet in snippets if snippet),
+            snippets=_write_snippets(entries, path, before or ""),
         )
     is_changed = text != (before or "")
     changed_memory = Memory(
@@ -268,24 +268,55 @@ def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, 
     return (*entry.keys, count), depth
 
 
-def _write_snippet(entry: SettingsEntry, text: str) -> Snippet | None:
-    """What a person has to put in by hand; None where the file has it."""
-    data, _ = load_data(entry.path, text)
-    if (location := locate_entry(entry, data)) is not None:
-        value = update_value(entry, location.value)
-        if value is None:
-            return None
-        place = f"in place of {'.'.join(map(str, location.value_path))}"
-        return Snippet(place=place, text=json.dumps(value, indent=2, ensure_ascii=False))
-    if entry.path.suffix == ".toml":
-        final_key = 0 if entry.part == HOOK else SERVER_NAME
-        inserted = _editor(entry.path).insert_value("", (*entry.keys, final_key), entry.content)
-        return Snippet(place="at the end", text=inserted)
-    path, depth = _insertion_path(entry, data)
-    content: Any = entry.content
-    for key in reversed(path[depth + 1 :]):
-        content = {key: content} if isinstance(key, str) else [content]
-    member = json.dumps(content, indent=2, ensure_ascii=False)
-    if isinstance(path[depth], str):
-        member = f"{json.dumps(path[depth])}: {member}"
-    return Snippet(place=f"into {'.'.join(entry.keys[:depth]) or 'the outer braces'}", text=member)
+# What a person has to put into a file that setup does not change.
+
+
+def _write_snippets(entries: Sequence[SettingsEntry], path: Path, text: str) -> list[Snippet]:
+    """What is missing in the file, one snippet for each place, so that no key stands twice."""
+    data, _ = load_data(path, text)
+    snippets: list[Snippet] = []
+    missing: dict[ValuePath, Any] = {}
+    toml_text = ""
+    for entry in entries:
+        if (location := locate_entry(entry, data)) is not None:
+            if value := update_value(entry, location.value):
+                place = f"in place of {'.'.join(map(str, location.value_path))}"
+                snippets.append(Snippet(place=place, text=_format_json(value)))
+            continue
+        value_path, depth = _insertion_path(entry, data)
+        if path.suffix == ".toml":
+            toml_text = _editor(path).insert_value(toml_text, value_path, entry.content)
+        else:
+            _add_missing(missing, value_path, depth, entry.content)
+    if toml_text:
+        snippets.append(Snippet(place="at the end", text=toml_text))
+    for place_path, members in missing.items():
+        place = f"into {'.'.join(map(str, place_path)) or 'the outer braces'}"
+        snippets.append(Snippet(place=place, text=_format_members(members)))
+    return snippets
+
+
+def _add_missing(
+    missing: dict[ValuePath, Any], path: ValuePath, depth: int, content: JsonObject | str
+) -> None:
+    """Add the value at the path to what is missing in the object or list of its first `depth`
+    keys.
+    """
+    keys = path[depth:]
+    node = missing.setdefault(path[:depth], [] if isinstance(keys[0], int) else {})
+    for key, following in pairwise(keys):
+        node = node.setdefault(key, [] if isinstance(following, int) else {})
+    if isinstance(node, list):
+        node.append(content)
+    else:
+        node[keys[-1]] = content
+
+
+def _format_members(members: JsonObject | list[Any]) -> str:
+    if isinstance(members, list):
+        return ",\n".join(_format_json(item) for item in members)
+    return ",\n".join(f"{json.dumps(key)}: {_format_json(item)}" for key, item in members.items())
+
+
+def _format_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

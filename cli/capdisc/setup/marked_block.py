@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from capdisc.context.surroundings import Runtime
 from capdisc.output import console
-from capdisc.setup.settings_files import check_writable, read_text, write_text
+from capdisc.setup.settings_files import check_link, check_writable, read_text, write_text
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 
@@ -22,7 +23,7 @@ _MARK = re.compile(r"(<!--\s*capdisc):(begin|end)\b")
 
 @frozen
 class _Block:
-    """Where the block stands: its begin mark, what is between the marks, and behind its end mark."""
+    """Where the block stands: its begin mark, what is between the marks, and what follows."""
 
     start: int
     inner_start: int
@@ -30,10 +31,12 @@ class _Block:
     end: int
 
 
-def keep_block(path: Path, content: str) -> None:
+def keep_block(runtime: Runtime, file: Path, content: str) -> None:
     """Make the content the block of the file, and say on stderr whether that changed anything. A
     file without a block gets one at its end, a missing file is created.
     """
+    path = runtime.expand(file)
+    check_link(path, runtime.workspace, runtime.home)
     before = read_text(path)
     after = put_block(before or "", content, path)
     if after == before:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError
+from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.store import state_file
 
@@ -96,10 +96,23 @@ def check_writable(path: Path) -> None:
         raise InputError(f"cannot write {path}: {folder} is no folder", "move it away")
 
 
+def check_link(path: Path, workspace: Path, home: Path) -> None:
+    """Raises LinkRefusedError for a file of the workspace that is a link out of it: a clone can
+    bring links, and a text from the clone would go into a file of the user. In the home folder and
+    outside of the workspace, links are the user's own.
+    """
+    if workspace == home or not path.is_relative_to(workspace):
+        return
+    if not _real_path(path).is_relative_to(_real_path(workspace)):
+        raise LinkRefusedError(
+            f"{path} is a link out of the project", "name the file that it leads to, or remove it"
+        )
+
+
 def write_text(path: Path, text: str, is_private: bool = False) -> None:
-    """Replace the file in one step; missing folders are created. The mode stays; a new file has the
-    usual one or, where it is private, one for its owner alone. Raises InputError where it cannot
-    be written.
+    """Replace the file in one step; missing folders are created. The mode stays; a new file has
+    the usual one or, where it is private, one for its owner alone. Raises InputError where it
+    cannot be written.
     """
     real = _real_path(path)
     try:

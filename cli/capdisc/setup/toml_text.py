@@ -83,8 +83,8 @@ def _is_list_of_tables(value: object) -> bool:
 
 
 def _edit_document(text: str, expected: JsonObject, change: Callable[[Any], None]) -> str:
-    """The text as tomlkit writes it after the change. Raises UneditableError where that would not be
-    what it should say, or would change anything else.
+    """The text as tomlkit writes it after the change. Raises UneditableError where that would not
+    be what it should say, or would change anything else.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
