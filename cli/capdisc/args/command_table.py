@@ -184,6 +184,7 @@ COMMANDS: Mapping[str, str] = {
     "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
+    "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
 }

@@ -259,7 +259,8 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
         or render_ctx.form.is_always_split
     ):
         return levels
-    shown = {0: True, 1: render_ctx.pinned, 2: render_ctx.session.active}
+    has_lines = render_ctx.relevant.is_everything or render_ctx.pinned
+    shown = {0: True, 1: has_lines, 2: render_ctx.session.active}
     return tuple(level for level in levels if shown[level])
 
 

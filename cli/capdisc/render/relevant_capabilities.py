@@ -140,6 +140,10 @@ def find_relevant(
     `--on-empty` names. With `is_list_set`, also those far behind the best.
     """
     if not query.texts:
+        if request.on_empty == "all":
+            return RelevantCapabilities(
+                ranking=empty_ranking(query), is_everything=True, everything=everything()
+            )
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
     hits = list(select_shown_hits(ranking.hits, request.min_relevance))
