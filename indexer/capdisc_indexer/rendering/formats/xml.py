@@ -17,8 +17,9 @@ def escape(text: str) -> str:
     return escape_html(text)
 
 
-def _format_summary(descriptor: Descriptor, line: str) -> str:
-    return f'<capability id="{escape(one_line(descriptor.id, 100))}">{escape(line)}</capability>\n'
+def _format_summary(descriptor: Descriptor, line: str, path: str) -> str:
+    identifier = escape(one_line(descriptor.id, 100))
+    return f'<capability id="{identifier}" path="{escape(path)}">{escape(line)}</capability>\n'
 
 
 def _escape_literal(text: str) -> str:
@@ -44,7 +45,7 @@ XML = RenderFormat(
 )
 
 
-def _format_skill(descriptor: Descriptor, _: str) -> str:
+def _format_skill(descriptor: Descriptor, *_: str) -> str:
     """One line for each tag and each value, name and description escaped."""
     fields = (
         "<skill>",
