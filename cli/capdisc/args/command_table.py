@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from capdisc.args.params import Param
 from capdisc.context.signals import StopSignal
 from capdisc.output import failures
+from capdisc_indexer.text.normalization import compile_late
 
 # The parser of plain command lines, since importing typer takes half of a cold query's time.
 #
@@ -190,7 +190,7 @@ COMMANDS: Mapping[str, str] = {
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
 
 
@@ -208,7 +208,7 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
     Where a signal came in (`stop`), its exit code is returned, whatever error it caused.
     """
     if argv and argv[0] not in _COMMANDS_WITH_PATHS:
-        argv = [_LONE_SURROGATES.sub("\ufffd", word) for word in argv]
+        argv = [word if word.isascii() else _LONE_SURROGATES.sub("\ufffd", word) for word in argv]
     name = argv[0] if argv and argv[0] in COMMANDS else None
     try:
         return int(_dispatch(argv, name))

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc.serve.server_address import workspace_folder
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     default_index_dir,
     default_state_dir,
-    find_workspace,
     load_config,
 )
 from capdisc_indexer.config.trust import Grant, TrustRequest, is_inside
@@ -44,7 +44,11 @@ class Runtime:
     @property
     def workspace(self) -> Path:
         """The folder of the project that the current folder belongs to."""
-        return find_workspace(self.cwd, self.home)
+        return self.workspace_of(self.cwd)
+
+    def workspace_of(self, folder: Path) -> Path:
+        """The folder of the project that a folder belongs to."""
+        return Path(workspace_folder(str(folder), str(self.home)))
 
     @property
     def path_base(self) -> Path | None:
