@@ -41,6 +41,8 @@ class DefinitionRequest:
     """Which definitions to print. `only` are names of tools, and `is_whole` says that every
     discovery tool is printed. `progressive` False prints everything, True the tools that find the
     others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
+    `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
+    provider searches.
     """
 
     query: Query
@@ -52,6 +54,8 @@ class DefinitionRequest:
     auto: bool
     max_tokens: int
     session: str | None
+    is_deferred: bool
+    is_hosted: bool
 
 
 @frozen(kw_only=True)
@@ -75,6 +79,8 @@ def select_definitions(
     encoder: str | None,
 ) -> DefinitionSet:
     """The definitions to print. Notices say what was left out or renamed."""
+    if request.is_deferred:
+        return _select_deferred(ctx, tool_ctx, request, mode, encoder)
     if request.only:
         return _build_definition_set(
             request, tool_selection.definitions_by_name(tool_ctx, request.only), "only"
@@ -94,6 +100,43 @@ def select_definitions(
     if _is_auto(ctx, request):
         return _select_smaller(request, _all_definitions(tool_ctx, request), few)
     return _build_definition_set(request, few, "progressive")
+
+
+def _select_deferred(
+    ctx: open_index.CommandContext,
+    tool_ctx: ToolContext,
+    request: DefinitionRequest,
+    mode: str | None,
+    encoder: str | None,
+) -> DefinitionSet:
+    """Everything: what fits the query or is pinned loads at once, the others when they are
+    found.
+    """
+    from capdisc_indexer.tools.definitions import deferral
+
+    matches = (
+        _query_definitions(ctx, tool_ctx, request, mode, encoder) if request.query.texts else []
+    )
+    loaded = _add_pinned(ctx, tool_ctx, request, [], matches)
+    loaded_ids = {definition.id for definition in loaded}
+    deferred_request = deferral.DeferredRequest(
+        search=tool_selection.search_definition(tool_ctx),
+        loaded=loaded,
+        deferred=[
+            definition
+            for definition in tool_selection.capability_definitions(tool_ctx)
+            if definition.id not in loaded_ids
+        ],
+        is_hosted=request.is_hosted,
+    )
+    value, names = deferral.defer_definitions(request.form, deferred_request)
+    return DefinitionSet(
+        form=request.form,
+        value=value,
+        names=names,
+        parameters=parameter_renames(request.form, [*loaded, *deferred_request.deferred]),
+        choice="deferred",
+    )
 
 
 def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
@@ -252,6 +295,26 @@ def format_definitions(definition_set: DefinitionSet) -> str:
     return console.format_json_text(document)
 
 
+def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
+    """Raises UsageError for a format that cannot defer, for --hosted alone, and for options that
+    choose definitions otherwise.
+    """
+    from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
+
+    if hosted:
+        raise UsageError("--hosted needs --defer", "add --defer")
+    if form not in DEFERRING_FORMATS:
+        raise UsageError(
+            f"the format {form} has no deferred definitions",
+            f"add --format {' or '.join(DEFERRING_FORMATS)}",
+        )
+    if selection:
+        raise UsageError(
+            "--defer defines everything, so the options that choose definitions do not apply",
+            "leave out --only, --all, --auto, --progressive and --static",
+        )
+
+
 def tools(
     words: params.Words = None,
     also: params.Also = None,
@@ -301,6 +364,17 @@ def tools(
             help="With --auto: how many per cent of the context are small.",
         ),
     ] = 10.0,
+    defer: Annotated[
+        bool,
+        option(
+            "--defer",
+            help="Define everything, and load at once only what fits the query (anthropic, openai-responses).",
+        ),
+    ] = False,
+    hosted: Annotated[
+        bool,
+        option("--hosted", help="With --defer: the provider searches, instead of capdisc call."),
+    ] = False,
     session: params.SessionName = None,
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
@@ -316,6 +390,12 @@ def tools(
     """
     if format not in DEFINITION_FORMATS:
         raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(DEFINITION_FORMATS)}")
+    if defer or hosted:
+        _check_deferral(
+            format,
+            hosted=hosted and not defer,
+            selection=bool(only or all_tools or auto or progressive is not None),
+        )
     with open_index.open_index(index_dir) as ctx:
         filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
         request = DefinitionRequest(
@@ -328,6 +408,8 @@ def tools(
             auto=auto,
             max_tokens=int(context_size * threshold_pct / 100),
             session=session,
+            is_deferred=defer,
+            is_hosted=hosted,
         )
         definition_set = select_definitions(
             ctx, build_tool_context(ctx, mode), request, mode, encoder

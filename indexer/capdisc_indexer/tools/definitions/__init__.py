@@ -14,7 +14,9 @@ from capdisc_indexer.tools.definitions.gemini import GeminiSchema, gemini_schema
 from capdisc_indexer.tools.definitions.parameter_schema import (
     NameRule,
     assign_names,
+    fitting_examples,
     object_schema,
+    with_examples,
 )
 
 # Definitions with the names that the provider accepts for them.
@@ -78,7 +80,7 @@ class OpenAiTool(TypedDict):
 
 def _format_openai(named: NamedDefinitions) -> list[OpenAiTool]:
     return [
-        {"type": "function", "function": _openai_function(name, definition)}
+        {"type": "function", "function": openai_function(name, definition)}
         for name, definition in named
     ]
 
@@ -86,15 +88,16 @@ def _format_openai(named: NamedDefinitions) -> list[OpenAiTool]:
 def _format_openai_responses(named: NamedDefinitions) -> list[JsonObject]:
     """Tools of OpenAI's Responses API: the function is not nested."""
     return [
-        {"type": "function", **_openai_function(name, definition)} for name, definition in named
+        {"type": "function", **openai_function(name, definition)} for name, definition in named
     ]
 
 
-def _openai_function(name: str, definition: Definition) -> OpenAiFunction:
+def openai_function(name: str, definition: Definition) -> OpenAiFunction:
+    """The function under this name, as all of OpenAI's APIs have it."""
     return {
         "name": name,
         "description": definition.description,
-        "parameters": object_schema(definition.schema),
+        "parameters": with_examples(definition, object_schema(definition.schema)),
         "strict": False,
     }
 
@@ -105,17 +108,25 @@ class AnthropicTool(TypedDict):
     name: str
     description: str
     input_schema: JsonSchema
+    input_examples: NotRequired[list[JsonObject]]
+    defer_loading: NotRequired[bool]
 
 
 def _format_anthropic(named: NamedDefinitions) -> list[AnthropicTool]:
-    return [
-        {
-            "name": name,
-            "description": definition.description,
-            "input_schema": parameter_schema.accepted_schema(definition.schema),
-        }
-        for name, definition in named
-    ]
+    return [_anthropic_tool(name, definition) for name, definition in named]
+
+
+def _anthropic_tool(name: str, definition: Definition) -> AnthropicTool:
+    schema = parameter_schema.accepted_schema(definition.schema)
+    bare_schema = {key: value for key, value in schema.items() if key != "examples"}
+    tool: AnthropicTool = {
+        "name": name,
+        "description": definition.description,
+        "input_schema": bare_schema,
+    }
+    if examples := fitting_examples(definition, bare_schema):
+        tool["input_examples"] = examples
+    return tool
 
 
 class GeminiFunction(TypedDict):
@@ -156,7 +167,7 @@ def _mcp_tool(name: str, definition: Definition) -> JsonObject:
         "name": name,
         **({"title": definition.title} if has_title else {}),
         "description": definition.description,
-        "inputSchema": object_schema(definition.schema),
+        "inputSchema": with_examples(definition, object_schema(definition.schema)),
         **({"annotations": dict(definition.annotations)} if definition.annotations else {}),
     }
 
@@ -179,24 +190,24 @@ def _format_own(named: NamedDefinitions) -> list[ListedFunction]:
             "id": definition.id,
             "kind": definition.kind,
             "description": definition.description,
-            "input_schema": object_schema(definition.schema),
+            "input_schema": with_examples(definition, object_schema(definition.schema)),
             "available": definition.is_available,
         }
         for name, definition in named
     ]
 
 
-_COMMON_RULE = NameRule(refused=r"[^A-Za-z0-9_-]", max_length=64)
+COMMON_NAMES = NameRule(refused=r"[^A-Za-z0-9_-]", max_length=64)
 
 DEFINITION_FORMATS: Mapping[str, ProviderFormat] = MappingProxyType(
     {
-        "json": ProviderFormat(name_rule=_COMMON_RULE, format_list=_format_own),
-        "openai": ProviderFormat(name_rule=_COMMON_RULE, format_list=_format_openai),
+        "json": ProviderFormat(name_rule=COMMON_NAMES, format_list=_format_own),
+        "openai": ProviderFormat(name_rule=COMMON_NAMES, format_list=_format_openai),
         "openai-responses": ProviderFormat(
-            name_rule=_COMMON_RULE, format_list=_format_openai_responses
+            name_rule=COMMON_NAMES, format_list=_format_openai_responses
         ),
         "anthropic": ProviderFormat(
-            name_rule=_COMMON_RULE, limits_parameter_names=True, format_list=_format_anthropic
+            name_rule=COMMON_NAMES, limits_parameter_names=True, format_list=_format_anthropic
         ),
         "gemini": ProviderFormat(
             name_rule=NameRule(refused=r"[^A-Za-z0-9_-]", max_length=64, first=r"[A-Za-z_]"),
