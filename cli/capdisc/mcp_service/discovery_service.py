@@ -34,6 +34,7 @@ from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools import BoundCall, bind_arguments
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
     READ_TOOL,
@@ -50,7 +51,6 @@ from capdisc_indexer.tools.answer_pages import (
     page_text,
     split_cursor,
 )
-from capdisc_indexer.tools.argument_binding import BoundCall, bind_arguments
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
