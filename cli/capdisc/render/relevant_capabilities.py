@@ -5,7 +5,7 @@ shows the whole catalogue or a part of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import open_index
@@ -17,7 +17,7 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.token_accounting import StoredCounts, learn_counts
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
@@ -110,10 +110,6 @@ class Everything:
         descriptor, counts = self._ctx.index.with_counts(header)
         learn_counts(self._counter, self._form, descriptor, counts, with_detail=False)
         return descriptor
-
-
-# A capability and its stored token counts.
-CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,6 @@ from capdisc.output import console, user_files
 from capdisc.render import relevant_capabilities, tier_selection
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
-    CountedDescriptor,
     Everything,
     RelevantCapabilities,
     all_in_full,
@@ -25,7 +24,9 @@ from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.index_context import split_total
 from capdisc_indexer.rendering.templates import SessionMemory
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
 # Token limits: options before settings.
@@ -71,10 +72,9 @@ def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
         tier_budgets.get(key, config[name]) for key, name in _BUDGET_SETTINGS.items()
     )
     total = limits.budget or config["budget"]
-    if "2" not in tier_budgets:
-        tier2 = max(tier2, total - tier0 - tier1)
+    budgets = Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total)
     return TokenLimits(
-        budgets=Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total),
+        budgets=budgets if "2" in tier_budgets else split_total(budgets, total),
         is_set=limits.budget is not None or config.origins["budget"] != "default",
         summaries=tops.get("1", config["tier1_top_k"]),
         details=tops.get("2", config["tier2_top_k"]),

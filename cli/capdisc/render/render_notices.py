@@ -8,7 +8,6 @@ from pathlib import PurePath
 from capdisc.output import console
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
-    CountedDescriptor,
     RelevantCapabilities,
 )
 from capdisc_indexer.model.json_types import JsonObject
@@ -16,6 +15,7 @@ from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.normalization import one_line
 
 

@@ -115,6 +115,8 @@ class PieceCounts(TypedDict):
 
 # The same as it was read from an index.
 StoredCounts: TypeAlias = Mapping[str, Any]
+# A capability and its stored counts.
+CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
 
 
 def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> PieceCounts:
