@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from capdisc.context import surroundings
 from capdisc.mcp_service.live_index import LiveIndex
 from capdisc.output import console
 from capdisc_indexer import tools
+from capdisc_indexer.execution.call_types import Caller
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -21,9 +23,13 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import encode_definitions
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
+
+if TYPE_CHECKING:
+    from capdisc_indexer.execution.gateway import Gateway
 
 EXECUTE_TOOL = "execute_tool"
 # The tools that a server offers before there is an index.
@@ -39,7 +45,7 @@ class DiscoveryService:
 
     live: LiveIndex
     names: tuple[str, ...]
-    run: Callable[[Index, Callable[[], bool]], Executor] | None
+    run: Callable[[Index, Caller], Executor] | None
 
     def tools(self) -> list[JsonObject]:
         """The definitions of the tools as `tools/list` of MCP has them."""
@@ -60,7 +66,7 @@ class DiscoveryService:
         tool_documents: list[JsonObject] = value["tools"]
         return tool_documents
 
-    def answer(self, name: str, arguments: Arguments, is_stopped: Callable[[], bool]) -> str:
+    def answer(self, name: str, arguments: Arguments, caller: Caller) -> str:
         """The answer of a tool as JSON. Raises UsageError, which lists what is offered, for
         another tool.
         """
@@ -73,7 +79,7 @@ class DiscoveryService:
         if not self._offers(ready.tool.name):
             raise UsageError(f"{ready.tool.name} is not offered here", self._offered_hint())
         with self.live.open_newest() as current:
-            execute = self.run(current.ctx.index, is_stopped) if self.run else None
+            execute = self.run(current.ctx.index, caller) if self.run else None
             tool_ctx = replace(current.tool_ctx, execute=execute, offers=self._offers)
             answer = ready.tool.answer(tool_ctx, ready.arguments)
         notices = {"notices": list(ready.notices)} if ready.notices else {}
@@ -146,10 +152,15 @@ def _tool_document(tool: tools.Tool) -> JsonObject:
 
 
 def build_executor(
-    runtime: surroundings.Runtime, yes: bool, index: Index, is_stopped: Callable[[], bool]
+    runtime: surroundings.Runtime,
+    yes: bool,
+    gateway: Gateway | None,
+    runs_commands: bool,
+    index: Index,
+    caller: Caller,
 ) -> Executor:
-    """The function that runs a capability of this index as `capdisc run` does without a
-    terminal.
+    """The function that runs a capability of this index: a tool of a server by the gateway, any
+    other one, where `runs_commands`, as `capdisc run` does without a terminal.
     """
     from capdisc_indexer.execution import agent_execution
     from capdisc_indexer.execution.call_types import ExecutionContext
@@ -163,8 +174,15 @@ def build_executor(
             raise ApprovalRequiredError(
                 f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"
             )
+        if gateway and gateway.serves(descriptor):
+            return gateway.call(descriptor, arguments, caller)
+        if not runs_commands and descriptor.run:
+            raise ApprovalRequiredError(
+                f"{one_line(descriptor.id, 100)} was not run: here only tools of MCP servers are",
+                "start the server with --allow-run, too",
+            )
         return agent_execution.run_for_agent(
-            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, is_stopped
+            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, caller.is_stopped
         )
 
     return run

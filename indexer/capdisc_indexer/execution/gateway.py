@@ -19,7 +19,9 @@ from capdisc_indexer.execution import approvals
 from capdisc_indexer.execution.call_types import (
     DEFAULT_SECONDS,
     MAX_MANIFEST_SECONDS,
+    Caller,
     CallLimits,
+    Consent,
     Outcome,
 )
 from capdisc_indexer.execution.gateway_lists import (
@@ -37,7 +39,7 @@ from capdisc_indexer.execution.gateway_lists import (
 )
 from capdisc_indexer.execution.mcp_client import ToolsPage
 from capdisc_indexer.execution.prepare import check_arguments
-from capdisc_indexer.execution.server_connection import Elicit, Progress, ServerRequest
+from capdisc_indexer.execution.server_connection import ServerRequest
 from capdisc_indexer.execution.server_launch import GatewayPlaces, prepare_launch
 from capdisc_indexer.execution.server_pool import ServerPool
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, InputError
@@ -47,18 +49,6 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 
 _MAX_SHOWN_ARGUMENTS = 600
-
-
-@frozen(kw_only=True)
-class Caller:
-    """Who waits for a call. `confirm` asks the user a question and is true for a yes; where it is
-    None, nobody can be asked. `elicit` passes on what a server asks the user.
-    """
-
-    is_stopped: Callable[[], bool] = lambda: False
-    confirm: Callable[[str], bool] | None = None
-    elicit: Elicit | None = None
-    progress: Progress | None = None
 
 
 @frozen(kw_only=True)
@@ -86,6 +76,7 @@ class Gateway:
         self._places = places
         self._on_change = on_change
         self._pool = ServerPool(on_change)
+        self._confirmed: set[str] = set()
 
     def serves(self, descriptor: Descriptor) -> bool:
         """Whether the capability is a tool of a server's list in the gateway's own folder."""
@@ -161,7 +152,8 @@ class Gateway:
         """Raises ApprovalRequiredError unless the tool is read-only, approved, or confirmed now."""
         if is_read_only(descriptor):
             return
-        if approvals.is_approved(self._places.approvals, approval_digest(descriptor, declaration)):
+        digest = approval_digest(descriptor, declaration)
+        if digest in self._confirmed or approvals.is_approved(self._places.approvals, digest):
             return
         identifier, reason = one_line(descriptor.id, 100), approval_reason(descriptor)
         if caller.confirm is None:
@@ -169,11 +161,16 @@ class Gateway:
                 f"{identifier} was not called: {reason}, and nobody has approved it",
                 f"let the user do it at a terminal: capdisc trust {identifier}",
             )
-        if not caller.confirm(_question(descriptor, declaration, arguments, reason)):
+        written = json.dumps(dict(arguments), ensure_ascii=False, sort_keys=True)
+        question = _question(descriptor, declaration, written, reason)
+        consent = caller.confirm(question, f"{digest} {written}")
+        if consent is Consent.NO:
             raise ApprovalRequiredError(
                 f"{identifier} was not called: the user said no",
                 "do without it, or ask the user what to do",
             )
+        if consent is Consent.ALWAYS:
+            self._confirmed.add(digest)
 
     def _check_definition(
         self, descriptor: Descriptor, declaration: ServerDeclaration, pages: Sequence[ToolsPage]
@@ -202,13 +199,11 @@ class Gateway:
 
 
 def _question(
-    descriptor: Descriptor, declaration: ServerDeclaration, arguments: Arguments, reason: str
+    descriptor: Descriptor, declaration: ServerDeclaration, written: str, reason: str
 ) -> str:
-    given = json.dumps(dict(arguments), ensure_ascii=False)
-    shown = one_line(given, _MAX_SHOWN_ARGUMENTS)
     return (
-        f"Call {one_line(descriptor.id, 100)} of the MCP server {declaration.name} "
-        f"with {shown}? ({reason})"
+        f"Call {one_line(descriptor.id, 100)} of the MCP server {declaration.name} with "
+        f"{one_line(written, _MAX_SHOWN_ARGUMENTS)}? ({reason})"
     )
 
 

@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 
 from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer.execution.call_types import Caller
+from capdisc_indexer.execution.client_questions import InputNeededError, make_caller
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject
@@ -26,12 +28,12 @@ class ToolService:
     """What the server answers from. All may raise CapdiscError.
 
     `tools` gives definitions as `tools/list` has them. `answer` gives the text for a tool's name,
-    its arguments, and a function that is true once the caller is gone. `version` gives another
+    its arguments, and the caller. `version` gives another
     text once the index has changed.
     """
 
     tools: Callable[[], list[JsonObject]]
-    answer: Callable[[str, Arguments, Callable[[], bool]], str]
+    answer: Callable[[str, Arguments, Caller], str]
     overview: Callable[[], str]
     version: Callable[[], str]
 
@@ -45,12 +47,15 @@ class RequestTracker:
         self._sdk, self._service = sdk, service
         self._unfinished: set[threading.Event] = set()
 
-    async def answer_call(self, name: str, arguments: Arguments) -> tuple[str, bool]:
-        """The text of the answer and False, or that of an error and True."""
+    async def answer_call(self, context: Any, params: Any) -> tuple[str, bool]:
+        """The text of the answer and False, or that of an error and True. Raises InputNeededError
+        where the user has to answer something first.
+        """
         abandoned, finished = threading.Event(), threading.Event()
         self._unfinished.add(finished)
+        caller = make_caller(self._sdk, context, params, abandoned.is_set)
         try:
-            answer = partial(self._answer, name, arguments, abandoned, finished)
+            answer = partial(self._answer, params.name, params.arguments or {}, caller, finished)
             text, is_error = await self._sdk.anyio.to_thread.run_sync(
                 answer, abandon_on_cancel=True
             )
@@ -67,11 +72,13 @@ class RequestTracker:
         self,
         name: str,
         arguments: Arguments,
-        abandoned: threading.Event,
+        caller: Caller,
         finished: threading.Event,
     ) -> tuple[str, bool]:
         try:
-            return self._service.answer(name, arguments, abandoned.is_set), False
+            return self._service.answer(name, arguments, caller), False
+        except InputNeededError:
+            raise
         except CapdiscError as error:
             return format_error(error), True
         except Exception as error:
@@ -123,7 +130,10 @@ def _build_server(
         )
 
     async def call_tool(context: Any, params: Any) -> Any:
-        text, is_error = await calls.answer_call(params.name, params.arguments or {})
+        try:
+            text, is_error = await calls.answer_call(context, params)
+        except InputNeededError as error:
+            return types.InputRequiredResult(input_requests=error.requests)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], is_error=is_error
         )

@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 from capdisc_indexer import __version__, lazy_imports
-from capdisc_indexer.execution.call_types import CallLimits, ToolCall
+from capdisc_indexer.execution.call_types import CallLimits, Elicit, Progress, ToolCall
 from capdisc_indexer.execution.mcp_client import (
     MAX_BYTES,
     ToolsPage,
@@ -21,18 +21,12 @@ from capdisc_indexer.execution.mcp_server_process import ServerProcess
 from capdisc_indexer.execution.server_launch import ServerLaunch
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import Arguments, JsonObject
+from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.text.normalization import one_line
 
 # The first start of a server may download it (npx, uvx).
 START_SECONDS = 60.0
 _SESSION_LOST = "Session terminated"
-
-# Asks the caller's user what a server wants to know: the parameters of `elicitation/create` of
-# MCP, and its result.
-Elicit: TypeAlias = Callable[[JsonObject], JsonObject]
-# Takes what is done, of how much (None: unknown), and a text.
-Progress: TypeAlias = Callable[[float, float | None, str], None]
 
 
 @frozen(kw_only=True)

@@ -13,12 +13,11 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.execution.call_types import Outcome
+from capdisc_indexer.execution.call_types import Elicit, Outcome
 from capdisc_indexer.execution.mcp_client import ToolsPage, build_outcome
 from capdisc_indexer.execution.output_masking import mask_json, mask_outcome, mask_stream
 from capdisc_indexer.execution.server_connection import (
     START_SECONDS,
-    Elicit,
     ServerConnection,
     ServerRequest,
     with_status,
