@@ -73,6 +73,8 @@ class ServerPool:
 
     def close(self) -> None:
         """Ends all connections: each program gets a moment to end by itself, and is killed then."""
+        if self._supervisor.done():
+            return
         ended = self._portal.start_task_soon(self._end_all)
         with suppress(Exception):
             ended.result(_CLOSE_SECONDS)
