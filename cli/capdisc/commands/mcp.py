@@ -1,8 +1,8 @@
-"""capdisc mcp: the discovery tools for an agent that speaks the Model Context Protocol."""
+"""capdisc mcp: search, reading and running for an agent that speaks the Model Context Protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,32 +13,31 @@ from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.gateway_servers import ServerSelection, select_servers
 from capdisc.context.shared_index import provenance_warning
-from capdisc.mcp_service.discovery_service import (
-    EXECUTE_TOOL,
-    DiscoveryService,
-    build_executor,
-    select_tools,
-)
+from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
+from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
 from capdisc.output import console, standard_streams
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import HOW
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 
 if TYPE_CHECKING:
-    from capdisc_indexer.execution.gateway import Gateway
+    from capdisc.mcp_service.gateway_service import GatewayService
 
 
 def mcp(
     tools: Annotated[
         list[str] | None,
-        option(metavar="NAMES", help="Only these tools or groups of tools, separated by commas."),
+        option(
+            metavar="NAMES",
+            help="These tools or groups of tools instead, separated by commas; all: every tool.",
+        ),
     ] = None,
     allow_run: Annotated[
         bool,
         option(
             "--allow-run",
-            help="Also execute_tool, which runs calls that you agreed to at a terminal.",
+            help="Also run_capability, which makes calls that you agreed to at a terminal.",
         ),
     ] = False,
     yes: Annotated[
@@ -61,23 +60,25 @@ def mcp(
     json: params.Json = False,
     index_dir: params.IndexDir = None,
 ) -> int:
-    """Serve the discovery tools over MCP on stdin and stdout, until stdin ends.
+    """Serve the capabilities to an agent over MCP on stdin and stdout, until stdin ends.
 
-    Answers come from the newest index. When it changes, or there is one at last, clients get a
-    notification that the tools and the overview (capdisc://tier0) have changed. Needs the extra:
-    pip install 'capdisc[mcp]'.
+    There are three tools: search_capabilities, read_capability and, with --allow-run,
+    run_capability. An answer has at most 4,000 tokens; a cursor leads to what follows. The prompt
+    find-capabilities and the resources capdisc://tier0 and capdisc://capability/ID hold the same.
+    Answers come from the newest index, which is built where there is none; clients are notified
+    when it changes. Needs the extra: pip install 'capdisc[mcp]'.
 
     With --gateway, one server stands for all others: their tools are found by search and called
     by name. A server starts with its first call. A tool that is not declared as read-only is
     called once you have approved it (capdisc trust tool:SERVER.TOOL) or say yes when asked.
 
-    Example: capdisc mcp --tools discovery < /dev/null
+    Example: capdisc mcp < /dev/null
     """
     if yes and not allow_run:
         raise UsageError("--yes goes with --allow-run", "without it nothing is run")
     names = select_tools(tools or ())
-    if EXECUTE_TOOL in (tools or ()) and not allow_run:
-        raise UsageError(f"{EXECUTE_TOOL} goes with --allow-run", "without it nothing is run")
+    if not (allow_run or gateway) and (run_tool := find_run_tool(tools or ())):
+        raise UsageError(f"{run_tool} goes with --allow-run", "without it nothing is run")
     if (server or listing) and not gateway:
         raise UsageError("--server and --list go with --gateway", "see: capdisc mcp --help")
     if json and not listing:
@@ -94,7 +95,6 @@ def mcp(
     from capdisc_indexer.execution.mcp_server import ToolService, serve
 
     shared = runtime.shared_index(index_dir, config)
-    live = LiveIndex(runtime, config, runtime.index_dir(index_dir, config), shared)
     if shared and (allow_run or gateway):
         raise ApprovalRequiredError(
             f"nothing is run from this index: {provenance_warning(shared)}",
@@ -105,21 +105,33 @@ def mcp(
         standard_streams.silence_native_stderr(),
         _open_gateway(runtime, selection, index_dir) as opened,
     ):
+        await_first = opened.await_lists if opened else _wait_for_nothing
+        where = runtime.index_dir(index_dir, config)
+        live = LiveIndex(runtime, config, where, shared, await_first)
         run = None
         if allow_run or opened:
-            run = partial(build_executor, runtime, yes, opened, allow_run)
+            servers = opened.gateway if opened else None
+            run = partial(build_executor, runtime, yes, servers, allow_run)
         service = DiscoveryService(live=live, names=names, run=run)
         if shared:
             start_polling(shared)
         serve(
             ToolService(
+                instructions=service.instructions,
                 tools=service.tools,
                 answer=service.answer,
+                prompt=service.prompt,
                 overview=service.overview,
+                capability=service.capability,
+                complete_id=service.complete_id,
                 version=live.version,
             )
         )
     return 0
+
+
+def _wait_for_nothing(is_stopped: Callable[[], bool]) -> None:
+    pass
 
 
 def _select_servers(
@@ -146,7 +158,7 @@ def _select_servers(
 @contextmanager
 def _open_gateway(
     runtime: surroundings.Runtime, selection: ServerSelection | None, index_dir: Path | None
-) -> Iterator[Gateway | None]:
+) -> Iterator[GatewayService | None]:
     """The gateway to the servers, which are ended with the block; None where there is none."""
     if selection is None:
         yield None
@@ -156,6 +168,6 @@ def _open_gateway(
     service = GatewayService(runtime, selection, index_dir)
     try:
         service.start()
-        yield service.gateway
+        yield service
     finally:
         service.close()

@@ -1,89 +1,198 @@
-"""What agents are offered over MCP: the tools, their answers, and the overview."""
+"""What agents get over MCP: the answers of the tools in pages, the prompt, and the resources."""
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from capdisc.context import surroundings
 from capdisc.mcp_service.live_index import LiveIndex
+from capdisc.mcp_service.prompt_context import render_prompt
+from capdisc.mcp_service.tool_offer import ALL_TOOLS, RUN_TOOLS, tool_documents
 from capdisc.output import console
-from capdisc_indexer import tools
-from capdisc_indexer.execution.call_types import Caller
+from capdisc_indexer.execution.call_types import Caller, Consent
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
+    CapdiscError,
     IndexStateError,
     UsageError,
 )
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import Arguments, CategoryRecord, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools import tool_selection
-from capdisc_indexer.tools.definitions import encode_definitions
+from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, READ_TOOL, RUN_TOOL, TEXT_KEY
+from capdisc_indexer.tools.answer_pages import (
+    MAX_ANSWER_TOKENS,
+    CountTokens,
+    digest_text,
+    fit_text,
+    page_answer,
+    page_text,
+    split_cursor,
+)
+from capdisc_indexer.tools.argument_binding import BoundCall, bind_arguments
+from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
+from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
 
 if TYPE_CHECKING:
     from capdisc_indexer.execution.gateway import Gateway
 
-EXECUTE_TOOL = "execute_tool"
-# The tools that a server offers before there is an index.
-_TOOLS_WITHOUT_INDEX = tuple(name for name in tools.BRIDGE_TOOLS if name != EXECUTE_TOOL)
+_INSTRUCTIONS = (
+    "The skills, tools, tables and documents of this machine. Before a task, and when you lack a "
+    "tool or instructions, call search_capabilities with the task in a sentence; read what fits "
+    "with read_capability before you use it. If nothing fits, go on without."
+)
+_INSTRUCTIONS_OF_OTHERS = (
+    "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before "
+    "the first step."
+)
+_MAX_COMPLETIONS = 100
+_MAX_KEPT_RESULTS = 8
+_MAX_KEPT_CHARACTERS = 8_000_000
+# Room for the words around the message and the hint of an error.
+_ERROR_TOKENS = MAX_ANSWER_TOKENS // 2 - 50
+
+_encode = partial(console.format_json_text, indent=None)
+
+
+class ResultStore:
+    """The last results that cannot be asked for again, since the call would run again. They are
+    read on by the digest in a cursor; the oldest go first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: OrderedDict[str, tuple[ToolAnswer, int]] = OrderedDict()
+
+    def keep(self, answer: ToolAnswer) -> None:
+        """Keep the answer until newer ones take its place."""
+        text = _encode(answer)
+        with self._lock:
+            self._texts[digest_text(text)] = (answer, len(text))
+            while len(self._texts) > 1 and (
+                len(self._texts) > _MAX_KEPT_RESULTS
+                or sum(size for _, size in self._texts.values()) > _MAX_KEPT_CHARACTERS
+            ):
+                self._texts.popitem(last=False)
+
+    def find(self, cursor: str) -> ToolAnswer:
+        """The answer that the cursor belongs to. Raises UsageError where it is not kept."""
+        digest, _ = split_cursor(cursor)
+        with self._lock:
+            if digest in self._texts:
+                return self._texts[digest][0]
+        raise UsageError(
+            "the result of this cursor is no longer kept",
+            "run it again without the cursor, if it may run twice",
+        )
 
 
 @frozen(kw_only=True)
 class DiscoveryService:
-    """What agents are offered from the index: the tools of these names (where none are named, all
-    that have data), and `run`, which builds an executor of capabilities, None where running is not
-    allowed.
+    """What agents are offered from the index: the tools of these names, and `run`, which builds an
+    executor of capabilities, None where running is not allowed.
     """
 
     live: LiveIndex
     names: tuple[str, ...]
     run: Callable[[Index, Caller], Executor] | None
+    results: ResultStore = field(default_factory=ResultStore)
+
+    @property
+    def instructions(self) -> str:
+        """What clients tell their model about this server."""
+        has_search = {*AGENT_TOOLS} - RUN_TOOLS <= set(self.names)
+        return _INSTRUCTIONS if has_search else _INSTRUCTIONS_OF_OTHERS
 
     def tools(self) -> list[JsonObject]:
         """The definitions of the tools as `tools/list` of MCP has them."""
+        offered_names = [name for name in self.names if self._offers(name)]
+        if AGENT_TOOLS.keys() >= set(offered_names):
+            return tool_documents(offered_names, None)
         try:
             with self.live.open_newest() as current:
-                definitions = tool_selection.discovery_definitions(
-                    current.tool_ctx, hidden=bool(self.names)
-                )
+                return tool_documents(offered_names, current.tool_ctx)
         except IndexStateError:
-            return [
-                _tool_document(tools.TOOLS[name])
-                for name in _TOOLS_WITHOUT_INDEX
-                if self._offers(name)
-            ]
-        value, _ = encode_definitions(
-            "mcp", [definition for definition in definitions if self._offers(definition.name)]
-        )
-        tool_documents: list[JsonObject] = value["tools"]
-        return tool_documents
+            return tool_documents(offered_names, None)
 
-    def answer(self, name: str, arguments: Arguments, caller: Caller) -> str:
-        """The answer of a tool as JSON. Raises UsageError, which lists what is offered, for
-        another tool.
+    def answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        """The answer of a tool, at most MAX_ANSWER_TOKENS long: a text, or JSON; and whether it
+        tells of a tool of a server that failed. Raises UsageError, which lists what is offered,
+        for another tool.
         """
         try:
-            ready = tools.bind_call(name, arguments)
+            return self._answer(name, arguments, caller)
+        except CapdiscError as error:
+            error.message, error.hint = map(_shorten_error, (error.message, error.hint))
+            raise
+
+    def _answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        own_arguments, cursor = _take_cursor(name, arguments)
+        keeps_result = name in WRITING_TOOLS or name == RUN_TOOL
+        if cursor and keeps_result and self._offers(name):
+            kept = self.results.find(cursor)
+            return page_answer(kept, cursor, _encode, load_token_counter()), _has_failed(kept)
+        call = self._bind_call(name, own_arguments)
+        answer = self._call_tool(call, caller)
+        if answer.keys() == {TEXT_KEY}:
+            return page_text(answer[TEXT_KEY], cursor, load_token_counter()), False
+        answer = answer | ({"notices": list(call.notices)} if call.notices else {})
+        page = page_answer(answer, cursor, _encode, load_token_counter())
+        if keeps_result:
+            self.results.keep(answer)
+        return page, _has_failed(answer)
+
+    def _bind_call(self, name: str, arguments: Arguments) -> BoundCall:
+        try:
+            call = bind_arguments(ALL_TOOLS, name, arguments)
         except UsageError as error:
-            if tools.find_tool(name):
+            if name in ALL_TOOLS:
                 raise
             raise UsageError(error.message, self._offered_hint()) from None
-        if not self._offers(ready.tool.name):
-            raise UsageError(f"{ready.tool.name} is not offered here", self._offered_hint())
-        with self.live.open_newest() as current:
+        if not self._offers(call.tool.name):
+            needs_leave = call.tool.name in RUN_TOOLS and self.run is None
+            reason = ": nothing is run without --allow-run" if needs_leave else ""
+            raise UsageError(f"{call.tool.name} is not offered here{reason}", self._offered_hint())
+        return call
+
+    def _call_tool(self, call: BoundCall, caller: Caller) -> ToolAnswer:
+        builds = call.tool.name in AGENT_TOOLS
+        with self.live.open_newest(builds=builds, is_stopped=caller.is_stopped) as current:
             execute = self.run(current.ctx.index, caller) if self.run else None
             tool_ctx = replace(current.tool_ctx, execute=execute, offers=self._offers)
-            answer = ready.tool.answer(tool_ctx, ready.arguments)
-        notices = {"notices": list(ready.notices)} if ready.notices else {}
-        return console.format_json_text(answer | notices, None)
+            return call.tool.answer(tool_ctx, call.arguments)
+
+    def prompt(self, task: str) -> str:
+        """What an agent is told of the capabilities that fit a task."""
+        with self.live.open_newest(builds=True) as current:
+            return render_prompt(current.ctx, task)
+
+    def capability(self, identifier: str) -> str:
+        """The text of one capability as `read_capability` answers it."""
+        with self.live.open_newest() as current:
+            request = ReadRequest(name=identifier)
+            return read_capability(current.tool_ctx, request, load_token_counter())
+
+    def complete_id(self, beginning: str) -> list[str]:
+        """The first ids that begin so, with or without their kind."""
+        with self.live.open_newest() as current:
+            ids = current.ctx.index.columns.ids
+            return [
+                identifier
+                for identifier in ids
+                if identifier.startswith(beginning)
+                or identifier.partition(":")[2].startswith(beginning)
+            ][:_MAX_COMPLETIONS]
 
     def overview(self) -> str:
         """A line for each category, within the budget of tier 0; where they are too many, for the
@@ -99,30 +208,23 @@ class DiscoveryService:
         return f"there are: {', '.join(tool['name'] for tool in self.tools())}"
 
     def _offers(self, name: str) -> bool:
-        return (not self.names or name in self.names) and (
-            name != EXECUTE_TOOL or self.run is not None
-        )
+        return name in self.names and (name not in RUN_TOOLS or self.run is not None)
 
 
-def select_tools(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of the tools with these names, aliases or groups, several by comma. Raises
-    UsageError, which lists the groups, for an unknown name.
-    """
-    requested = [name.strip() for text in names for name in text.split(",") if name.strip()]
-    groups = {tool.group for tool in tools.TOOLS.values()}
-    selected: list[str] = []
-    for name in requested:
-        tool = tools.find_tool(name)
-        if tool is None and name not in groups:
-            raise UsageError(
-                f"there is no discovery tool {name!r}",
-                f"groups: {', '.join(sorted(groups))}; capdisc tools --all --names lists the tools",
-            )
-        if tool:
-            selected.append(tool.name)
-        else:
-            selected += [member.name for member in tools.TOOLS.values() if member.group == name]
-    return tuple(dict.fromkeys(selected))
+def _take_cursor(name: str, arguments: Arguments) -> tuple[Arguments, str]:
+    """The arguments of the tool itself, and the cursor, which it does not know."""
+    cursor = arguments.get("cursor") or ""
+    if name == READ_TOOL or not cursor:
+        return {key: value for key, value in arguments.items() if key != "cursor" or value}, ""
+    if not isinstance(cursor, str):
+        raise UsageError("a cursor is a string", "give it as the answer before named it")
+    return {key: value for key, value in arguments.items() if key != "cursor"}, cursor
+
+
+def _shorten_error(text: str) -> str:
+    count: CountTokens = load_token_counter()
+    stop = fit_text(text, 0, len(text), _ERROR_TOKENS, count)
+    return text if stop == len(text) else f"{text[:stop].rstrip()} …"
 
 
 def _fit_categories(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
@@ -143,12 +245,9 @@ def _fit_categories(categories: Sequence[CategoryRecord], fits: Callable[[str], 
     return first_lines(count) if lines else ""
 
 
-def _tool_document(tool: tools.Tool) -> JsonObject:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "inputSchema": dict(tool.input_schema),
-    }
+def _has_failed(answer: ToolAnswer) -> bool:
+    """Whether this is what a tool of an MCP server answered as it failed."""
+    return "server" in answer and answer.get("status", "ok") != "ok"
 
 
 def build_executor(
@@ -175,11 +274,12 @@ def build_executor(
                 f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"
             )
         if gateway and gateway.serves(descriptor):
-            return gateway.call(descriptor, arguments, caller)
+            yes_caller = replace(caller, confirm=lambda *_: Consent.ONCE)
+            return gateway.call(descriptor, arguments, yes_caller if yes else caller)
         if not runs_commands and descriptor.run:
             raise ApprovalRequiredError(
-                f"{one_line(descriptor.id, 100)} was not run: here only tools of MCP servers are",
-                "start the server with --allow-run, too",
+                f"{one_line(descriptor.id, 100)} was not run: only tools of MCP servers are here",
+                "start this server with --allow-run, too",
             )
         return agent_execution.run_for_agent(
             descriptor, arguments, execution_ctx, runtime.state_dir(), yes, caller.is_stopped

@@ -8,7 +8,8 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from capdisc.context import surroundings
@@ -26,6 +27,8 @@ from capdisc_indexer.model.types import Descriptor
 _BUILD_SECONDS = 600.0
 # Servers send several notifications for one change.
 _SETTLE_SECONDS = 0.5
+# How long a first search waits for the lists of tools; clients wait for 60 seconds or longer.
+_FIRST_SECONDS = 40.0
 
 
 class GatewayService:
@@ -37,6 +40,7 @@ class GatewayService:
         self._runtime, self._index_dir = runtime, index_dir
         self._places = gateway_places(runtime)
         self._changes: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._is_ready = threading.Event()
         self.gateway = Gateway(selection.served, self._places, self._changes.put)
 
     def start(self) -> None:
@@ -45,6 +49,12 @@ class GatewayService:
         """
         threading.Thread(target=self._keep_fresh, daemon=True).start()
 
+    def await_lists(self, is_stopped: Callable[[], bool]) -> None:
+        """Wait a while until the servers were asked and the index was built from their lists."""
+        deadline = time.monotonic() + _FIRST_SECONDS
+        while not (self._is_ready.wait(0.1) or is_stopped() or time.monotonic() > deadline):
+            pass
+
     def close(self) -> None:
         """End all servers."""
         self.gateway.close()
@@ -52,6 +62,7 @@ class GatewayService:
     def _keep_fresh(self) -> None:
         has_changed = self._remove_lists()
         self._refresh(self.gateway.stale_servers(), has_changed or not self._is_in_index())
+        self._is_ready.set()
         while True:
             names = {self._changes.get()}
             while True:

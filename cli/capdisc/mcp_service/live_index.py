@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,10 @@ from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.tools.tool_types import ToolContext
 
+# A first build of some hundred files takes seconds; no client waits for minutes.
+_BUILD_WAIT_SECONDS = 20.0
+_BUILD_POLL_SECONDS = 0.1
+
 
 @dataclass(slots=True)
 class OpenGeneration:
@@ -32,9 +38,57 @@ class OpenGeneration:
     users: int = 0
 
 
+class BackgroundBuild:
+    """The first build of the server's index, as `capdisc index` makes it, in a process of its own
+    that outlives the server.
+    """
+
+    def __init__(self, runtime: surroundings.Runtime, index_dir: Path) -> None:
+        self._runtime, self._index_dir = runtime, index_dir
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def wait(self, is_done: Callable[[], bool]) -> None:
+        """Start the build, unless it runs, and wait until it is done or has ended. Raises
+        IndexStateError after _BUILD_WAIT_SECONDS, and where it has published nothing.
+        """
+        process, ends = self._start(), time.monotonic() + _BUILD_WAIT_SECONDS
+        while not is_done():
+            if process.poll() is not None:
+                break
+            if time.monotonic() > ends:
+                raise IndexStateError(
+                    "the index is being built for the first time", "ask again in a minute"
+                )
+            time.sleep(_BUILD_POLL_SECONDS)
+        if not is_done():
+            raise IndexStateError(
+                "there is no index, and it could not be built", "run: capdisc index"
+            )
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                nowhere = subprocess.DEVNULL
+                self._process = subprocess.Popen(
+                    # Without -P a file of the current folder could take the place of a library.
+                    [
+                        *(sys.executable, "-P", "-m", "capdisc", "index", "--quiet"),
+                        *("--index-dir", str(self._index_dir)),
+                    ],
+                    cwd=self._runtime.cwd,
+                    stdin=nowhere,
+                    stdout=nowhere,
+                    stderr=nowhere,
+                    start_new_session=True,
+                )
+            return self._process
+
+
 class LiveIndex:
     """The newest generation, opened for its first call; an older one stays open until the last
-    call that answers from it ends.
+    call that answers from it ends. `await_first` waits, before a first build, for another one that
+    may be under way; its argument says whether the caller is gone.
     """
 
     def __init__(
@@ -43,11 +97,13 @@ class LiveIndex:
         config: Config,
         index_dir: Path,
         shared: SharedIndex | None,
+        await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
     ) -> None:
-        self._runtime, self._config = runtime, config
+        self._runtime, self._config, self._await_first = runtime, config, await_first
         self._index_dir, self._shared = index_dir, shared
         self._lock = threading.Lock()
         self._newest: OpenGeneration | None = None
+        self._build = BackgroundBuild(runtime, index_dir)
         with suppress(IndexStateError):  # with numpy the same answers take half the time
             numpy()
 
@@ -56,10 +112,17 @@ class LiveIndex:
         return read_pointer(self._index_dir)
 
     @contextmanager
-    def open_newest(self) -> Iterator[OpenGeneration]:
-        """The newest generation, which stays open inside. Raises IndexStateError where none is
-        published.
+    def open_newest(
+        self, builds: bool = False, is_stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[OpenGeneration]:
+        """The newest generation, which stays open inside. Where none is published, `builds` makes
+        one in the background and waits a while for it. Raises IndexStateError where there is none
+        yet.
         """
+        if builds and not self.version():
+            self._await_first(is_stopped)
+        if builds and self._shared is None and not self.version():
+            self._build.wait(lambda: bool(self.version()) or is_stopped())
         with self._lock:
             current = self._load_newest()
             current.users += 1

@@ -43,7 +43,8 @@ def make_caller(sdk: Any, context: Any, params: Any, is_stopped: Callable[[], bo
     """The caller of this request; to be made in the event loop that answers it."""
     run_in_loop = partial(_run_in_loop, sdk, sdk.anyio.lowlevel.current_token())
     session = context.session
-    report = partial(_report_progress, run_in_loop, session)
+    wants_progress = bool(context.meta and context.meta.get("progress_token") is not None)
+    report = partial(_report_progress, run_in_loop, session) if wants_progress else None
     capabilities = session.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None
     if elicitation is None or (elicitation.form is None and elicitation.url is not None):
