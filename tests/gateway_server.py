@@ -33,6 +33,7 @@ TOOLS = [
     {"name": "draw", "description": "Draws a picture.", "annotations": READS},
     {"name": "count", "description": "Counts, with structured content.", "annotations": READS},
     {"name": "ask_name", "description": "Asks its user for a name.", "annotations": READS},
+    {"name": "change", "description": "Says that its tools have changed.", "annotations": READS},
     {"name": "write_note", "description": "Writes a note.", "inputSchema": TEXT},
     {
         "name": "drop_notes",
@@ -88,6 +89,8 @@ class NoteServer:
                 if mark:
                     mark.touch()
                 os._exit(3)
+        if name == "change":
+            send({"method": "notifications/tools/list_changed"})
         if name == "hang":
             time.sleep(600)
         if name == "draw":

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from capdisc_indexer.config.client_servers import (
     ServerDeclaration,
     client_files,
+    find_repetitions,
     is_capdisc,
     read_servers,
-    unique_servers,
 )
 from capdisc_indexer.config.trust import HOW, TrustRequest
 from capdisc_indexer.model.errors import UsageError
@@ -58,12 +58,13 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
             f"no client's file names a server {unknown[0]}", f"servers there: {known}"
         )
     reasons = [(declaration, _reason(runtime, config, declaration)) for declaration in named]
-    unique = unique_servers([declaration for declaration, reason in reasons if not reason])
-    served = tuple(declaration for declaration in unique if not names or declaration.name in names)
+    allowed = [declaration for declaration, reason in reasons if not reason]
+    repetitions = find_repetitions(allowed)
+    unique = [server for place, server in enumerate(allowed) if place not in repetitions]
+    served = tuple(server for server in unique if not names or server.name in names)
     left_out = [(declaration, reason) for declaration, reason in reasons if reason]
-    left_out += [
-        (declaration, "not chosen") for declaration in unique if declaration not in served
-    ]
+    left_out += [(allowed[place], reason) for place, reason in repetitions.items()]
+    left_out += [(server, "not chosen") for server in unique if server not in served]
     return ServerSelection(served=served, left_out=tuple(left_out), problems=problems)
 
 

@@ -167,22 +167,22 @@ def read_servers(
     ]
 
 
-def unique_servers(declarations: Sequence[ServerDeclaration]) -> list[ServerDeclaration]:
-    """One declaration for each server and name: the first of a name counts, and of equal ones
-    under several names the first.
+def find_repetitions(declarations: Sequence[ServerDeclaration]) -> dict[int, str]:
+    """Why a declaration stands behind an earlier one, by its position: the first of a name counts,
+    and of equal ones under several names the first.
     """
-    names: set[str] = set()
-    starts: set[tuple[object, ...]] = set()
-    unique: list[ServerDeclaration] = []
-    for declaration in declarations:
-        is_repeated = declaration.name in names or (
-            not declaration.problem and declaration.start in starts
-        )
-        if declaration.name and not is_repeated:
-            unique.append(declaration)
-            names.add(declaration.name)
-            starts.add(declaration.start)
-    return unique
+    names: dict[str, str] = {}
+    starts: dict[tuple[object, ...], str] = {}
+    repetitions: dict[int, str] = {}
+    for position, declaration in enumerate(declarations):
+        if (first := starts.get(declaration.start)) is not None:
+            repetitions[position] = f"it is the same server as {first}"
+        elif (path := names.get(declaration.name)) is not None:
+            repetitions[position] = f"{path} names another server {declaration.name}"
+        else:
+            names[declaration.name] = declaration.path
+            starts[declaration.start] = declaration.name
+    return repetitions
 
 
 def is_capdisc(declaration: ServerDeclaration) -> bool:

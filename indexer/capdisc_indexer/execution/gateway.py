@@ -227,14 +227,16 @@ def _answer_document(
         document["content"] = text
     if structured is not None:
         document["structured_content"] = structured
-    if outcome.stderr and outcome.status != "ok":
+    if outcome.stderr and outcome.status != "ok" and not text:
         document["log"] = outcome.stderr.decode("utf-8", "replace").strip()
     return document
 
 
 def _is_same(structured: object, text: str) -> bool:
-    """Whether the text says as JSON what the structured content does."""
+    """Whether the text says as JSON what the structured content, or its only member, does."""
     try:
-        return bool(json.loads(text) == structured)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return False
+    is_only_member = isinstance(structured, dict) and list(structured.values()) == [value]
+    return bool(value == structured) or is_only_member
