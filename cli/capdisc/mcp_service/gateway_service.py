@@ -41,6 +41,7 @@ class GatewayService:
         self._places = gateway_places(runtime)
         self._changes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._is_ready = threading.Event()
+        self._is_closed = False
         self.gateway = Gateway(selection.served, self._places, self._changes.put)
 
     def start(self) -> None:
@@ -57,6 +58,7 @@ class GatewayService:
 
     def close(self) -> None:
         """End all servers."""
+        self._is_closed = True
         self.gateway.close()
 
     def _keep_fresh(self) -> None:
@@ -84,12 +86,15 @@ class GatewayService:
         """Asks these servers, and builds the index where a list changed."""
         try:
             refresh = self.gateway.refresh_lists(names)
+            if self._is_closed:  # and the servers with us, some before they could answer
+                return
             for name, problem in refresh.problems.items():
                 console.print_notice(f"notice: the tools of {name} are not listed: {problem}")
             if refresh.changed or has_changed:
                 self._build_index()
         except (RuntimeError, OSError) as error:  # the process ends, or has no more threads
-            console.print_notice(f"notice: the servers were not asked for their tools: {error}")
+            if not self._is_closed:
+                console.print_notice(f"notice: the servers were not asked: {error}")
 
     def _is_in_index(self) -> bool:
         """Whether the published index holds the kept lists."""

@@ -219,8 +219,8 @@ def _answer_document(
         "status": outcome.status,
     }
     structured = outcome.details.get("structured_content")
-    if structured == {"result": text}:  # as SDKs wrap the text of a plain function
-        structured = None
+    if isinstance(structured, dict) and list(structured.values()) == [text]:
+        structured = None  # as SDKs wrap the text of a plain function
     elif structured is not None and _is_same(structured, text):
         text = ""
     if text:
