@@ -217,6 +217,7 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         max_tokens_each=render_ctx.options.limits.max_each
         if is_full and render_ctx.catalogue.style
         else 0,
+        workspace=render_ctx.ctx.runtime.path_base,
     )
 
 
@@ -292,6 +293,7 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
         render_ctx.pinned,
         render_ctx.catalogue,
         render_ctx.options.shape.diagnostics,
+        render_ctx.ctx.runtime.path_base,
     )
 
 

@@ -178,7 +178,9 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     IndexStateError for an index without capabilities.
     """
     tier_selection.check_options(options)
-    form = tier_selection.select_format(options.shape, ctx.runtime.user_state_dir())
+    prompting = options.prompting
+    is_laid_out = bool(options.shape.split or prompting.template or prompting.has_style)
+    form = tier_selection.select_format(options.shape, is_laid_out, ctx.runtime.user_state_dir())
     limits, texts = build_token_limits(ctx.config, options.limits), _request_texts(ctx, options)
     if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), then run: capdisc index PATH"

@@ -9,8 +9,10 @@ from capdisc_indexer.model.types import Block, Descriptor, DroppedBlock, Tier
 from capdisc_indexer.rendering.templates import Descriptors, RenderJob
 from capdisc_indexer.rendering.token_accounting import (
     name_line,
+    pointer_line,
     shorter_descriptions,
     shorter_lines,
+    shortest_line,
     summary_line,
 )
 
@@ -80,7 +82,7 @@ def _fit_full_lines(
     """All lines in full; None where they have more tokens than that."""
     blocks: list[Block] = []
     for d in descriptors:
-        blocks.append(job.block(d.id, _format_full(job, d)))
+        blocks.append(_line_block(job, d, _full_line(job, d)))
         tokens_left -= blocks[-1].tokens
         if tokens_left < 0:
             return None
@@ -97,7 +99,7 @@ def _fit_shortest_lines(
     tried: list[Block] = []
     misses = 0
     for d in descriptors:
-        full_line = job.block(d.id, _format_full(job, d))
+        full_line = _line_block(job, d, _full_line(job, d))
         tried.append(full_line)
         choice = sorted([full_line, *_shorter_blocks(job, d)], key=_token_count)
         if choice[0].tokens <= tokens_left:
@@ -128,20 +130,28 @@ def _list_dropped(
     ]
 
 
-def _format_full(job: RenderJob, d: Descriptor) -> str:
-    line = (
-        name_line(d)
-        if job.inputs.ids_only
-        else summary_line(d, job.inputs.note(d), job.inputs.hints)
-    )
-    return job.form.summary(d, line)
+def _full_line(job: RenderJob, d: Descriptor) -> str:
+    if job.inputs.ids_only:
+        return name_line(d)
+    if d.id in job.in_full:
+        return pointer_line(d, job.inputs.note(d))
+    return summary_line(d, job.inputs.note(d), job.inputs.hints)
 
 
 def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
     if 0 not in job.form.levels:  # the format prints the description itself instead of a line
-        return [
-            job.block(d.id, job.form.summary(shortened, ""))
-            for shortened in shorter_descriptions(d)
-        ]
-    lines = [name_line(d)] if job.inputs.ids_only else shorter_lines(d, job.inputs.note(d))
-    return [job.block(d.id, job.form.summary(d, line)) for line in lines]
+        return [_line_block(job, shortened, "") for shortened in shorter_descriptions(d)]
+    if job.inputs.ids_only:
+        lines = [name_line(d)]
+    elif d.id in job.in_full:
+        lines = [shortest_line(d)]
+    else:
+        lines = shorter_lines(d, job.inputs.note(d))
+    return [_line_block(job, d, line) for line in lines]
+
+
+def _line_block(job: RenderJob, d: Descriptor, line: str) -> Block:
+    """The line with the path of the capability's file."""
+    path = job.location(d).path
+    pieces = (job.form.summary(d, line, path), job.form.location(path))
+    return Block(id=d.id, text="".join(pieces), tokens=sum(map(job.counter.count, pieces)))

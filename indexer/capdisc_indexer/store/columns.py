@@ -14,7 +14,6 @@ from capdisc_indexer.model.json_types import (
     NumberedColumn,
     OverviewCard,
 )
-from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Query
 
 
@@ -22,8 +21,9 @@ from capdisc_indexer.model.types import Query
 class Columns:
     """A value for each capability in each column, in the order of the ids.
 
-    `tokens` and `characters` are the size of a capability in full, `listing_tokens` the tokens of
-    its name and description. `hidden` holds the places (row numbers) of hidden capabilities.
+    `categories` are those that overviews show, declared or not. `tokens` and `characters` are the
+    size of a capability in full, `listing_tokens` the tokens of its name and description. `hidden`
+    holds the places (row numbers) of hidden capabilities.
     """
 
     ids: Sequence[str]
@@ -45,7 +45,7 @@ class Columns:
         if kinds:
             places = [place for place in places if self.kinds[place].lower() in kinds]
         if categories:
-            places = [place for place in places if category_of(self, place).lower() in categories]
+            places = [place for place in places if self.categories[place].lower() in categories]
         return places
 
     def size(self, places: Iterable[int]) -> list[int]:
@@ -63,11 +63,6 @@ class Columns:
             "name": self.names[place],
             "category": self.categories[place],
         }
-
-
-def category_of(columns: Columns, place: int) -> str:
-    """The category of one capability; "general" where it names none."""
-    return columns.categories[place] or UNCATEGORISED
 
 
 def is_told_by_columns(query: Query) -> bool:
