@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,13 +22,18 @@ from capdisc_indexer.model.errors import (
     UsageError,
 )
 from capdisc_indexer.model.frozen import field, frozen, replace
-from capdisc_indexer.model.json_types import Arguments, CategoryRecord, JsonObject
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, READ_TOOL, RUN_TOOL, TEXT_KEY
+from capdisc_indexer.tools.agent_tools import (
+    AGENT_TOOLS,
+    READ_TOOL,
+    RUN_TOOL,
+    TEXT_KEY,
+    fit_categories,
+)
 from capdisc_indexer.tools.answer_pages import (
     MAX_ANSWER_TOKENS,
     CountTokens,
@@ -202,7 +206,7 @@ class DiscoveryService:
             categories = current.ctx.index.overview["categories"]
             budget_tokens = int(current.ctx.config["tier0_budget"])
         count = load_token_counter()
-        return _fit_categories(categories, lambda text: count(text) <= budget_tokens)
+        return fit_categories(categories, lambda text: count(text) <= budget_tokens)
 
     def _offered_hint(self) -> str:
         return f"there are: {', '.join(tool['name'] for tool in self.tools())}"
@@ -225,24 +229,6 @@ def _shorten_error(text: str) -> str:
     count: CountTokens = load_token_counter()
     stop = fit_text(text, 0, len(text), _ERROR_TOKENS, count)
     return text if stop == len(text) else f"{text[:stop].rstrip()} …"
-
-
-def _fit_categories(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
-    """All categories with the longest lines at which they fit; else as many of the shortest lines
-    as fit, and how many more there are.
-    """
-    for length in range(len(categories[0]["lines"]) if categories else 0):
-        if fits(text := "\n".join(category["lines"][length] for category in categories)):
-            return text
-    lines = [category["lines"][-1] for category in categories]
-
-    def first_lines(count: int) -> str:
-        return "\n".join([*lines[:count], MORE_CATEGORIES.format(count=len(lines) - count)])
-
-    count = bisect_left(
-        range(1, len(lines)), True, key=lambda number: not fits(first_lines(number))
-    )
-    return first_lines(count) if lines else ""
 
 
 def _has_failed(answer: ToolAnswer) -> bool:

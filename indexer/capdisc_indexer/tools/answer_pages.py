@@ -25,10 +25,11 @@ from capdisc_indexer.tools.tool_types import ToolAnswer
 # Every answer of a tool over MCP keeps within this many o200k tokens.
 MAX_ANSWER_TOKENS = 4_000
 CURSOR_KEY = "next_cursor"
-# An entry of a list stays in one page unless it is larger; then its own members are the entries.
-_MAX_ENTRY_TOKENS = 2_500
-# A long text in JSON is cut at lines, where it has any, into pieces of so many characters.
-_MAX_PIECE_CHARACTERS = 2_000
+# An entry of a list that has more than this share of a page is divided into its own members.
+_ENTRY_SHARE = 5 / 8
+# A long text in JSON is cut at lines, where it has any, into pieces of so many characters for each
+# token of a page: few, since one character may have eight tokens when it is escaped.
+_PIECE_CHARACTERS = 1 / 8
 # The line that says that more follows.
 _MORE_TOKENS = 40
 # How much of what fits a page may give up to end before a section, or with a paragraph.
@@ -95,7 +96,7 @@ def page_answer(
         return text
     digest = digest_text(text)
     start = read_cursor(cursor, digest)[0] if cursor else 0
-    entries = list(_split_entries(answer, (), encode, count))
+    entries = list(_Splitter(encode, count, limit).split(answer, ()))
     if start >= len(entries) > 0:
         raise UsageError("nothing follows this cursor", "the answer before was the last part")
 
@@ -130,49 +131,51 @@ def _largest_end(start: int, total: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _split_entries(
-    value: object, path: _Path, encode: EncodeJson, count: CountTokens
-) -> Iterator[tuple[_Path, object]]:
-    """The parts of an answer that no page divides, each with the keys and positions that lead to
-    it. Single values of the answer itself come first: they say what the lists are about.
-    """
-    if path and _fits(encode(value), _MAX_ENTRY_TOKENS, count):
-        yield path, value
-    elif isinstance(value, Mapping) and value:
-        items = list(value.items())
-        if not path:
-            items.sort(key=lambda item: _is_long(item[1]))
-        for key, member in items:
-            yield from _split_entries(member, (*path, str(key)), encode, count)
-    elif isinstance(value, (list, tuple)) and value:
-        for position, item in enumerate(value):
-            yield from _split_entries(item, (*path, position), encode, count)
-    elif isinstance(value, str):
-        for piece in _split_text(value):
-            yield path, piece
-    elif path:
-        yield path, value
+class _Splitter:
+    """Divides an answer into the parts that no page divides."""
 
+    def __init__(self, encode: EncodeJson, count: CountTokens, limit: int) -> None:
+        self._encode, self._count = encode, count
+        self._entry_tokens = int(limit * _ENTRY_SHARE)
+        self._piece_characters = max(int(limit * _PIECE_CHARACTERS), 1)
 
-def _is_long(value: object) -> bool:
-    if isinstance(value, str):
-        return len(value) > _MAX_PIECE_CHARACTERS
-    return isinstance(value, (Mapping, list, tuple))
+    def split(self, value: object, path: _Path) -> Iterator[tuple[_Path, object]]:
+        """The parts with the keys and positions that lead to them. Single values of the answer
+        itself come first: they say what the lists are about.
+        """
+        if path and _fits(self._encode(value), self._entry_tokens, self._count):
+            yield path, value
+        elif isinstance(value, Mapping) and value:
+            items = list(value.items())
+            if not path:
+                items.sort(key=lambda item: self._is_long(item[1]))
+            for key, member in items:
+                yield from self.split(member, (*path, str(key)))
+        elif isinstance(value, (list, tuple)) and value:
+            for position, item in enumerate(value):
+                yield from self.split(item, (*path, position))
+        elif isinstance(value, str):
+            for piece in self._split_text(value):
+                yield path, piece
+        elif path:
+            yield path, value
 
+    def _is_long(self, value: object) -> bool:
+        if isinstance(value, str):
+            return len(value) > self._piece_characters
+        return isinstance(value, (Mapping, list, tuple))
 
-def _split_text(text: str) -> Iterator[str]:
-    """The text in pieces of at most _MAX_PIECE_CHARACTERS that end with lines, where these are
-    not longer.
-    """
-    piece = ""
-    for line in text.splitlines(keepends=True):
-        for start in range(0, len(line), _MAX_PIECE_CHARACTERS):
-            part = line[start : start + _MAX_PIECE_CHARACTERS]
-            if piece and len(piece) + len(part) > _MAX_PIECE_CHARACTERS:
-                yield piece
-                piece = ""
-            piece += part
-    yield piece
+    def _split_text(self, text: str) -> Iterator[str]:
+        """The text in pieces that end with lines, where these are not longer."""
+        piece, most = "", self._piece_characters
+        for line in text.splitlines(keepends=True):
+            for start in range(0, len(line), most):
+                part = line[start : start + most]
+                if piece and len(piece) + len(part) > most:
+                    yield piece
+                    piece = ""
+                piece += part
+        yield piece
 
 
 def _join_entries(entries: Sequence[tuple[_Path, object]]) -> JsonObject:
