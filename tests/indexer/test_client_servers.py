@@ -39,6 +39,7 @@ PROGRAM = {"command": "notes", "args": ["--all"], "env": {"TOKEN": "${TOKEN}"}}
     ("path", "scope", "value"),
     [
         (".claude.json", "user", {"mcpServers": {"notes": PROGRAM}}),
+        (".config/capdisc/mcp.json", "user", {"mcpServers": {"notes": PROGRAM}}),
         (".cursor/mcp.json", "user", {"mcpServers": {"notes": PROGRAM}}),
         (".config/Code/User/mcp.json", "user", {"servers": {"notes": PROGRAM}}),
         (".config/Claude/claude_desktop_config.json", "user", {"mcpServers": {"notes": PROGRAM}}),

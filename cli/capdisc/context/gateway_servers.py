@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -23,11 +24,16 @@ from capdisc_indexer.config.client_servers import (
 from capdisc_indexer.config.trust import HOW, TrustRequest
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.validation.secret_keys import mask_keys
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
     from capdisc_indexer.config.configuration import Config
     from capdisc_indexer.execution.server_launch import GatewayPlaces
+
+# Name and password in a URL.
+_LOGIN = re.compile(r"//[^/@]*@")
+_NOT_CHOSEN = "not chosen"
 
 
 @frozen(kw_only=True)
@@ -39,6 +45,11 @@ class ServerSelection:
     served: tuple[ServerDeclaration, ...] = ()
     left_out: tuple[tuple[ServerDeclaration, str], ...] = ()
     problems: tuple[str, ...] = ()
+
+    def allowed_names(self) -> list[str]:
+        """The names of the servers that may be served here, chosen or not."""
+        others = (server.name for server, reason in self.left_out if reason == _NOT_CHOSEN)
+        return [*(server.name for server in self.served), *others]
 
 
 def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) -> ServerSelection:
@@ -64,7 +75,7 @@ def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) 
     served = tuple(server for server in unique if not names or server.name in names)
     left_out = [(declaration, reason) for declaration, reason in reasons if reason]
     left_out += [(allowed[place], reason) for place, reason in repetitions.items()]
-    left_out += [(server, "not chosen") for server in unique if server not in served]
+    left_out += [(server, _NOT_CHOSEN) for server in unique if server not in served]
     return ServerSelection(served=served, left_out=tuple(left_out), problems=problems)
 
 
@@ -89,12 +100,14 @@ def gateway_places(runtime: Runtime) -> GatewayPlaces:
 
 
 def describe_start(declaration: ServerDeclaration) -> str:
-    """What is started or reached, with the names of variables and headers, without their values."""
+    """What is started or reached, with the names of variables and headers, without their values,
+    and without keys of known shapes.
+    """
     if declaration.url:
         names = f", with {', '.join(declaration.headers)}" if declaration.headers else ""
-        return f"{declaration.url.partition('?')[0]}{names}"
+        return mask_keys(_LOGIN.sub("//", declaration.url.partition("?")[0])) + names
     names = f", with {', '.join(declaration.env)}" if declaration.env else ""
-    return f"{shlex.join([declaration.command, *declaration.args])}{names}"
+    return mask_keys(shlex.join([declaration.command, *declaration.args])) + names
 
 
 def _read_declarations(runtime: Runtime) -> list[ServerDeclaration]:

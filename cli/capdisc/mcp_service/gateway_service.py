@@ -39,6 +39,7 @@ class GatewayService:
     ) -> None:
         self._runtime, self._index_dir = runtime, index_dir
         self._places = gateway_places(runtime)
+        self._allowed_names = selection.allowed_names()
         self._changes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._is_ready = threading.Event()
         self._is_closed = False
@@ -75,9 +76,9 @@ class GatewayService:
             self._refresh(sorted(names), True)
 
     def _remove_lists(self) -> bool:
-        """Removes the lists of servers that are not served any more; whether there were any."""
+        """Removes the lists of servers that may not be served any more; whether there were any."""
         try:
-            return gateway_lists.remove_lists(self._places.lists, list(self.gateway.servers))
+            return gateway_lists.remove_lists(self._places.lists, self._allowed_names)
         except CapdiscError as error:
             console.print_notice(f"notice: {error.message} ({error.hint})")
             return False

@@ -1,6 +1,6 @@
 """Which MCP servers do the configuration files of agents' clients name, and how is each reached?
 
-Read are the files of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, opencode and
+Read are capdisc's own `mcp.json`, and the files of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, opencode and
 Copilot CLI, as these clients documented them in 2026. Each has its own words for the same things;
 a `ServerDeclaration` has one word for each. Nothing is started here, and no variable is filled in.
 """
@@ -114,6 +114,7 @@ def client_files(
     codex = Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml"
     opencode = settings / "opencode"
     user = (
+        ("capdisc", settings / "capdisc" / "mcp.json", ("mcpServers",)),
         ("claude", claude, ("projects", str(workspace), "mcpServers")),
         ("claude", claude, ("mcpServers",)),
         ("claude-desktop", programs / "Claude" / "claude_desktop_config.json", ("mcpServers",)),

@@ -39,7 +39,7 @@ from capdisc_indexer.execution.gateway_lists import (
 )
 from capdisc_indexer.execution.mcp_client import ToolsPage
 from capdisc_indexer.execution.prepare import check_arguments
-from capdisc_indexer.execution.server_connection import ServerRequest
+from capdisc_indexer.execution.server_connection import ToolRequest
 from capdisc_indexer.execution.server_launch import GatewayPlaces, prepare_launch
 from capdisc_indexer.execution.server_pool import ServerPool
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, InputError
@@ -94,7 +94,7 @@ class Gateway:
         self._require_approval(descriptor, declaration, arguments, caller)
         seconds = min(declaration.timeout_s or DEFAULT_SECONDS, MAX_MANIFEST_SECONDS)
         annotations = annotations_of(descriptor)
-        request = ServerRequest(
+        request = ToolRequest(
             tool=descriptor.name,
             # The server fills in its own defaults; those of the index have their keys masked.
             arguments={name: filled[name] for name in arguments},

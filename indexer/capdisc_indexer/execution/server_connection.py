@@ -30,7 +30,7 @@ _SESSION_LOST = "Session terminated"
 
 
 @frozen(kw_only=True)
-class ServerRequest:
+class ToolRequest:
     """One call of a tool. `check` gets the server's own list of tools before the call and raises
     a CapdiscError where it must not be made; `may_repeat` says that a second call does no harm.
     """
@@ -175,7 +175,7 @@ class ServerConnection:
         with self._sdk.anyio.fail_after(START_SECONDS):
             self.pages = await request_pages(self._client)
 
-    async def call(self, request: ServerRequest) -> tuple[Any, str, str]:
+    async def call(self, request: ToolRequest) -> tuple[Any, str, str]:
         """The result of the SDK's client or None, the status of a call that we ended ("" for
         another one), and what went wrong.
         """

@@ -19,7 +19,7 @@ from capdisc_indexer.execution.output_masking import mask_json, mask_outcome, ma
 from capdisc_indexer.execution.server_connection import (
     START_SECONDS,
     ServerConnection,
-    ServerRequest,
+    ToolRequest,
     with_status,
 )
 from capdisc_indexer.execution.server_launch import ServerLaunch
@@ -56,7 +56,7 @@ class ServerPool:
         )
         self._supervisor, _ = self._portal.start_task(self._supervise)
 
-    def call(self, launch: ServerLaunch, request: ServerRequest) -> Outcome:
+    def call(self, launch: ServerLaunch, request: ToolRequest) -> Outcome:
         """What the tool answered, without the secrets of its server.
 
         Raises InputError where the server cannot be reached, and what `request.check` raises.
@@ -116,7 +116,7 @@ class ServerPool:
             if is_new and not keep and not connection.calls:
                 connection.end()
 
-    async def _call(self, launch: ServerLaunch, request: ServerRequest) -> Outcome:
+    async def _call(self, launch: ServerLaunch, request: ToolRequest) -> Outcome:
         began = time.monotonic()
         connection = await self._open(launch, request.elicit)
         try:

@@ -217,12 +217,13 @@ def test_the_list_says_what_is_served_and_what_is_asked(user_file, hermetic, cap
         capdisc={"command": "uvx", "args": ["--from", "capdisc[mcp]", "capdisc", "mcp"]},
         old={"type": "sse", "url": "https://example.com/sse"},
         off={"command": "x", "disabled": True},
+        far={"url": "https://ada:word@example.com/mcp?key=1", "headers": {"X-Key": "hush"}},
     )
 
     async def conversation(agent: Agent) -> Any:
         await agent.search("notes")
 
-    talk(conversation)
+    talk(conversation, "--server", "notes")
     done = capdisc("mcp", "--gateway", "--list")
     assert "notes: " in done.out
     assert "asked about, or refused until: capdisc trust 'tool:notes.*'" in done.out
@@ -231,8 +232,9 @@ def test_the_list_says_what_is_served_and_what_is_asked(user_file, hermetic, cap
     assert "switched off" in done.out
     assert "not served: same" in done.out
     assert "it is the same server as notes" in done.out
+    assert "far: https://example.com/mcp, with X-Key\n" in done.out
     document = capdisc("mcp", "--gateway", "--list", "--json").json
-    assert [row["server"] for row in document["served"]] == ["notes"]
+    assert [row["server"] for row in document["served"]] == ["notes", "far"]
     assert document["served"][0]["tools"]["asked"] == [
         "die_writing",
         "write_note",

@@ -112,6 +112,19 @@ def test_the_end_of_the_gateway_is_the_end_of_its_servers(desk) -> None:
     assert ends(pid)
 
 
+def test_what_a_server_started_ends_with_it(desk, tmp_path) -> None:
+    """The shell goes on once its server has ended by itself."""
+    words = f"{sys.executable} {SERVER} {tmp_path}; echo $$ > {tmp_path}/left; exec sleep 600"
+    opened = desk(declare(tmp_path, command="/bin/sh", args=("-c", words)))
+    opened.text("tell_pid")
+    opened.gateway.close()
+    for _ in range(100):
+        if (tmp_path / "left").exists() and (left := (tmp_path / "left").read_text().strip()):
+            assert ends(int(left))
+            return
+        time.sleep(0.02)
+
+
 def test_a_server_that_is_not_called_ends_after_a_while(desk, monkeypatch) -> None:
     opened = desk()
     opened.gateway.close()
