@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Overview
+from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit
 from capdisc_indexer.text.normalization import one_line
 
@@ -45,7 +46,8 @@ def require_known_filters(
     ):
         folded_values = {known_value.lower() for known_value in known_values}
         for value in values:
-            if value.lower() not in folded_values:
+            is_general = label == "category" and value.lower() == UNCATEGORISED
+            if value.lower() not in folded_values and not is_general:
                 raise UsageError(
                     f"unknown {label} {one_line(value, _NAME_CHARACTERS)!r}",
                     f"here there are: {join_names(known_values)}",
