@@ -8,11 +8,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from capdisc.context import surroundings
+from capdisc.args.query_options import Filters
+from capdisc.context import open_index, surroundings
 from capdisc.mcp_service.live_index import LiveIndex
-from capdisc.mcp_service.prompt_context import render_prompt
 from capdisc.mcp_service.tool_offer import ALL_TOOLS, RUN_TOOLS, tool_documents
 from capdisc.output import console
+from capdisc.output.user_files import STDIN
+from capdisc.render.context import build_context
+from capdisc.render.render_context import prepare_render
+from capdisc.render.render_options import (
+    LayoutOptions,
+    LimitOptions,
+    PromptOptions,
+    QueryOptions,
+    RenderOptions,
+)
 from capdisc_indexer.execution.call_types import Caller, Consent
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
@@ -60,6 +70,7 @@ _INSTRUCTIONS_OF_OTHERS = (
     "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before "
     "the first step."
 )
+_NOTHING = "Nothing here fits this task: {task}"
 _MAX_COMPLETIONS = 100
 _MAX_KEPT_RESULTS = 8
 _MAX_KEPT_CHARACTERS = 8_000_000
@@ -272,3 +283,52 @@ def build_executor(
         )
 
     return run
+
+
+def render_prompt(ctx: open_index.CommandContext, task: str) -> str:
+    """The context that `capdisc render --tier 1,2` prints for the task, within the budget of the
+    settings; a sentence where nothing fits. Raises UsageError for a task without words.
+    """
+    if task.strip() in ("", STDIN):  # the stdin of a server holds the protocol
+        raise UsageError("the task is empty", "say in a sentence what has to be done")
+    render_ctx = prepare_render(ctx, _render_options(task))
+    if render_ctx.relevant.is_empty:
+        return _NOTHING.format(task=task)
+    return render_ctx.form.format_context(render_ctx.form, build_context(render_ctx))
+
+
+def _render_options(task: str) -> RenderOptions:
+    return RenderOptions(
+        request=QueryOptions(
+            words=(task,),
+            also=None,
+            filters=Filters(None, None, None, None, "", False),
+            min_relevance=0.0,
+            on_empty="none",
+            mode=None,
+            encoder=None,
+        ),
+        limits=LimitOptions(
+            budget=None, tier_budget="", tier_top="", max_each=1_250, tokenizer=None
+        ),
+        shape=LayoutOptions(
+            format="text",
+            tier="1,2",
+            detail=None,
+            split="",
+            hint="none",
+            hints=False,
+            by_kind=False,
+            diagnostics=False,
+        ),
+        prompting=PromptOptions(
+            style=None,
+            model="",
+            template="",
+            append=(),
+            session=None,
+            auto=False,
+            context_size=200_000,
+            threshold_pct=10.0,
+        ),
+    )

@@ -96,7 +96,7 @@ def page_answer(
         return text
     digest = digest_text(text)
     start = read_cursor(cursor, digest)[0] if cursor else 0
-    entries = list(_Splitter(encode, count, limit).split(answer, ()))
+    entries = list(_AnswerSplitter(encode, count, limit).split(answer, ()))
     if start >= len(entries) > 0:
         raise UsageError("nothing follows this cursor", "the answer before was the last part")
 
@@ -131,7 +131,7 @@ def _largest_end(start: int, total: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-class _Splitter:
+class _AnswerSplitter:
     """Divides an answer into the parts that no page divides."""
 
     def __init__(self, encode: EncodeJson, count: CountTokens, limit: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -116,6 +118,40 @@ def test_tools_of_a_server_are_found_called_and_the_server_ends_with_us(
 async def write_milk(agent: Agent) -> tuple[bool, str]:
     await agent.search("write a note")
     return await agent.run("tool:notes.write_note", text="milk")
+
+
+def test_a_signal_ends_a_server_that_hangs_and_its_shell(user_file, hermetic) -> None:
+    words = f"trap '' TERM HUP; {sys.executable} {SERVER} {hermetic}; sleep 600"
+    user_file(notes={"command": "/bin/sh", "args": ["-c", words]})
+    environment = {name: value for name, value in os.environ.items() if name in KEPT}
+    command = [sys.executable, "-m", "capdisc", "mcp", "--gateway"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as process:
+
+        def request(method: str, **params: Any) -> None:
+            message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+            process.stdin.flush()
+
+        client = {"name": "test", "version": "1"}
+        request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        process.stdout.readline()
+        for name, arguments in (
+            ("search_capabilities", {"query": "number of its process"}),
+            ("run_capability", {"id": "tool:notes.hang"}),
+        ):
+            request("tools/call", name=name, arguments=arguments)
+            while name[:3] == "sea" and b'"tools/call"' not in process.stdout.readline():
+                pass
+        while len(pids := (hermetic / "started").read_text().split()) < 2:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+    for pid in map(int, pids):
+        with pytest.raises(ProcessLookupError):
+            for _ in range(100):
+                os.kill(pid, 0)
+                time.sleep(0.05)
 
 
 @MODES
