@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from capdisc.args.params import Param
 from capdisc.context.signals import StopSignal
 from capdisc.output import failures
+from capdisc_indexer.text.normalization import compile_late
 
 # The parser of plain command lines, since importing typer takes half of a cold query's time.
 #
@@ -168,6 +168,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
     "render": "Print a context for an agent within a token budget.",
+    "hook": "Answer a hook of an agent's client: what fits a prompt, or nothing.",
     "show": "Print a capability in full.",
     "list": "List the capabilities, or their cost in tokens.",
     "validate": "Check capability files.",
@@ -183,12 +184,13 @@ COMMANDS: Mapping[str, str] = {
     "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
+    "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
 
 
@@ -206,7 +208,7 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
     Where a signal came in (`stop`), its exit code is returned, whatever error it caused.
     """
     if argv and argv[0] not in _COMMANDS_WITH_PATHS:
-        argv = [_LONE_SURROGATES.sub("\ufffd", word) for word in argv]
+        argv = [word if word.isascii() else _LONE_SURROGATES.sub("\ufffd", word) for word in argv]
     name = argv[0] if argv and argv[0] in COMMANDS else None
     try:
         return int(_dispatch(argv, name))

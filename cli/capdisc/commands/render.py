@@ -22,6 +22,7 @@ from capdisc.render.render_options import (
     RenderOptions,
 )
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
 
 # The options of `capdisc render` that no other command has.
 
@@ -134,6 +135,14 @@ OnEmpty = Annotated[
         help="Where nothing fits: none prints the overview, all a line for each capability, or error.",
     ),
 ]
+Into = Annotated[
+    Path | None,
+    option(
+        "--into",
+        metavar="FILE",
+        help="Keep the context in a marked block of this file; without a query: everything.",
+    ),
+]
 
 
 def render(
@@ -161,9 +170,10 @@ def render(
     hints: Hints = False,
     by_kind: ByKind = False,
     diagnostics: Diagnostics = False,
-    min_relevance: MinRelevance = 0.0,
+    min_relevance: MinRelevance = MIN_SHOWN_RELEVANCE,
     on_empty: OnEmpty = "none",
     gate: Gate = "auto",
+    into: Into = None,
     kind: params.Kind = None,
     category: params.Category = None,
     tag: params.Tag = None,
@@ -190,7 +200,7 @@ def render(
             also=also,
             filters=filters,
             min_relevance=min_relevance,
-            on_empty=on_empty,
+            on_empty="all" if into and not words and on_empty == "none" else on_empty,
             mode=mode,
             encoder=encoder,
             gate=gate,
@@ -223,10 +233,10 @@ def render(
             threshold_pct=threshold_pct,
         ),
     )
-    return _print_context(options, index_dir)
+    return _print_context(options, index_dir, into)
 
 
-def _print_context(options: RenderOptions, index_dir: Path | None) -> int:
+def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | None) -> int:
     with open_index.open_index(index_dir) as ctx:
         render_ctx = prepare_render(ctx, options)
         if render_ctx.relevant.is_empty and options.request.on_empty == "error":
@@ -234,7 +244,13 @@ def _print_context(options: RenderOptions, index_dir: Path | None) -> int:
             return ExitCode.FINDINGS
         rendered = build_context(render_ctx)
         remember_shown(render_ctx, rendered)
-        console.print_result(render_ctx.form.format_context(render_ctx.form, rendered))
+        text = render_ctx.form.format_context(render_ctx.form, rendered)
+        if into:
+            from capdisc.setup import marked_block
+
+            marked_block.keep_block(ctx.runtime, into, text)
+        else:
+            console.print_result(text)
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)
     if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)

@@ -18,7 +18,8 @@ from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.configuration import MARKS, WORKSPACE_FILES
+from capdisc.serve.server_address import is_workspace
+from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources.scan.scanned_files import printable_path
@@ -163,8 +164,8 @@ def trust(
 
 def _is_index(path: Path) -> bool:
     """Whether the folder is an index and no workspace, since a clone can have files of any name."""
-    is_workspace = any((path / mark).exists() for mark in MARKS)
-    return (path / "CURRENT").is_file() and (path / "gens").is_dir() and not is_workspace
+    has_generations = (path / "CURRENT").is_file() and (path / "gens").is_dir()
+    return has_generations and not is_workspace(str(path))
 
 
 def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runtime:

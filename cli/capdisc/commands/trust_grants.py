@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from capdisc.context import workspace_trust
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.configuration import find_workspace
 from capdisc_indexer.config.trust import Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
@@ -130,9 +129,7 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
 
 def workspace_at(runtime: Runtime, path: Path) -> Path:
     """The workspace that a folder, or a configuration file in it, belongs to."""
-    return find_workspace(
-        path if path.is_dir() or not path.exists() else path.parent, runtime.home
-    )
+    return runtime.workspace_of(path if path.is_dir() or not path.exists() else path.parent)
 
 
 def _format_requests(

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc.serve.server_address import workspace_folder
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     default_index_dir,
     default_state_dir,
-    find_workspace,
     load_config,
 )
 from capdisc_indexer.config.trust import Grant, TrustRequest, is_inside
@@ -44,7 +44,18 @@ class Runtime:
     @property
     def workspace(self) -> Path:
         """The folder of the project that the current folder belongs to."""
-        return find_workspace(self.cwd, self.home)
+        return self.workspace_of(self.cwd)
+
+    def workspace_of(self, folder: Path) -> Path:
+        """The folder of the project that a folder belongs to."""
+        return Path(workspace_folder(str(folder), str(self.home)))
+
+    @property
+    def path_base(self) -> Path | None:
+        """The workspace where the current folder is its root, so that a reader here can open paths
+        relative to it; else None, and paths are printed whole.
+        """
+        return self.workspace if self.cwd == self.workspace else None
 
     @property
     def system(self) -> str:
@@ -322,10 +333,22 @@ def current_runtime() -> Runtime:
         environ=os.environ,
         cwd=_current_folder(),
         home=home,
-        stdin_is_terminal=_is_terminal(sys.stdin),
-        stdout_is_terminal=_is_terminal(sys.stdout),
-        stderr_is_terminal=_is_terminal(sys.stderr),
+        stdin_is_terminal=is_terminal(sys.stdin),
+        stdout_is_terminal=is_terminal(sys.stdout),
+        stderr_is_terminal=is_terminal(sys.stderr),
     )
+
+
+def enter_folder(folder: str) -> None:
+    """Make the folder the current one, by this name of it. Raises InputError where it cannot be
+    entered.
+    """
+    try:
+        os.chdir(folder)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
+    os.environ["PWD"] = folder
 
 
 def _current_folder() -> Path:
@@ -339,7 +362,8 @@ def _current_folder() -> Path:
         raise InputError("the current folder is gone", "change to another folder") from error
 
 
-def _is_terminal(stream: object) -> bool:
+def is_terminal(stream: object) -> bool:
+    """Whether the stream is a terminal; a closed one is none."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):
