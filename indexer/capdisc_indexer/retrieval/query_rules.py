@@ -4,16 +4,18 @@ which of its hits are worth showing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.json_types import Overview
-from capdisc_indexer.model.types import Hit
+from capdisc_indexer.model.json_types import CapabilityHeader, Overview
+from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.text.normalization import one_line
 
 # Below this relevance a hit only fills the place of an answer: measured on requests for something
 # that the catalogue does not have.
 MIN_SHOWN_RELEVANCE = 0.05
+# Whether a capability has everything here that it needs.
+IsAvailable = Callable[[CapabilityHeader], bool]
 _MAX_LISTED_NAMES = 20
 _NAME_CHARACTERS = 40
 
@@ -30,6 +32,15 @@ def select_shown_hits(
         if hit.via in shown_ids or (hit.relevance >= min_relevance and not hit.via):
             shown_ids.add(hit.id)
             yield hit
+
+
+def passes_filters(
+    header: CapabilityHeader, query: Query, is_available: IsAvailable | None
+) -> bool:
+    """Whether a capability passes the filters that the text index does not hold. A query finds at
+    most 200 candidates, and each of them is asked once.
+    """
+    return not query.available or is_available is None or is_available(header)
 
 
 def require_known_filters(
