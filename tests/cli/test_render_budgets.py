@@ -22,7 +22,7 @@ def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
     assert 0 < made[0]["tokens"] <= 80
     assert 0 < made[1]["tokens"] <= 180
     assert 0 < made[2]["tokens"] <= 400
-    assert len(made[1]["blocks"]) == 5
+    assert len(made[1]["blocks"]) >= 5
     assert made[1]["cut"]
 
 

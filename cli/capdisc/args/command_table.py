@@ -220,6 +220,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
     "render": "Print a context for an agent within a token budget.",
+    "hook": "Answer a hook of an agent's client: what fits a prompt, or nothing.",
     "show": "Print a capability in full.",
     "list": "List the capabilities, or their cost in tokens.",
     "validate": "Check capability files.",
@@ -235,6 +236,7 @@ COMMANDS: Mapping[str, str] = {
     "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
+    "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
 }

@@ -154,6 +154,52 @@ def run_call(
     return ExitCode.OK
 
 
+@frozen(kw_only=True)
+class SearchCall:
+    """A model's call of the tool search, to be answered in the form of its provider. `call_id` is
+    the provider's id of the call, "" where it is unknown.
+    """
+
+    form: str
+    call_id: str
+    name: str
+    arguments: Any
+
+
+def run_search(runtime: surroundings.Runtime, options: CallOptions, call: SearchCall) -> int:
+    """Print the answer of the tool search that loads what was found. Raises UsageError for another
+    tool, and for a provider without deferred definitions.
+    """
+    from capdisc_indexer.tools import tool_selection
+    from capdisc_indexer.tools.definitions import deferral
+
+    if call.form not in deferral.DEFERRING_FORMATS:
+        raise UsageError(
+            f"the format {call.form!r} has no tool search",
+            f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
+        )
+    ready = tools.bind_call(call.name, call.arguments)
+    if ready.tool.name != tool_selection.SEARCH_TOOL:
+        raise UsageError(
+            f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
+        )
+    for notice in ready.notices:
+        console.print_notice(f"notice: {notice}")
+    ctx = options.tool_ctx
+    definitions = tool_selection.find_callable(
+        ctx, ready.arguments["query"], ready.arguments["limit"]
+    )
+    names = deferral.deferred_names(
+        tool_selection.search_definition(ctx), tool_selection.capability_definitions(ctx)
+    )
+    # What is hidden was not defined in the request, so that no answer may refer to it.
+    definitions = [definition for definition in definitions if definition.id in names]
+    answer = deferral.format_search_answer(call.form, definitions, names, call.call_id)
+    indent = 2 if runtime.stdout_is_terminal else None
+    console.print_result(console.format_json_text(answer, indent))
+    return ExitCode.OK
+
+
 def run_batch(runtime: surroundings.Runtime, options: CallOptions, name: str) -> int:
     """Print one line for each call in the file, also for calls that fail."""
     calls = list(json_lines(user_files.read_file_or_stdin(runtime, name), name))

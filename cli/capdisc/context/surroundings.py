@@ -333,10 +333,22 @@ def current_runtime() -> Runtime:
         environ=os.environ,
         cwd=_current_folder(),
         home=home,
-        stdin_is_terminal=_is_terminal(sys.stdin),
-        stdout_is_terminal=_is_terminal(sys.stdout),
-        stderr_is_terminal=_is_terminal(sys.stderr),
+        stdin_is_terminal=is_terminal(sys.stdin),
+        stdout_is_terminal=is_terminal(sys.stdout),
+        stderr_is_terminal=is_terminal(sys.stderr),
     )
+
+
+def enter_folder(folder: str) -> None:
+    """Make the folder the current one, by this name of it. Raises InputError where it cannot be
+    entered.
+    """
+    try:
+        os.chdir(folder)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
+    os.environ["PWD"] = folder
 
 
 def _current_folder() -> Path:
@@ -350,7 +362,8 @@ def _current_folder() -> Path:
         raise InputError("the current folder is gone", "change to another folder") from error
 
 
-def _is_terminal(stream: object) -> bool:
+def is_terminal(stream: object) -> bool:
+    """Whether the stream is a terminal; a closed one is none."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):

@@ -35,6 +35,7 @@ from capdisc_indexer.rendering.index_context import (
 )
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.rendering.templates import (
+    FULL_SUMMARIES,
     Descriptors,
     PromptTemplate,
     fill_template,
@@ -199,6 +200,7 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         levels=levels,
         summaries=None if render_ctx.relevant.is_everything else render_ctx.limits.summaries,
         details=details,
+        full_summaries=None if render_ctx.limits.is_list_set else FULL_SUMMARIES,
         missing=_missing(render_ctx, descriptors, [*active, *pinned]),
         guidance=load_guidance(
             render_ctx.ctx.index,
@@ -256,7 +258,8 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
         or render_ctx.form.is_always_split
     ):
         return levels
-    shown = {0: True, 1: render_ctx.pinned, 2: render_ctx.session.active}
+    has_lines = render_ctx.relevant.is_everything or render_ctx.pinned
+    shown = {0: True, 1: has_lines, 2: render_ctx.session.active}
     return tuple(level for level in levels if shown[level])
 
 

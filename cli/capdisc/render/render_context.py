@@ -43,13 +43,14 @@ _TOP_SETTINGS = {"1": "tier1_top_k", "2": "tier2_top_k"}
 @frozen(kw_only=True)
 class TokenLimits:
     """How many tokens, summaries and details may be printed. `is_set` says that an option or a
-    setting names the total.
+    setting names the total, `is_list_set` that one names the number of summaries.
     """
 
     budgets: Budgets
     is_set: bool
     summaries: int
     details: int
+    is_list_set: bool = False
 
     @property
     def full_catalogue_budgets(self) -> Budgets:
@@ -78,6 +79,7 @@ def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
         is_set=limits.budget is not None or config.origins["budget"] != "default",
         summaries=tops.get("1", config["tier1_top_k"]),
         details=tops.get("2", config["tier2_top_k"]),
+        is_list_set="1" in tops or config.origins["tier1_top_k"] != "default",
     )
 
 
@@ -195,7 +197,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         form=form,
         limits=limits,
         counter=counter,
-        relevant=_find_capabilities(ctx, options, query, form, catalogue, counter),
+        relevant=_find_capabilities(ctx, options, query, form, catalogue, counter, limits),
         catalogue=catalogue,
         session=load_session_context(ctx, options.prompting.session),
         pinned=load_pinned(ctx, query),
@@ -228,6 +230,7 @@ def _find_capabilities(
     form: RenderFormat,
     catalogue: CatalogueMode,
     counter: TokenCounter,
+    limits: TokenLimits,
 ) -> RelevantCapabilities:
     def everything() -> Everything:
         return Everything(ctx, query, form, counter)
@@ -240,4 +243,4 @@ def _find_capabilities(
         return RelevantCapabilities(
             ranking=empty_ranking(query), is_everything=True, everything=everything()
         )
-    return find_relevant(ctx, options.request, query, everything)
+    return find_relevant(ctx, options.request, query, everything, limits.is_list_set)

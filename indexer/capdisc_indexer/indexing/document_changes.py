@@ -180,6 +180,7 @@ class DocumentBuilder:
                 "kind": descriptor.kind,
                 "name": descriptor.name,
                 "category": find_category(descriptor),
+                "is_general": descriptor.category in ("", UNCATEGORISED),
                 "hidden": descriptor.hidden,
                 "size": full_size(counts),
             },

@@ -89,6 +89,7 @@ _BODY_FIELDS = (
     "content",
     "schema",
     "output_schema",
+    "input_examples",
     "instructions",
     "guidance",
     "extract",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from capdisc_indexer.model.frozen import field, fields, frozen
-from capdisc_indexer.model.json_types import FileEntry, JsonSchema
+from capdisc_indexer.model.json_types import FileEntry, JsonObject, JsonSchema
 
 
 class Severity(StrEnum):
@@ -71,7 +71,7 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `requires`, `composed_with` and `related` hold names or ids as written;
+    works on, none for all. `input_examples` are arguments of whole calls. `requires`, `composed_with` and `related` hold names or ids as written;
     they are resolved against the index when a query is answered, so that a capability may appear
     after the one that requires it.
     """
@@ -100,6 +100,7 @@ class Descriptor:
     hidden: bool = False
     schema: JsonSchema | None = None
     output_schema: Mapping[str, Any] | None = None
+    input_examples: tuple[JsonObject, ...] = ()
     content: str = ""
     usage_hint: str = ""
     guidance: str = ""

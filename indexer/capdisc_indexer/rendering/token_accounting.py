@@ -69,6 +69,12 @@ def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
     return [*(_append_notes(line, d, note) for line in lines), shortest_line(d)]
 
 
+def short_line(descriptor: Descriptor, note: str = "") -> str:
+    """The line of a capability that is not among the first ones."""
+    description = _end_sentence(one_line(descriptor.description, SHORTER_LENGTHS[-1]))
+    return _append_notes(f"{_short_id(descriptor)}: {description}", descriptor, note)
+
+
 def shortest_line(descriptor: Descriptor) -> str:
     """The id, and whether it needs consent."""
     identifier = _short_id(descriptor)
@@ -250,7 +256,9 @@ def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
     notes = [missing_note(names) for names in _missing_choices(descriptor)]
     summaries = [summary_line(descriptor), *shorter_lines(descriptor), pointer_line(descriptor)]
     with_notes = [
-        line(descriptor, note) for line in (summary_line, pointer_line) for note in notes
+        line(descriptor, note)
+        for line in (summary_line, pointer_line, short_line)
+        for note in notes
     ]
     return _SummaryLines([*summaries, *with_notes], notes)
 
