@@ -174,12 +174,7 @@ def render(
     on_empty: OnEmpty = "none",
     gate: Gate = "auto",
     into: Into = None,
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
-    exclude: params.Exclude = None,
-    max_risk: params.MaxRisk = "",
-    available: params.Available = False,
+    filters: query_options.Filters = query_options.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
@@ -193,7 +188,6 @@ def render(
 
     Example: capdisc render "merge two PDF files" --budget 1200 | llm
     """
-    filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
     options = RenderOptions(
         request=QueryOptions(
             words=words,

@@ -29,12 +29,7 @@ def search(
     limit: Annotated[
         int | None, option("-k", "--limit", min=1, max=1000, help="How many hits.")
     ] = None,
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
-    exclude: params.Exclude = None,
-    max_risk: params.MaxRisk = "",
-    available: params.Available = False,
+    filters: query_options.Filters = query_options.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
@@ -64,7 +59,6 @@ def search(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
     with open_index.open_index(index_dir) as ctx:
-        filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)

@@ -391,12 +391,7 @@ def tools(
         float,
         option(min=0, max=1, callback=params.check_finite, help="Leave out less relevant hits."),
     ] = 0.0,
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
-    exclude: params.Exclude = None,
-    max_risk: params.MaxRisk = "",
-    available: params.Available = False,
+    filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[
         bool | None,
         option(
@@ -464,7 +459,6 @@ def tools(
             "leave out --all, --auto and --progressive",
         )
     with open_index.open_index(index_dir) as ctx:
-        filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
         request = DefinitionRequest(
             query=filters.query(query_options.query_texts(words, also), limit),
             form=format,

@@ -302,7 +302,7 @@ def _render_options(task: str) -> RenderOptions:
         request=QueryOptions(
             words=(task,),
             also=None,
-            filters=Filters(None, None, None, None, "", False),
+            filters=Filters(),
             min_relevance=0.0,
             on_empty="none",
             mode=None,

@@ -43,11 +43,7 @@ def offered_headers(
 ) -> Iterator[CapabilityHeader]:
     """The headers of the ids that pass the query's filters, in the order of the ids."""
     headers = ctx.index.documents.in_order(ids, query)
-    return (
-        header
-        for header in headers
-        if not query.available or open_index.is_available(ctx.runtime, header)
-    )
+    return (header for header in headers if query_options.passes_filters(ctx, query, header))
 
 
 class Everything:
@@ -171,20 +167,6 @@ def all_in_full(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
     return tuple(ctx.index.with_counts(header) for header in offered_headers(ctx, query, ids))
 
 
-def is_filtered(query: Query) -> bool:
-    """Whether the query has a filter."""
-    return any(
-        (
-            query.kinds,
-            query.categories,
-            query.tags,
-            query.exclude,
-            query.max_risk,
-            query.available,
-        )
-    )
-
-
 @frozen(kw_only=True)
 class CatalogueMode:
     """Whether a prompt holds the whole catalogue or a part of it, and for which style of prompt.
@@ -232,7 +214,7 @@ def _select_style(prompting: PromptOptions) -> PromptStyle:
 
 def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
     """Tokens and characters in full of all capabilities that pass the filters."""
-    if not is_filtered(query):
+    if not query.filters:
         static: list[int] = ctx.index.overview["static"]
         return static
     columns, places = ctx.index.columns, offered_places(ctx, query)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.frozen import field, fields, frozen
 from capdisc_indexer.model.json_types import FileEntry, JsonObject, JsonSchema
 
 
@@ -126,7 +126,9 @@ class LoadedFile:
 
 @frozen(kw_only=True)
 class Query:
-    """A search request. Several `texts` are fused; empty filters let everything through."""
+    """A search request. Several `texts` are fused; all other fields but `limit` are filters, and
+    empty ones let everything through.
+    """
 
     texts: tuple[str, ...]
     kinds: tuple[str, ...] = ()
@@ -136,6 +138,12 @@ class Query:
     available: bool = False
     max_risk: str = ""
     limit: int = 10
+
+    @property
+    def filters(self) -> frozenset[str]:
+        """The names of the filters that are set."""
+        names = (name for name in fields(self) if name not in ("texts", "limit"))
+        return frozenset(name for name in names if getattr(self, name))
 
 
 @frozen(kw_only=True)

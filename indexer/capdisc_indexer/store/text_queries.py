@@ -10,14 +10,15 @@ that a user typed is ever parsed as query syntax.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Query
+from capdisc_indexer.model.records import UNCATEGORISED
+from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
@@ -26,10 +27,37 @@ NAME_WEIGHT = 0.3
 RISKS = ("low", "medium", "high", "critical")
 
 
+@frozen
+class Facet:
+    """A field whose values a query filters by, whatever the case of their letters: `values` are
+    those of a capability, `wanted` those of which it must have one ((): any).
+    """
+
+    name: str
+    values: Callable[[Descriptor], Iterable[str]]
+    wanted: Callable[[Query], Sequence[str]]
+
+
+FACETS = (
+    Facet("kind", lambda descriptor: (descriptor.kind,), lambda query: query.kinds),
+    Facet(
+        "category",
+        lambda descriptor: (descriptor.category or UNCATEGORISED,),
+        lambda query: query.categories,
+    ),
+    Facet("tag", lambda descriptor: descriptor.tags, lambda query: query.tags),
+    Facet(
+        "risk",
+        lambda descriptor: (descriptor.risk or RISKS[0],),
+        lambda query: RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else (),
+    ),
+)
+
+
 def build_schema() -> Any:
     """The schema of the text index."""
     builder = lazy_imports.tantivy().SchemaBuilder()
-    for field in ("id", "kind", "category", "tag", "risk", "alias"):
+    for field in ("id", *(facet.name for facet in FACETS), "alias"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("name", tokenizer_name=ANALYSER_NAME, index_option="freq")
     builder.add_text_field("text", tokenizer_name=ANALYSER_NAME, index_option="freq")
@@ -148,10 +176,10 @@ def has_filters(query: Query) -> bool:
 
 
 def _field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
-    risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
-    fields = {"kind": query.kinds, "category": query.categories, "tag": query.tags, "risk": risks}
     return [
-        (field, [value.lower() for value in values]) for field, values in fields.items() if values
+        (facet.name, [value.lower() for value in values])
+        for facet in FACETS
+        if (values := facet.wanted(query))
     ]
 
 
@@ -166,13 +194,12 @@ _HEAP_BYTES = 64_000_000
 
 @frozen(kw_only=True)
 class IndexedDocument:
-    """The fields of one document, as the schema has them."""
+    """The fields of one document, as the schema has them; `facets` are the values by the name of
+    each facet.
+    """
 
     id: str
-    kind: str
-    categories: Sequence[str]
-    tags: Sequence[str]
-    risk: str
+    facets: Mapping[str, Sequence[str]]
     aliases: Sequence[str]
     name: str
     text: str
@@ -211,12 +238,9 @@ def update_text_index(
 def _to_tantivy_document(document: IndexedDocument) -> Any:
     engine_document = lazy_imports.tantivy().Document()
     engine_document.add_text("id", document.id)
-    engine_document.add_text("kind", document.kind)
-    for category in document.categories:
-        engine_document.add_text("category", category)
-    engine_document.add_text("risk", document.risk or RISKS[0])
-    for tag in document.tags:
-        engine_document.add_text("tag", tag)
+    for name, values in document.facets.items():
+        for value in values:
+            engine_document.add_text(name, value.lower())
     for alias in document.aliases:
         engine_document.add_text("alias", alias)
     engine_document.add_text("name", lexical_text(document.name))
