@@ -22,8 +22,10 @@ from capdisc_indexer.model.types import Query
 class Columns:
     """A value for each capability in each column, in the order of the ids.
 
-    `tokens` and `characters` are the size of a capability in full, `listing_tokens` the tokens of
-    its name and description. `hidden` holds the places (row numbers) of hidden capabilities.
+    `categories` are those that overviews show; `general` holds the places (row numbers) of the
+    capabilities that declare none. `tokens` and `characters` are the size of a capability in full,
+    `listing_tokens` the tokens of its name and description. `hidden` holds the places of hidden
+    capabilities.
     """
 
     ids: Sequence[str]
@@ -33,6 +35,7 @@ class Columns:
     tokens: Sequence[int]
     characters: Sequence[int]
     listing_tokens: Sequence[int]
+    general: frozenset[int]
     hidden: frozenset[int]
 
     def matching(self, query: Query) -> Sequence[int]:
@@ -45,7 +48,12 @@ class Columns:
         if kinds:
             places = [place for place in places if self.kinds[place].lower() in kinds]
         if categories:
-            places = [place for place in places if category_of(self, place).lower() in categories]
+            general = self.general if UNCATEGORISED in categories else frozenset()
+            places = [
+                place
+                for place in places
+                if self.categories[place].lower() in categories or place in general
+            ]
         return places
 
     def size(self, places: Iterable[int]) -> list[int]:
@@ -63,11 +71,6 @@ class Columns:
             "name": self.names[place],
             "category": self.categories[place],
         }
-
-
-def category_of(columns: Columns, place: int) -> str:
-    """The category of one capability; "general" where it names none."""
-    return columns.categories[place] or UNCATEGORISED
 
 
 def is_told_by_columns(query: Query) -> bool:
@@ -88,6 +91,7 @@ def columns_document(cards: Mapping[str, CapabilityCard]) -> ColumnsRecord:
         "tokens": [size[0] for size in sizes],
         "characters": [size[1] for size in sizes],
         "listing_tokens": [size[2] for size in sizes],
+        "general": [place for place, card in enumerate(ordered) if card["is_general"]],
         "hidden": [place for place, card in enumerate(ordered) if card["hidden"]],
     }
 
@@ -102,6 +106,7 @@ def read_columns(document: ColumnsRecord) -> Columns:
         tokens=document["tokens"],
         characters=document["characters"],
         listing_tokens=document["listing_tokens"],
+        general=frozenset(document["general"]),
         hidden=frozenset(document["hidden"]),
     )
 
