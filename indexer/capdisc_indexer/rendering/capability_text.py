@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED, any_of_systems
 from capdisc_indexer.model.types import Descriptor
@@ -18,7 +19,8 @@ def reference_text(descriptor: Descriptor) -> str:
     before the text in full.
     """
     d = descriptor
-    return f"# {one_line(d.title or d.name)}\nKind: {d.kind} | Id: {one_line(d.id)}\n\n{detail_text(d)}"
+    text = detail_text(replace(d, title=""))
+    return f"# {one_line(d.title or d.name)}\nKind: {d.kind} | Id: {one_line(d.id)}\n\n{text}"
 
 
 def detail_text(descriptor: Descriptor) -> str:
@@ -26,7 +28,7 @@ def detail_text(descriptor: Descriptor) -> str:
     instructions. Its headings divide it into the sections that an excerpt chooses from.
     """
     d = descriptor
-    lines = [*_format_lead(d), *_format_labels(d)]
+    lines = [fields_text(d)]
     if d.schema:
         lines += ["", "## Input Schema", *_format_properties(d.schema, 1)]
     elif d.parameters:
@@ -55,12 +57,16 @@ def detail_text(descriptor: Descriptor) -> str:
     return f" {joined}" if joined.startswith("/") else joined
 
 
-def _format_lead(d: Descriptor) -> list[str]:
-    """The title, where the name does not say it already, and the description."""
+def fields_text(descriptor: Descriptor) -> str:
+    """What a text in full begins with: title, description, and the short fields. The title stands
+    there where the name does not say it already.
+    """
+    d = descriptor
     title, description = one_line(d.title), strip_controls(d.description).strip()
     repeats = (d.name, description[: len(title)], d.content.lstrip("# \n")[: len(title)])
     is_new = title and _letters(title) not in map(_letters, repeats)
-    return [*([f"# {title}"] if is_new else []), description]
+    lines = [*([f"Title: {title}"] if is_new else []), description, *_format_labels(d)]
+    return "\n".join(lines).strip()
 
 
 def _letters(text: str) -> str:
