@@ -23,7 +23,9 @@ from commands import read_verbs
 
 FILES = tuple(Path(__file__).with_name(f"gate_{name}.toml") for name in ("phrases", "sentences"))
 SEPARATOR = " | "
-NO_CHATTER = ("call", "nouns", "verbs", "objects", "things", "asks", "polite", "join")
+NO_CHATTER = (
+    "call", "nouns", "verbs", "objects", "things", "asks", "polite", "join", "places", "queries",
+)  # fmt: skip
 """Parts of a language that are no turns of talk."""
 QUESTIONS = ("talk", "small", "trivia")
 UNSPACED = ("zh", "ja")
@@ -41,6 +43,10 @@ COMPOSED |= dict.fromkeys(MAIN_LANGUAGES, 2_600)
 COMMANDS |= dict.fromkeys(MAIN_LANGUAGES, 1_400)
 MIXED |= dict.fromkeys(MAIN_LANGUAGES, 350)
 COMPOSED_ELSEWHERE, COMMANDS_ELSEWHERE, MIXED_ELSEWHERE = 700, 300, 60
+ABOUT = 0.15
+"""The share of composed talk that is about a thing."""
+QUERIES = 12
+"""Requests made of each question that a tool answers."""
 SLIPS = 0.06
 """The share of turns with a typing error."""
 POINTERS = 900
@@ -120,15 +126,22 @@ def _compose_talk(
 
 
 def _draw_phrase(rng: random.Random, phrases: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """A phrase with its meaning. Questions of knowledge are drawn half as often: an assistant may
-    have a tool for them.
+    """A phrase with its meaning. Talk about a thing is drawn more often than it has frames, since
+    a thing makes it look like a request; questions of knowledge half as often, since an assistant
+    may have a tool for them.
     """
-    name, frame = rng.choice(phrases)
-    return rng.choice(phrases) if name == "trivia" and rng.random() < 0.5 else (name, frame)
+    frames = [one for one in phrases if one[0] == "about"]
+    if frames and rng.random() < ABOUT:
+        return rng.choice(frames)
+    name, phrase = rng.choice(phrases)
+    return rng.choice(phrases) if name == "trivia" and rng.random() < 0.5 else (name, phrase)
 
 
 def _fill(rng: random.Random, frame: str, parts: Parts) -> str:
-    return frame.replace("{}", rng.choice(parts["things"])) if "{}" in frame else frame
+    if "{}" not in frame:
+        return frame
+    names = parts["things"] if rng.random() < 0.6 else parts["nouns"] + parts.get("objects", [])
+    return frame.replace("{}", rng.choice(names))
 
 
 def _closing_sign(rng: random.Random, name: str, language: str) -> str:
@@ -207,6 +220,11 @@ def make_commands(seed: int) -> Iterator[Turn]:
         rng = random.Random(f"{seed} commands {language}")
         for text in parts.get("asks", []):
             yield Turn(text, True, language, "asks", fold_of(text))
+        for query in parts.get("queries", []):
+            for _ in range(QUERIES):
+                text = query.replace("{place}", rng.choice(parts["places"]))
+                text = _type(rng, text.replace("{number}", str(rng.randint(2, 150))))
+                yield Turn(text, True, language, "queries", fold_of(query))
         if not (forms := _verb_forms(language, parts)):
             continue
         for _ in range(COMMANDS.get(language, COMMANDS_ELSEWHERE)):

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.retrieval.request_gate import (
-    EDGE_VALUE,
     WINDOW,
     GateModel,
     shorten_tokens,
@@ -25,11 +24,12 @@ from capdisc_indexer.retrieval.request_gate import (
 
 Array = NDArray[np.float32]
 
-FILTERS, HIDDEN, EPOCHS, BATCH, RATE, DECAY = 48, 16, 10, 256, 3e-3, 3e-4
+FILTERS, HIDDEN, EPOCHS, BATCH, RATE, DECAY = 48, 16, 10, 256, 3e-3, 1e-3
 DROPOUT, TOKEN_DROPOUT = 0.2, 0.1
 FIRST_SPREAD = 0.1
-# About the length of a token's row of int8 values.
-ROW_LENGTH = 600.0
+# The value of the channel that marks the places before the first token and after the last one.
+EDGE = 0.5
+LEAST_SCALE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,18 @@ def fit_text(turns: Sequence[Turn], encoder: StaticEncoder, seed: int) -> GateMo
     table = token_table(encoder)
     state = _train(scaled, labels, table, seed)
     filters, biases, hidden, hidden_biases, outputs, output_bias = state
-    peaks = np.abs(filters).max(axis=0) / 127
+    # (filters, window, dim + 1): the rows of one filter stand together.
+    vectors = filters.reshape(WINDOW, table.shape[1], FILTERS).transpose(2, 0, 1)
+    peaks = np.abs(vectors[..., :-1]).max(axis=2, keepdims=True) / 127
+    # A row that the fit does not use is all zeros.
+    peaks = np.maximum(peaks, LEAST_SCALE)
+    rounded = np.round(vectors[..., :-1] / peaks).astype(np.int8)
+    scales = peaks[..., 0] * np.maximum(np.linalg.norm(rounded.astype(float), axis=2), 1)
     return GateModel(
         encoder=encoder.fingerprint,
-        vectors=np.round(filters / peaks).T.astype(np.int8).tobytes(),
-        scales=round_all(peaks / ROW_LENGTH, 10),
+        vectors=rounded.tobytes(),
+        scales=[round_all(row, 8) for row in scales],
+        edges=[round_all(EDGE * row[[0, -1], -1], 5) for row in vectors],
         biases=round_all(biases, 5),
         hidden=[round_all(row, 4) for row in hidden.T],
         hidden_biases=round_all(hidden_biases, 5),
@@ -80,9 +87,15 @@ def read_texts(texts: Sequence[str], encoder: StaticEncoder) -> Texts:
 
 
 def token_table(encoder: StaticEncoder) -> Array:
-    """Each token's row over `ROW_LENGTH`; in the last row that of the places beside the text."""
-    edge = np.full((1, encoder.dim), EDGE_VALUE)
-    return np.concatenate([encoder.table, edge]).astype(np.float32) / ROW_LENGTH
+    """Each token's unit vector and a 0; in the last row the place beside the text, zeros and
+    `EDGE`.
+    """
+    vectors = encoder.table.astype(np.float32)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), LEAST_SCALE)
+    table = np.zeros((len(vectors) + 1, encoder.dim + 1), np.float32)
+    table[:-1, :-1] = vectors
+    table[-1, -1] = EDGE
+    return table
 
 
 def round_all(values: NDArray[np.floating], places: int) -> list[float]:
@@ -188,5 +201,5 @@ def _read_windows(
         places[row, 1 : 1 + len(ids)] = ids
         mask[row, : max(1, len(ids))] = 1
     rows = table[places]
-    rows *= (rng.random(places.shape) > TOKEN_DROPOUT)[..., None]
+    rows[..., :-1] *= (rng.random(places.shape) > TOKEN_DROPOUT)[..., None]
     return np.concatenate([rows[:, :-2], rows[:, 1:-1], rows[:, 2:]], axis=2), mask

@@ -62,7 +62,7 @@ def search(
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
-        decision = judge_ranking(ctx, ranking, gate)
+        ranking = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
         headers = ctx.index.documents.headers_for(
             [hit.id for hit in ranking.hits], Query(texts=())
@@ -73,14 +73,15 @@ def search(
         )
         if json:
             console.print_document(
-                _result_document(ctx, ranking, headers) | {"gate": decision_document(decision)}
+                _result_document(ctx, ranking, headers)
+                | {"gate": decision_document(ranking.gate, explain)}
             )
         elif ids:
             if ranking.hits:
                 console.print_lines(hit.id for hit in ranking.hits)
         else:
             _print_hits(ctx, ranking, headers, explain)
-            print_decision(decision, explain)
+            print_decision(ranking, explain)
         if not ranking.hits:
             _print_no_match(ctx, ranking)
     return ExitCode.OK if ranking.hits else ExitCode.FINDINGS

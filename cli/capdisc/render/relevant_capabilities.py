@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import open_index
-from capdisc.render.gate import keep_requests
+from capdisc.render.gate import is_talk, keep_requests
 from capdisc.render.render_options import PromptOptions, QueryOptions
 from capdisc.render.tier_selection import check_choice
 from capdisc_indexer.model.frozen import frozen, replace
@@ -142,11 +142,12 @@ def find_relevant(
             )
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
+    # Judged before hits are left out, so that `search` says the same of the same text.
+    ranking = keep_requests(ctx, ranking, request.gate)
     hits = list(select_shown_hits(ranking.hits, request.min_relevance))
     ranking = replace(ranking, hits=tuple(hits if is_list_set else select_listed_hits(hits)))
-    if not ranking.hits and request.on_empty == "all":
+    if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
-    ranking = keep_requests(ctx, ranking, request.gate)
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     return RelevantCapabilities(
         ranking=ranking,

@@ -164,13 +164,25 @@ class Hit:
 
 
 @frozen(kw_only=True)
+class GateDecision:
+    """Whether a turn is a request, the score 0..1 that says so, and what the score comes from.
+
+    `parts` holds, by name, the text's own score 0..1 and the evidence of the search.
+    """
+
+    is_request: bool
+    score: float
+    parts: Mapping[str, float]
+
+
+@frozen(kw_only=True)
 class Ranking:
     """The answer to a query: hits, best first, and how they were found.
 
     `degraded` says what the search had to do without. `unmatched` are the query's words that no
     capability uses, `categories` those nearest to the query, with or without hits. `candidates`
     counts the capabilities that were scored, and `timings` are milliseconds by stage, which no
-    answer depends on.
+    answer depends on. `gate` says whether the texts ask for anything here, where that was judged.
     """
 
     query: Query
@@ -182,6 +194,7 @@ class Ranking:
     categories: tuple[str, ...] = ()
     candidates: int = 0
     timings: Mapping[str, float] = field(default_factory=dict)
+    gate: GateDecision | None = None
 
 
 @frozen(kw_only=True)

@@ -26,13 +26,14 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
-from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Hit, Ranking
+from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import GateDecision, Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
 
 MODEL_FILE = Path(__file__).with_name("request_gate.json")
 MODEL_FORMAT = 2
+AUTO, OFF = GATE_MODES = ("auto", "off")
 # From this score on a turn is a request; the fit moves its scores so that this is the border.
 BORDER = 0.5
 # What is read of a turn: its begin and its end. Between them lies what was pasted, and the request
@@ -41,8 +42,8 @@ MAX_CHARACTERS = 600
 MAX_TOKENS = 32
 # Tokens that a filter compares: the one before, the one itself, the one after.
 WINDOW = 3
-# Each value of the row that stands before the first token and after the last one.
-EDGE_VALUE = 40
+# From here on a text is clearly a request, whatever was found.
+CLEAR_LOGIT = 1.5
 # What a text without a known word is: an emoji, a sign, nothing but code.
 NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
@@ -51,18 +52,6 @@ QUESTION_MARKS = frozenset("?？؟")
 EXCLAMATION_MARKS = frozenset("!！")
 CODE_SIGNS = frozenset('/_`"{}<>=\\@#')
 _FENCED_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-
-
-@frozen(kw_only=True)
-class GateDecision:
-    """Whether a turn is a request, the score 0..1 that says so, and what the score comes from.
-
-    `parts` holds, by name, the text's own score 0..1 and the evidence of the search.
-    """
-
-    is_request: bool
-    score: float
-    parts: Mapping[str, float]
 
 
 def judge_request(index: Index, ranking: Ranking) -> GateDecision:
@@ -91,19 +80,49 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
     )
 
 
+def keep_hits_of_requests(ranking: Ranking, gate: str) -> Ranking:
+    """The judged ranking; without its hits where its texts are no request and the gate is auto.
+    Raises UsageError for another mode than auto and off.
+    """
+    check_gate_mode(gate)
+    if gate == OFF or ranking.gate is None or ranking.gate.is_request:
+        return ranking
+    return replace(ranking, hits=(), confidence=0.0)
+
+
+def check_gate_mode(gate: str) -> None:
+    """Raises UsageError for another mode than auto and off."""
+    if gate not in GATE_MODES:
+        raise UsageError(f"unknown gate {gate!r}", f"one of: {', '.join(GATE_MODES)}")
+
+
 # The text alone.
+
+
+def reads_as_request(texts: Sequence[str]) -> bool:
+    """Whether one of the texts is clearly a request by itself; False without the shipped
+    encoder.
+    """
+    reader = _shipped_reader()
+    if reader is None:
+        return False
+    model = load_gate_model()
+    return any(text_logit(model, reader, text) >= CLEAR_LOGIT for text in texts)
 
 
 @frozen(kw_only=True)
 class GateModel:
-    """The fitted numbers. `vectors` holds a row of int8 values for each filter, over the rows of
-    `WINDOW` tokens side by side; a product times the filter's scale and its bias are its value, or 0 where that is less. `hidden` has a
-    row for each hidden unit: weights of each filter's largest and mean value, then of the features.
+    """The fitted numbers. `vectors` holds `WINDOW` rows of int8 values for each filter, one for
+    each of the tokens side by side; a token's cosine times the row's scale is its share in the
+    filter's value. `edges` are the shares of the places before the first token and after the last.
+    `hidden` has a row for each hidden unit: weights of each filter's largest and mean value, then
+    of the features.
     """
 
     encoder: str
     vectors: bytes
-    scales: Sequence[float]
+    scales: Sequence[Sequence[float]]
+    edges: Sequence[Sequence[float]]
     biases: Sequence[float]
     hidden: Sequence[Sequence[float]]
     hidden_biases: Sequence[float]
@@ -156,25 +175,27 @@ def text_logit(model: GateModel, encoder: StaticEncoder, text: str) -> float:
 def _pool_filters(
     model: GateModel, encoder: StaticEncoder, token_ids: Sequence[int]
 ) -> list[float]:
-    """The largest value of each filter over the text, then the mean value of each."""
-    dim, edge = encoder.dim, bytes([EDGE_VALUE]) * encoder.dim
-    rows = edge + encoder.token_rows(token_ids).tobytes() + edge
-    windows = b"".join(
-        [rows[start : start + WINDOW * dim] for start in range(0, len(token_ids) * dim, dim)]
-    )
-    distances: Any = memoryview(
-        lazy_imports.simsimd().cdist(
-            memoryview(model.vectors).cast("b", (len(model.scales), WINDOW * dim)),
-            memoryview(windows).cast("b", (len(token_ids), WINDOW * dim)),
-            metric="dot",
-        )
-    )
+    """The largest value of each filter over the text, at least 0, then the mean value of each."""
+    filters = memoryview(model.vectors).cast("b", (WINDOW * len(model.scales), encoder.dim))
+    rows = encoder.token_rows(token_ids)
+    distances: Any = memoryview(lazy_imports.simsimd().cdist(filters, rows, metric="cosine"))
+    windows = iter(distances.tolist())
     largest, means = [], []
-    for products, scale, bias in zip(distances.tolist(), model.scales, model.biases, strict=True):
-        least = -bias / scale
-        above = [product - least for product in products if product > least]
-        largest.append(scale * max(above, default=0.0))
-        means.append(scale * sum(above) / len(products))
+    for (left, middle, right), (first, last), bias in zip(
+        model.scales, model.edges, model.biases, strict=True
+    ):
+        before, at, after = next(windows), next(windows), next(windows)
+        # A distance is 1 less the cosine: all ones go into `top`.
+        top = bias + left + middle + right
+        values = [
+            max(0.0, top - left * one - middle * two - right * three)
+            for one, two, three in zip(
+                [1.0 - first / left, *before[:-1]], at, [*after[1:], 1.0 - last / right],
+                strict=True,
+            )
+        ]  # fmt: skip
+        largest.append(max(values))
+        means.append(sum(values) / len(values))
     return largest + means
 
 
