@@ -111,6 +111,10 @@ class Descriptor:
     warnings: tuple[str, ...] = ()
 
 
+# The fields that lists of capabilities print as JSON, in this order.
+LISTED_FIELDS = ("name", "kind", "title", "description", "category", "tags", "risk", "confirm")
+
+
 @frozen(kw_only=True)
 class LoadedFile:
     """The capabilities of one file and its findings.
