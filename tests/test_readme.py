@@ -156,7 +156,11 @@ def test_the_hook_never_blocks_a_prompt(hook, shell) -> None:
     assert "there is no index yet" in hook("merge these PDF files")
 
 
-@pytest.mark.parametrize(("page", "manifest"), on_pages("yaml", PAGES[1:]))
+PRE_COMMIT = REPOSITORY / "docs" / "pre-commit.md"  # whose YAML is for other programs
+MANIFEST_PAGES = [page for page in PAGES[1:] if page != PRE_COMMIT]
+
+
+@pytest.mark.parametrize(("page", "manifest"), on_pages("yaml", MANIFEST_PAGES))
 def test_a_manifest_is_valid_and_found(capdisc, hermetic, monkeypatch, page, manifest) -> None:
     fields = yaml.safe_load(manifest)
     path = hermetic / "caps" / fields["name"] / "CAPABILITY.yaml"
@@ -250,11 +254,21 @@ def test_the_sources_of_the_configuration_are_read(capdisc, hermetic, monkeypatc
     assert kinds >= {"document", "section", "table"}
 
 
-def test_the_hooks_of_pre_commit_exist() -> None:
-    (settings,) = [yaml.safe_load(body) for body in blocks(README, "yaml")]
+@pytest.mark.parametrize("page", [README, PRE_COMMIT], ids=lambda page: page.name)
+def test_the_hooks_of_pre_commit_exist(page) -> None:
+    settings = yaml.safe_load(blocks(page, "yaml")[0])
     hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     named = {hook["id"] for repo in settings["repos"] for hook in repo["hooks"]}
     assert named == {hook["id"] for hook in hooks}
+
+
+def test_the_inputs_of_the_action_exist() -> None:
+    """The example and the table of its page name inputs that the action has."""
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+    example = yaml.safe_load(blocks(PRE_COMMIT, "yaml")[1])
+    assert set(example["steps"][1]["with"]) <= set(action["inputs"])
+    rows = re.findall(r"^\| `([\w-]+)` \| `([^`]+)` \|", PRE_COMMIT.read_text("utf-8"), re.M)
+    assert dict(rows) == {name: entry["default"] for name, entry in action["inputs"].items()}
 
 
 def test_there_are_exactly_two_set_up_commands(shell) -> None:

@@ -33,8 +33,8 @@ PLUGIN_PAGE = REPOSITORY / "docs" / "hook.md"
 TIMEOUT_S = 120
 # Each prompt with the capability that its request must name, or "" for none at all.
 PROMPTS = {"join these two PDF files into one": "merge-pdfs", "thanks!": ""}
-# A busy machine may take longer for a hook than a person would wait.
-HOOK_OPTIONS = "--deadline 20s"
+# A busy machine may take longer for a hook than a person would wait; the index is there.
+HOOK_OPTIONS = "--deadline 20s --no-build"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,9 @@ def main() -> int:
 
 def drive_client(name: str, prompt: str, expected: str, show: bool) -> bool:
     """Whether the client's request held what it must for this prompt, which is printed."""
-    with tempfile.TemporaryDirectory(prefix="real-clients-") as folder, serve_model() as endpoint:
+    # Some clients still write into their home when they have ended.
+    scratch = tempfile.TemporaryDirectory(prefix="real-clients-", ignore_cleanup_errors=True)
+    with scratch as folder, serve_model() as endpoint:
         home, project = Path(folder, "home"), Path(folder, "project")
         shutil.copytree(CATALOGUE, project / ".claude" / "skills")
         home.mkdir()

@@ -748,7 +748,7 @@ def test_a_clone_s_link_out_of_the_project_is_refused(capdisc, agents, home) -> 
 def test_everything_without_a_query(capdisc, small) -> None:
     """--on-empty all prints a line for each capability without a query, too."""
     done = capdisc("render", "--on-empty", "all")
-    assert done.code == 0 and "- term:on-call: " in done.out and "- general: " in done.out
+    assert done.code == 0 and "- term:on-call: " in done.out and "- skills: " in done.out
 
 
 @pytest.mark.parametrize("layout", TOML_LAYOUTS)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc.commands.trust_tools import list_approved
 from capdisc.context import workspace_trust
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -29,8 +30,8 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     ApprovalRequiredError where nobody does.
     """
     config = runtime.config()
-    requests = workspace_trust.list_requests(runtime, config)
-    refused = set(workspace_trust.refused_requests(runtime, config))
+    requests = workspace_trust.list_requests(runtime, config, with_clients=True)
+    refused = set(workspace_trust.refused_requests(runtime, config, with_clients=True))
     if not json:
         console.print_lines(_format_requests(runtime, config, requests, refused))
     is_allowed = not refused or _is_agreed(runtime, yes)
@@ -101,7 +102,9 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
 
 
 def list_trusted(runtime: Runtime, json: bool) -> int:
-    """Print the workspaces and index folders that are trusted."""
+    """Print the workspaces and index folders that are trusted, and the tools of MCP servers that
+    are approved.
+    """
     workspaces = [
         {
             "workspace": stored.workspace,
@@ -116,11 +119,13 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
         {"index": folder, "state": "there" if Path(folder).is_dir() else "gone"}
         for folder in builders.list_folders(runtime.trust_dir)
     ]
+    tools = list_approved(runtime)
     if json:
-        console.print_document({"workspaces": workspaces, "indexes": indexes})
+        console.print_document({"workspaces": workspaces, "indexes": indexes, "tools": tools})
         return ExitCode.OK
     rows = [("workspace", row["workspace"], row["state"], row["at"]) for row in workspaces]
     rows += [("index", row["index"], row["state"], "") for row in indexes]
+    rows += [("tool", row["tool"], row["state"], row["at"]) for row in tools]
     cells = [tuple(escape_line(str(cell)) for cell in row) for row in rows]
     headings = ("what", "where", "state", "since")
     console.print_lines(console.format_table(headings, cells) if cells else ["nothing is trusted"])

@@ -235,6 +235,33 @@ class Runtime:
             replace(source, within=within, allow_secret_files=allowed) for source in config.sources
         )
 
+    @property
+    def tool_lists_dir(self) -> Path:
+        """Where the lists of tools lie of the servers that `capdisc mcp --gateway` serves here."""
+        return self.state_dir() / "gateway"
+
+    def has_tool_lists(self) -> bool:
+        """Whether the gateway has asked a server for its tools."""
+        folder = self.tool_lists_dir
+        return folder.is_dir() and any(folder.glob("*.tools.json"))
+
+    def build_sources(
+        self, config: Config, paths: Sequence[Path] = ()
+    ) -> tuple[DeclaredSource, ...]:
+        """The sources of an index: the declared ones and, unless `paths` are named, the gateway's
+        lists of tools.
+        """
+        sources = self.sources(config, paths)
+        if paths or not self.has_tool_lists():
+            return sources
+        lists = DeclaredSource(
+            format="mcp",
+            path=str(self.tool_lists_dir),
+            origin="capdisc mcp --gateway",
+            trusted=True,
+        )
+        return (*sources, lists)
+
     def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
         """The declarations with absolute paths, and with the folders for the answers of programs."""
         return tuple(self._resolve_source(source) for source in sources)
