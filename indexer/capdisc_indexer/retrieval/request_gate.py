@@ -192,11 +192,7 @@ def shorten_turn(text: str) -> str:
 def shorten_tokens(token_ids: Sequence[int]) -> Sequence[int]:
     """The first and the last tokens of a long text."""
     half = MAX_TOKENS // 2
-    return (
-        token_ids
-        if len(token_ids) <= MAX_TOKENS
-        else [*token_ids[:half], *token_ids[-half:]]
-    )
+    return token_ids if len(token_ids) <= MAX_TOKENS else [*token_ids[:half], *token_ids[-half:]]
 
 
 def text_features(text: str, token_weights: Sequence[float]) -> dict[str, float]:
