@@ -150,6 +150,11 @@ class Query:
         return frozenset(name for name in names if getattr(self, name))
 
 
+# The fields of a Descriptor that a query filters by, each with the field of Query that holds the
+# values of which one is enough, whatever the case of their letters.
+FACETS = (("kind", "kinds"), ("category", "categories"), ("tags", "tags"))
+
+
 @frozen(kw_only=True)
 class Hit:
     """One capability of an answer.
