@@ -14,7 +14,7 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
-from capdisc_indexer.model.types import Query
+from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
 from capdisc_indexer.store.text_queries import RISKS
@@ -128,18 +128,7 @@ def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> in
 
 
 def _header_row(header: CapabilityHeader) -> JsonObject:
-    keys = (
-        "id",
-        "kind",
-        "name",
-        "title",
-        "category",
-        "tags",
-        "description",
-        "hidden",
-        "risk",
-        "confirm",
-    )
+    keys = ("id", *LISTED_FIELDS, "hidden")
     return {key: value for key, value in header.items() if key in keys} | {
         "path": header["source"]["path"]
     }

@@ -15,6 +15,7 @@ from capdisc.render.gate import Gate, decision_document, judge_ranking, print_de
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.records import listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
@@ -182,19 +183,12 @@ def _hit_document(
 ) -> JsonObject:
     return {
         "id": hit.id,
-        "name": header["name"],
-        "kind": header["kind"],
-        "title": header.get("title", ""),
-        "description": header["description"],
-        "category": header.get("category", ""),
-        "tags": header.get("tags", []),
+        **listed_fields(header),
         "score": round(hit.score, 4),
         "relevance": hit.relevance,
         "via": hit.via or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
-        "risk": header.get("risk", ""),
-        "confirm": header.get("confirm", False),
         "path": header["source"]["path"],
         "root": header["source"]["root"],
         "warnings": header.get("warnings", []),

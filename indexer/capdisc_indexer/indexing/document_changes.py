@@ -40,7 +40,7 @@ from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
-from capdisc_indexer.store.text_queries import FACETS, IndexedDocument, alias_key
+from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, embedding_texts, lexical_document
 from capdisc_indexer.text.minhash import signature
 from capdisc_indexer.text.token_counts import TokenCounter
@@ -348,8 +348,8 @@ def _assemble_document(
     d = descriptor
     plain_id = d.id.partition("@")[0]
     aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
-    facets = {facet.name: tuple(facet.values(d)) for facet in FACETS}
-    facets["category"] = tuple(sorted({*facets["category"], find_category(d)}))
+    categories = {(d.category or UNCATEGORISED).lower(), find_category(d).lower()}
+    facets = facet_values(d) | {"category": tuple(sorted(categories))}
     return IndexedDocument(
         id=d.id,
         facets=facets,

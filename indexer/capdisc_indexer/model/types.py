@@ -111,6 +111,10 @@ class Descriptor:
     warnings: tuple[str, ...] = ()
 
 
+# The fields that lists of capabilities print as JSON, in this order.
+LISTED_FIELDS = ("name", "kind", "title", "description", "category", "tags", "risk", "confirm")
+
+
 @frozen(kw_only=True)
 class LoadedFile:
     """The capabilities of one file and its findings.
@@ -144,6 +148,11 @@ class Query:
         """The names of the filters that are set."""
         names = (name for name in fields(self) if name not in ("texts", "limit"))
         return frozenset(name for name in names if getattr(self, name))
+
+
+# The fields of a Descriptor that a query filters by, each with the field of Query that holds the
+# values of which one is enough, whatever the case of their letters.
+FACETS = (("kind", "kinds"), ("category", "categories"), ("tags", "tags"))
 
 
 @frozen(kw_only=True)

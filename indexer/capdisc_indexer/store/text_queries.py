@@ -10,15 +10,14 @@ that a user typed is ever parsed as query syntax.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.records import UNCATEGORISED
-from capdisc_indexer.model.types import Descriptor, Query
+from capdisc_indexer.model.types import FACETS, Descriptor, Query
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
@@ -27,37 +26,27 @@ NAME_WEIGHT = 0.3
 RISKS = ("low", "medium", "high", "critical")
 
 
-@frozen
-class Facet:
-    """A field whose values a query filters by, whatever the case of their letters: `values` are
-    those of a capability, `wanted` those of which it must have one ((): any).
-    """
-
-    name: str
-    values: Callable[[Descriptor], Iterable[str]]
-    wanted: Callable[[Query], Sequence[str]]
+# The names that facets have in the index, where those are not the names of the fields.
+_FACET_NAMES = {"tags": "tag"}
 
 
-FACETS = (
-    Facet("kind", lambda descriptor: (descriptor.kind,), lambda query: query.kinds),
-    Facet(
-        "category",
-        lambda descriptor: (descriptor.category or UNCATEGORISED,),
-        lambda query: query.categories,
-    ),
-    Facet("tag", lambda descriptor: descriptor.tags, lambda query: query.tags),
-    Facet(
-        "risk",
-        lambda descriptor: (descriptor.risk or RISKS[0],),
-        lambda query: RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else (),
-    ),
-)
+def facet_values(descriptor: Descriptor) -> dict[str, tuple[str, ...]]:
+    """The values of a capability by the name of each facet in the index."""
+    values: dict[str, tuple[str, ...]] = {"risk": (descriptor.risk or RISKS[0],)}
+    for field, _ in FACETS:
+        value = getattr(descriptor, field)
+        values[_facet_name(field)] = value if isinstance(value, tuple) else (value,)
+    return values
+
+
+def _facet_name(field: str) -> str:
+    return _FACET_NAMES.get(field, field)
 
 
 def build_schema() -> Any:
     """The schema of the text index."""
     builder = lazy_imports.tantivy().SchemaBuilder()
-    for field in ("id", *(facet.name for facet in FACETS), "alias"):
+    for field in ("id", *(_facet_name(field) for field, _ in FACETS), "risk", "alias"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("name", tokenizer_name=ANALYSER_NAME, index_option="freq")
     builder.add_text_field("text", tokenizer_name=ANALYSER_NAME, index_option="freq")
@@ -176,10 +165,10 @@ def has_filters(query: Query) -> bool:
 
 
 def _field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
+    risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
+    wanted = {_facet_name(field): getattr(query, name) for field, name in FACETS} | {"risk": risks}
     return [
-        (facet.name, [value.lower() for value in values])
-        for facet in FACETS
-        if (values := facet.wanted(query))
+        (name, [value.lower() for value in values]) for name, values in wanted.items() if values
     ]
 
 
@@ -240,7 +229,8 @@ def _to_tantivy_document(document: IndexedDocument) -> Any:
     engine_document.add_text("id", document.id)
     for name, values in document.facets.items():
         for value in values:
-            engine_document.add_text(name, value.lower())
+            if value:
+                engine_document.add_text(name, value.lower())
     for alias in document.aliases:
         engine_document.add_text("alias", alias)
     engine_document.add_text("name", lexical_text(document.name))
