@@ -124,36 +124,14 @@ def test_a_pipeline_carries_the_context(shell, block) -> None:
 @pytest.mark.parametrize("line", CLIENTS, ids=lambda line: line.split()[0])
 def test_a_client_is_given_a_server_that_starts_so(line) -> None:
     from capdisc.args import command_table
-    from capdisc.commands.mcp import mcp, select_tools
+    from capdisc.commands.mcp import mcp
 
     words = shlex.split(line)
     command = words[words.index("--") + 1 :]
     assert command[:2] == ["capdisc", "mcp"]
     options = command_table.parse(mcp, command[2:])
     assert options is not None
-    assert len(select_tools(options["tools"])) <= 4
-    assert bool(options.get("allow_run")) is ("execute_tool" in select_tools(options["tools"]))
-
-
-@pytest.fixture
-def hook(shell, tmp_path):
-    """Run the hook of the README on a prompt."""
-    (settings,) = [json.loads(body) for body in blocks(README, "json")]
-    command = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
-    if not shutil.which("jq"):
-        stand_in = f"#!{sys.executable}\nimport json, sys\nprint(json.load(sys.stdin)['prompt'])\n"
-        (tmp_path / "bin" / "jq").write_text(stand_in)
-        (tmp_path / "bin" / "jq").chmod(0o755)
-    return lambda prompt: shell(f"echo {shlex.quote(json.dumps({'prompt': prompt}))} | {command}")
-
-
-def test_the_hook_adds_the_context_of_a_prompt(hook) -> None:
-    assert "skill:merge-pdfs" in hook("merge these PDF files")
-
-
-def test_the_hook_never_blocks_a_prompt(hook, shell) -> None:
-    shell("rm -r $CAPDISC_INDEX_DIR")
-    assert "there is no index yet" in hook("merge these PDF files")
+    assert not options.get("tools")
 
 
 PRE_COMMIT = REPOSITORY / "docs" / "pre-commit.md"  # whose YAML is for other programs
