@@ -18,8 +18,7 @@ from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.readers.file_bytes import read_path
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.secret_files import held_by_content, held_by_name
 from capdisc_indexer.text.markdown import MarkdownLink, find_links, find_section

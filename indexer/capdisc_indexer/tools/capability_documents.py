@@ -79,7 +79,7 @@ def document_parameters(schema: JsonSchema | None) -> dict[str, ParameterDocumen
     >>> document_parameters({"properties": {"n": {"type": "integer", "default": 5}}})
     {'n': {'type': 'integer', 'required': False, 'default': 5, 'description': ''}}
     """
-    from capdisc_indexer.sources.formats.input_parameters import type_text
+    from capdisc_indexer.sources.formats.parsed_capability import type_text
 
     walk = SchemaWalk(root=schema or {}, keywords={})
     required_names = as_list(as_mapping(schema).get("required"))

@@ -13,7 +13,7 @@ from typing import TypeVar
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.file_bytes import read_path
 from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, Node, TextNode
 from capdisc_indexer.sources.scan.folder_tree import is_inside

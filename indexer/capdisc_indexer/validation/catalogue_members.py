@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
 from capdisc_indexer.sources.formats.naming_rules import scripts
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
 

@@ -18,7 +18,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
 from capdisc_indexer.validation.capability_strings import (

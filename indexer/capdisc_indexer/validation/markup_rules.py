@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.file_bytes import read_bytes
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
 from capdisc_indexer.sources.scan.scanned_files import FileStat, printable_path
 from capdisc_indexer.text.markdown import without_code

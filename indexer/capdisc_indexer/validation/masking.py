@@ -14,7 +14,7 @@ from typing import Any
 from capdisc_indexer.model.frozen import fields, is_value, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Finding
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.scan.scanned_files import content_hash
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.secret_keys import (

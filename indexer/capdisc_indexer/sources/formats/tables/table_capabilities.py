@@ -17,8 +17,8 @@ from capdisc_indexer.model.types import (
     Severity,
     SourceRef,
 )
-from capdisc_indexer.sources.formats.derived_capability import (
-    MAX_ID,
+from capdisc_indexer.sources.formats.naming_rules import MAX_ID
+from capdisc_indexer.sources.formats.parsed_capability import (
     ParsedCapability,
     file_finding,
     made_part,
