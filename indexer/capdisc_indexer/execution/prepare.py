@@ -46,7 +46,7 @@ from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variable
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
-from capdisc_indexer.validation.program_text.misuses import refuse_misuses
+from capdisc_indexer.validation.program_text import refuse_misuses
 from capdisc_indexer.validation.program_text.steering import is_steering
 
 _SYSTEM_NETWORK = NetworkStack()

@@ -22,7 +22,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, is_null, 
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import find_problems
-from capdisc_indexer.validation.program_text.misuses import describe_misuse, find_misuses
+from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
 from capdisc_indexer.validation.skill_rules import check_skill

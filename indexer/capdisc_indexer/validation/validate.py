@@ -27,13 +27,14 @@ from capdisc_indexer.validation.content_rules import check_content
 from capdisc_indexer.validation.file_rules import check_form
 from capdisc_indexer.validation.finding_selection import (
     ALL_RULES,
+    MARK,
     RuleChoice,
     SelectedFindings,
+    refused_suppressions,
     select_findings,
 )
 from capdisc_indexer.validation.markup_rules import load_guidance
-from capdisc_indexer.validation.profiles import apply_profile
-from capdisc_indexer.validation.suppression_comments import MARK, refused_suppressions
+from capdisc_indexer.validation.rules import apply_profile
 
 # ruff: noqa: PTH112, PTH120
 
