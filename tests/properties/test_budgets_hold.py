@@ -3,12 +3,12 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from capdisc_indexer.indexing.category_overview import summarise_categories
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Budgets, Descriptor, Parameter, Query, Ranking, SourceRef
 from capdisc_indexer.rendering import RenderInputs, assemble
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.store.columns import summarise_categories
 from capdisc_indexer.text.token_counts import TokenCounter
 from product_lists import TIERED_FORMATS
 

@@ -14,8 +14,13 @@ from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim, protocol
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.diagnosis import Check, CheckState, examine_index, worst_state
-from capdisc_indexer.diagnosis.shared_index import examine_shared_index
+from capdisc_indexer.diagnosis import (
+    Check,
+    CheckState,
+    examine_index,
+    examine_shared_index,
+    worst_state,
+)
 
 _EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitCode.INDEX}
 

@@ -30,8 +30,8 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import Arguments, CategoryRecord, JsonObject
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.remote.copy_refresh import refresh_copy
-from capdisc_indexer.remote.remote_types import SharedIndex
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.generation import read_pointer

@@ -23,13 +23,19 @@ from capdisc.validate.validate_request import (
     parse_request,
     run_checks,
 )
-from capdisc_indexer import validation
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.validation.finding_selection import is_guarded, unknown_code_error
-from capdisc_indexer.validation.rules import ONLY, PROFILES, RuleExplanation, load_rules
+from capdisc_indexer.validation.rules import (
+    ONLY,
+    PROFILES,
+    SCHEMAS,
+    RuleExplanation,
+    load_rules,
+    manifest_schema,
+)
 from capdisc_indexer.validation.validate import ValidationResult
 
 
@@ -232,9 +238,6 @@ def exit_status(result: Report, strict: bool) -> int:
     return ExitCode.FINDINGS if failing & result.severities else ExitCode.OK
 
 
-SCHEMAS = ("capability", "skill")
-
-
 def print_rules(code: str | None, json: bool) -> int:
     """Print one rule, or all of them in a table. Raises UsageError for an unknown code."""
     if code and code not in load_rules():
@@ -259,9 +262,7 @@ def print_schema(name: str) -> int:
     """Print the JSON Schema of a manifest's fields. Raises UsageError for an unknown name."""
     if name not in SCHEMAS:
         raise UsageError(f"there is no schema of {name!r}", f"one of: {', '.join(SCHEMAS)}")
-    console.print_result(
-        Path(validation.__path__[0], "schemas", f"{name}.schema.json").read_text(encoding="utf-8")
-    )
+    console.print_result(manifest_schema(name))
     return ExitCode.OK
 
 

@@ -17,7 +17,6 @@ from capdisc.render.relevant_capabilities import (
     offered_places,
 )
 from capdisc.render.render_context import RenderContext
-from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CategoryRecord, JsonObject, OverviewCard, Requirements
@@ -40,7 +39,11 @@ from capdisc_indexer.rendering.templates import (
     load_builtin,
 )
 from capdisc_indexer.rendering.token_accounting import learn_counts, learn_guidance
-from capdisc_indexer.store.columns import is_told_by_columns
+from capdisc_indexer.store.columns import (
+    is_told_by_columns,
+    summarise_by_kind,
+    summarise_categories,
+)
 from capdisc_indexer.text.normalization import strip_controls
 from capdisc_indexer.text.token_counts import TokenCounter
 

@@ -19,9 +19,9 @@ from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.remote.remote_types import SharedIndex
+from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.store import generation
-from capdisc_indexer.store.builders import check_builder
+from capdisc_indexer.store.generation import check_builder
 from capdisc_indexer.store.snapshot import Index
 
 # The index of the workspace, and a few that command lines name; each takes some megabytes.

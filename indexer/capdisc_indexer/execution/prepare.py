@@ -37,7 +37,7 @@ from capdisc_indexer.execution.run_declaration import (
     read_run,
 )
 from capdisc_indexer.fetch.connection import NetworkStack
-from capdisc_indexer.links.resolution import capability_folder
+from capdisc_indexer.links import capability_folder
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema

@@ -10,7 +10,7 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import short_description
+from capdisc_indexer.tools.capability_lookup import short_description
 from capdisc_indexer.tools.tool_types import Tool
 from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 

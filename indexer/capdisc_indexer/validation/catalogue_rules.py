@@ -20,7 +20,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     judge_claim,
 )
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.catalogue_members import CatalogueMember, finding_at
+from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
 
 
 def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) -> Iterator[Finding]:

@@ -80,6 +80,8 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
         },
     }
 )
+# The manifests whose fields have a JSON Schema, for editors and for the rules of form.
+SCHEMAS = ("capability", "skill")
 # Rules of some profiles only; the others have no finding.
 ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"name-reserved-word": ("claude",), "description-xml": ("claude",)}
@@ -115,6 +117,12 @@ def load_rules() -> Mapping[str, RuleExplanation]:
 def explain_rule(code: str) -> RuleExplanation:
     """The rule behind the code of a finding. Raises KeyError for a code of no rule."""
     return load_rules()[code]
+
+
+def manifest_schema(name: str) -> str:
+    """The JSON Schema of a manifest's fields as text; `name` is one of SCHEMAS."""
+    path = Path(__file__).with_name("schemas") / f"{name}.schema.json"
+    return path.read_text(encoding="utf-8")
 
 
 def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:

@@ -16,8 +16,13 @@ from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.folder_tree import is_inside
-from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile
-from capdisc_indexer.sources.scan.secret_files import held_by_content, held_by_name, secret_file
+from capdisc_indexer.sources.scan.scanned_files import (
+    FileStat,
+    FoundFile,
+    held_by_content,
+    held_by_name,
+    secret_file,
+)
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH118, PTH120

@@ -12,18 +12,16 @@ import stat
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import (
+    HEAD_BYTES,
     FileStat,
     FoundFile,
     content_hash,
-    not_a_file,
-    refuse_file,
-    unreadable_finding,
-)
-from capdisc_indexer.sources.scan.secret_files import (
-    HEAD_BYTES,
     held_by_content,
     held_by_name,
+    not_a_file,
+    refuse_file,
     secret_file,
+    unreadable_finding,
 )
 
 _MARKS = (

@@ -42,8 +42,12 @@ from capdisc_indexer.sources.readers.reader_subprocess import (
     read_in_subprocess,
 )
 from capdisc_indexer.sources.readers.yaml_nodes import Json
-from capdisc_indexer.sources.scan.scanned_files import FoundFile, unreadable_finding
-from capdisc_indexer.sources.scan.secret_files import held_by_tables, secret_file
+from capdisc_indexer.sources.scan.scanned_files import (
+    FoundFile,
+    held_by_tables,
+    secret_file,
+    unreadable_finding,
+)
 
 MAX_TABLES = 1_000
 MAX_COLUMNS = 500
