@@ -99,14 +99,20 @@ def indexed_catalogs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
     built = {}
     for name in ("small", "office"):
         built[name] = tmp_path_factory.mktemp("index") / name
-        build_index([CATALOGS / name], built[name], BuildOptions())
+        build_index([CATALOGS / name], built[name], BuildOptions(workspace=str(REPOSITORY)))
     return built
+
+
+def _print_relative_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print paths as in the repository's own folder, so that tokens do not depend on where it is."""
+    monkeypatch.setattr("capdisc.context.surroundings.Runtime.path_base", REPOSITORY)
 
 
 @pytest.fixture
 def small(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small catalogue's index, made the one that commands use."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_catalogs["small"]))
+    _print_relative_paths(monkeypatch)
     return adopt(indexed_catalogs["small"])
 
 
@@ -114,6 +120,7 @@ def small(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) ->
 def office(indexed_catalogs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The office catalogue's index, made the one that commands use."""
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(indexed_catalogs["office"]))
+    _print_relative_paths(monkeypatch)
     return adopt(indexed_catalogs["office"])
 
 

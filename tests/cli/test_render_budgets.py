@@ -18,11 +18,11 @@ def tiers(made) -> dict:
 
 def test_each_tier_has_a_budget_of_its_own(capdisc, small) -> None:
     """Each tier has a budget, and what one leaves the next may use (S129, S134)."""
-    made = tiers(capdisc("render", QUERY, "--json", "--tier-budget", "0=80,1=90,2=150"))
+    made = tiers(capdisc("render", QUERY, "--json", "--tier-budget", "0=80,1=180,2=400"))
     assert 0 < made[0]["tokens"] <= 80
-    assert 0 < made[1]["tokens"] <= 90
-    assert 0 < made[2]["tokens"] <= 150
-    assert len(made[1]["blocks"]) == 5
+    assert 0 < made[1]["tokens"] <= 180
+    assert 0 < made[2]["tokens"] <= 400
+    assert len(made[1]["blocks"]) >= 5
     assert made[1]["cut"]
 
 
@@ -50,7 +50,7 @@ def test_what_was_shortened_or_left_out_is_said_on_stderr_and_in_json(capdisc, s
     made = capdisc("render", QUERY, "--json", "--tier-budget", "1=30,2=60")
     found = tiers(made)
     assert found[1]["cut"] or found[1]["left_out"]
-    assert found[2]["cut"] == ["tool:send-invoice"]
+    assert "tool:send-invoice" in found[2]["left_out"]
     assert "notice: tier 1: " in made.err
     assert "notice: tier 2: " in made.err
 
@@ -67,10 +67,11 @@ def test_a_tier_is_never_left_empty_without_a_word(capdisc, small) -> None:
 def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(
     capdisc, hermetic, write_skill, monkeypatch
 ) -> None:
-    """A body of 9,000 characters is cut to fit Tier 2, and the next one is still tried (S139)."""
+    """Of a body of 9,000 characters, sections that fit the request stay whole (S139)."""
     body = "\n".join(
         f"## Part {n}\n\n" + "Fold the paper once more along the line.\n" * 18 for n in range(12)
     )
+    body += "\n## Wings of cranes\n\n" + "Bend it down.\n" * 12
     write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
     write_skill(hermetic / "skills", "boats", "Folds paper boats. Use when asked.")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
@@ -78,22 +79,31 @@ def test_a_long_body_is_cut_at_a_heading_and_points_to_the_rest(
     made = capdisc("render", "fold paper cranes", "--tier", "2", "--tier-budget", "2=1500")
     assert len(body) > 9000
     assert 0 < COUNT(made.out) <= 1500
-    before, after = made.out.split("[cut to fit the budget: capdisc show skill:cranes]\n")
-    assert before.rstrip("\n").endswith("Fold the paper once more along the line.")
-    assert after.count("# Boats") == 1
-    last = before.rstrip("\n").split("## Part")[-1]
-    assert last.count("Fold") == 18
+    before, after = made.out.split(
+        "[what is left out: capdisc show skill:cranes --section HEADING]\n"
+    )
+    assert after.startswith("<<< end")
+    sections = before.split("\n## ")[1:]
+    assert [section.splitlines()[0] for section in sections if "Part" in section] == [
+        f"Part {n}" for n in range(12)
+    ]
+    assert {section.count("Fold the paper") for section in sections[:-1]} == {0, 18}
+    assert "[…]" in before
+    assert sections[-1].count("Bend it down.") == 12
 
 
-def test_one_endless_line_is_cut_at_a_word(capdisc, hermetic, write_skill, monkeypatch) -> None:
+def test_one_endless_line_is_left_out_and_not_cut(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
     write_skill(
         hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", "paper crane " * 4000
     )
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     made = capdisc("render", "fold paper cranes", "--tier", "2", "--budget", "600")
-    assert 500 < COUNT(made.out) <= 600
-    assert "…\n[cut to fit the budget" in made.out
+    assert "Folds paper cranes. Use when asked." in made.out
+    assert "paper crane paper crane" not in made.out
+    assert "[…]\n[what is left out: capdisc show skill:cranes" in made.out
 
 
 def test_levels_of_detail(capdisc, small) -> None:
@@ -177,7 +187,7 @@ def test_what_is_missing_is_named_and_setting_it_is_enough(
     argv = ("render", QUERY, "--tier", "1,2")
     out = capdisc(*argv).out
     assert "Ask before use. [missing: BILLING_API_KEY]\n" in out
-    assert "[missing: weasyprint]\n# Render PDF" in out
+    assert "[missing: weasyprint]\nFile: " in out
     assert "send-invoice" not in capdisc(*argv, "--available").out
     monkeypatch.setenv("BILLING_API_KEY", "s3cr3t")
     out = capdisc(*argv).out
@@ -188,9 +198,16 @@ def test_what_is_missing_is_named_and_setting_it_is_enough(
 
 def test_what_is_asked_before_use_says_so_however_short_it_is(capdisc, small) -> None:
     """A line cut short still says that the capability wants confirmation (S281)."""
-    out = capdisc("render", QUERY, "--tier", "1", "--budget", "110").out
-    assert "…" in out
-    assert "Ask before use." in out
+    lines = [
+        line
+        for budget in range(40, 120, 5)
+        for line in capdisc(
+            "render", QUERY, "--tier", "1", "--budget", str(budget)
+        ).out.splitlines()
+        if line.startswith("- tool:send-invoice")
+    ]
+    assert len(set(lines)) >= 2
+    assert all("Ask before use." in line for line in lines)
 
 
 def test_risky_ones_can_be_left_out(capdisc, small) -> None:

@@ -71,7 +71,7 @@ def test_a_long_document_is_cut_and_marked_in_a_full_prompt(
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
     capdisc("index", "skills")
     made = capdisc("render", "--style", "full")
-    assert "[cut to fit the budget: capdisc show skill:cranes]" in made.out
+    assert "[what is left out: capdisc show skill:cranes --section HEADING]" in made.out
     assert "cut to fit: skill:cranes" in made.err
     assert len(made.out) < 7000 < len(capdisc("render", "--style", "full", "--max-each", "0").out)
 

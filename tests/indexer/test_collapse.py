@@ -123,3 +123,12 @@ def test_what_a_hit_requires_stays_even_as_a_copy(hermetic) -> None:
         )
     ranking = _first(hermetic / "tools", hermetic / "index", "everybody gets the monthly report")
     assert {hit.id for hit in ranking.hits} == {"tool:everybody", "tool:sender"}
+
+
+def test_a_renamed_copy_takes_no_place_of_its_own(hermetic, write_skill) -> None:
+    description = "Converts a temperature from Celsius to Fahrenheit. Use when asked."
+    for name in ("heat", "heat-official"):
+        write_skill(hermetic / "skills", name, description, BODY)
+    ranking = _first(hermetic / "skills", hermetic / "index", "convert a temperature")
+    assert [hit.id for hit in ranking.hits] == ["skill:heat"]
+    assert ranking.hits[0].copies == ("skill:heat-official",)

@@ -12,7 +12,14 @@ ODD = "a\u2028line\udcff"
 
 
 def _files(*roots: str) -> dict[str, FileState]:
-    card = {"kind": "skill", "name": "a", "category": "", "hidden": False, "size": [1, 2]}
+    card = {
+        "kind": "skill",
+        "name": "a",
+        "category": "",
+        "is_general": True,
+        "hidden": False,
+        "size": [1, 2],
+    }
     wrong = Finding(
         code="x", severity=Severity.WARNING, message="two\nlines", hint="", path=ODD, line=3
     )

@@ -50,6 +50,6 @@ def over_budget(rng: random.Random, indexes: Sequence[Path]) -> str:
         return f"{what}: status {said.status}: {said.err[:200]}"
     if (tokens := load_token_counter()(said.out)) > budget:
         return f"{what}: {tokens} tokens"
-    if "[cut to fit the budget" in said.out and "cut to fit" not in said.err:
+    if "[what is left out: " in said.out and "cut to fit" not in said.err:
         return f"{what}: cut without a word"
     return ""

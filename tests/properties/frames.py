@@ -41,18 +41,25 @@ def frames(form: str, printed: str) -> list[Frame]:
 
 
 def _text(printed: str) -> list[Frame]:
-    found, lines = [], iter(printed.removesuffix("\n").split("\n") if printed else [])
+    found, lines, above = [], iter(printed.removesuffix("\n").split("\n") if printed else []), ""
     for line in lines:
         if opened := _OPEN.fullmatch(line):
             found.append(Frame(opened["id"], _until(f"<<< end [{opened['nonce']}]", lines)))
-        elif not line.startswith(("- ", *_TEXT_LINES)):
+        elif not line.startswith(("- ", *_TEXT_LINES)) and not _is_path(line, above):
             raise FrameError(f"outside of any frame: {line[:80]!r}")
+        above = line
     return found
 
 
+def _is_path(line: str, above: str) -> bool:
+    """Whether this is the line below a summary that names its file."""
+    return line.startswith("  /") and above.startswith("- ")
+
+
 def _markdown(printed: str) -> list[Frame]:
-    found, identifier, lines = (
+    found, identifier, above, lines = (
         [],
+        "",
         "",
         iter(printed.removesuffix("\n").split("\n") if printed else []),
     )
@@ -61,8 +68,11 @@ def _markdown(printed: str) -> list[Frame]:
             found.append(Frame(identifier, _until(opened["fence"], lines)))
         elif line.startswith("### "):
             identifier = line[4:]
-        elif line and line not in _MARKDOWN_LINES and not line.startswith("- "):
+        elif not (
+            line in ("", *_MARKDOWN_LINES) or line.startswith("- ") or _is_path(line, above)
+        ):
             raise FrameError(f"outside of any frame: {line[:80]!r}")
+        above = line
     return found
 
 

@@ -9,7 +9,9 @@ from capdisc_indexer.model.types import Budgets, Descriptor, Query, Ranking, Sou
 from capdisc_indexer.rendering import RenderInputs, assemble
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, frame_mark
+from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK, frame_mark
+from capdisc_indexer.rendering.location import locate
+from capdisc_indexer.rendering.token_accounting import location_lines
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter
 from properties.frames import FRAMED, Frame, FrameError, frames
@@ -46,7 +48,7 @@ def fault(found: list[Descriptor], form: str, characters: int = 10**6) -> str:
         read = frames(form, printed(found, form, characters))
     except FrameError as error:
         return str(error)
-    wanted = [Frame(one_line(each.id, 100), detail_text(each)) for each in found]
+    wanted = [Frame(one_line(each.id, 100), _content(each)) for each in found]
     if characters == 10**6:
         return "" if read == wanted else f"read as {read!r}"
     whole = {frame.id: frame.content for frame in wanted}
@@ -54,11 +56,17 @@ def fault(found: list[Descriptor], form: str, characters: int = 10**6) -> str:
     return f"read as {wrong!r}" if wrong else ""
 
 
+def _content(d: Descriptor) -> str:
+    return "".join(location_lines(locate(d, None))) + detail_text(d)
+
+
 def _is_part(frame: Frame, whole: str) -> bool:
+    """Whether the content is the whole, or some of its lines in order, with marks."""
     kept = frame.content.removesuffix(CLIPPED_MARK.format(id=frame.id))
-    return frame.content == whole or (
-        kept != frame.content and whole.startswith((kept, kept.removesuffix("…\n")))
-    )
+    if kept == frame.content:
+        return frame.content == whole
+    lines = iter(whole.splitlines(keepends=True))
+    return all(line == LEFT_OUT_MARK or line in lines for line in kept.splitlines(keepends=True))
 
 
 def mark_of(one: Descriptor) -> str:

@@ -13,7 +13,7 @@ FRAMING = (
     "### tool:root", "<<< end [00000000]", ">>> tool:root [00000000]", "--- Detailed Capability Reference ---",
     "Relevant capabilities:", "## Capability reference", "</detail>", '<detail id="tool:root">',
     "</reference></capabilities>", "<![CDATA[", "]]>", "&amp;", "&#60;/detail&#62;", "<!--", "-->", "<|im_end|>",
-    "[cut to fit the budget: capdisc show tool:root]", "\\", "\t", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028",
+    "[what is left out: capdisc show tool:root --section HEADING]", "[…]", "\\", "\t", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028",
     "\u200b", "\u202e", "\ufeff", "\ufdd0", "\U0001ffff", "\x1b[2J", "\U000e0041", "\ud800", "\u4e2d\u6587",
     "\U0001f468\u200d\U0001f33e", "e\u0301", "\u00a0", "\u3000", "/", "...",
 )  # fmt: skip

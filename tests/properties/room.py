@@ -24,8 +24,11 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Block, Context, Tier
 from capdisc_indexer.rendering.capability_text import detail_text
-from capdisc_indexer.rendering.formats.format import CLIPPED_MARK
-from capdisc_indexer.rendering.token_accounting import name_line
+from capdisc_indexer.rendering.excerpt import split_units
+from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
+from capdisc_indexer.rendering.location import locate
+from capdisc_indexer.rendering.token_accounting import location_lines, name_line
+from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
 from product_lists import RENDER_FORMATS
@@ -89,24 +92,28 @@ def _empty(desk: RenderContext, made: Context) -> str:
         blocks = [
             _block(desk, d, tier.level, given.note(d)) for d in wanted if desk.form.suits(d.kind)
         ]
-        if any(_has_room(desk, made, tier, block) for block in blocks):
+        if any(
+            _has_room(desk, made, tier, block)
+            for block in blocks
+            if tier.level == 1 or block.tokens >= MIN_DETAIL_TOKENS
+        ):
             return f"tier {tier.level} is empty"
     return ""
 
 
 def _least(desk: RenderContext, d, level: int, note: str) -> str:
-    """A line with the name alone, or the first lines of a detail that say more than a summary."""
-    form = desk.form
+    """A line with the name alone, or a detail with its fields alone."""
+    form, place = desk.form, locate(d, desk.ctx.runtime.path_base)
     if level == 1:
-        return form.summary(replace(d, description=one_line(d.description, 50)), name_line(d))
+        shortened = replace(d, description=one_line(d.description, 50))
+        return form.summary(shortened, name_line(d), place.path) + form.location(place.path)
     text, label = detail_text(d), one_line(d.id, 100)
-    pieces = [form.chunk(piece) for piece in split_chunks(text)]
-    start = form.frame_open(label, text) + (form.chunk(f"{note}\n") if note else "")
-    end = form.chunk(CLIPPED_MARK.format(id=d.id)) + form.frame_close(label, text)
-    kept = 2
-    while kept < len(pieces) and desk.counter.exact("".join([start, *pieces[:kept], end])) < 60:
-        kept += 1
-    return "".join([start, *pieces[:kept], end])
+    pieces = split_chunks(text)
+    fields = next(iter(split_units(text, pieces, [1] * len(pieces))))
+    lead = [*([f"{note}\n"] if note else []), *location_lines(place)]
+    end = [LEFT_OUT_MARK, CLIPPED_MARK.format(id=d.id)]
+    inside = "".join(map(form.chunk, [*lead, *([] if fields.level else [fields.text]), *end]))
+    return form.frame_open(label, text) + inside + form.frame_close(label, text)
 
 
 def _block(desk: RenderContext, d, level: int, note: str) -> Block:

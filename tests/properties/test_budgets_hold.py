@@ -3,12 +3,12 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from capdisc_indexer.indexing.category_overview import summarise_categories
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.types import Budgets, Descriptor, Parameter, Query, Ranking, SourceRef
 from capdisc_indexer.rendering import RenderInputs, assemble
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.store.columns import summarise_categories
 from capdisc_indexer.text.token_counts import TokenCounter
 from product_lists import TIERED_FORMATS
 
@@ -80,14 +80,14 @@ def test_a_detail_that_is_too_long_is_cut_and_marked_never_left_out() -> None:
         [capability("long", "One more line of instructions.\n" * 2000), capability("short")]
     )
     details = context.tiers[2]
-    assert "[cut to fit the budget: capdisc show skill:long]" in details.blocks[0].text
+    assert "[what is left out: capdisc show skill:long --section" in details.blocks[0].text
     assert details.dropped[0].clipped
     assert details.dropped[0].tokens > 2000
 
 
 def test_a_summary_that_is_too_long_is_shortened_and_does_not_hide_the_next_one() -> None:
     """A long summary is shortened, then skipped, and hides no other (S134)."""
-    budgets = Budgets(tier1=60)
+    budgets = Budgets(tier1=80, tier2=0)
     long = f"skill:{'a' * 64}"
     context = made([capability("a" * 64, description="word " * 47), capability("b")], budgets)
     assert [block.id for block in context.tiers[1].blocks] == [long, "skill:b"]

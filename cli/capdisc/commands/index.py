@@ -134,6 +134,7 @@ def index(
         guard=runtime.definition_guard(),
         builder_id=builder_id,
         confined={} if paths else runtime.confined_roots(config),
+        workspace=str(runtime.workspace),
     )
 
     def build(folder: Path) -> BuildReport:

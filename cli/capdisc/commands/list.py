@@ -16,7 +16,7 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.store import file_states
-from capdisc_indexer.store.columns import Columns, category_of
+from capdisc_indexer.store.columns import Columns
 from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
@@ -118,7 +118,7 @@ def _load_headers(
 
 
 def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> int:
-    counts = Counter(category_of(columns, place) for place in places)
+    counts = Counter(columns.categories[place] for place in places)
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     if json:
         console.print_document(
@@ -155,7 +155,7 @@ def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> It
     """A line for each capability, grouped by category, the largest group first."""
     groups: dict[str, list[int]] = {}
     for place in places:
-        groups.setdefault(category_of(ctx.index.columns, place), []).append(place)
+        groups.setdefault(ctx.index.columns.categories[place], []).append(place)
     for number, category in enumerate(sorted(groups, key=lambda name: (-len(groups[name]), name))):
         group = groups[category]
         yield from ("",) if number else ()

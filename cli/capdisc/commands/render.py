@@ -22,6 +22,7 @@ from capdisc.render.render_options import (
     RenderOptions,
 )
 from capdisc_indexer.rendering.formats import FORMATS
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
 
 # The options of `capdisc render` that no other command has.
 
@@ -161,7 +162,7 @@ def render(
     hints: Hints = False,
     by_kind: ByKind = False,
     diagnostics: Diagnostics = False,
-    min_relevance: MinRelevance = 0.0,
+    min_relevance: MinRelevance = MIN_SHOWN_RELEVANCE,
     on_empty: OnEmpty = "none",
     gate: Gate = "auto",
     kind: params.Kind = None,

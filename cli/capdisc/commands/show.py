@@ -15,7 +15,7 @@ from capdisc_indexer.model.frozen import asdict, frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.normalization import one_line
 
@@ -231,7 +231,7 @@ def _capability_text(descriptor: Descriptor, embedding_text: bool) -> str:
         return "\n".join(embedding_texts(descriptor))
     names = ", ".join(descriptor.warnings)
     warnings = f"\nReview before use: {names}" if names else ""
-    return f"{detail_text(descriptor)}{warnings}\nSource: {descriptor.source.path}"
+    return f"{reference_text(descriptor)}{warnings}\nSource: {descriptor.source.path}"
 
 
 def _capability_document(ctx: open_index.CommandContext, descriptor: Descriptor) -> JsonObject:

@@ -135,6 +135,7 @@ def watch(
         guard=runtime.definition_guard(),
         builder_id=builder_id,
         confined={} if named_paths else runtime.confined_roots(config),
+        workspace=str(runtime.workspace),
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
     watch_options = _watch_options(

@@ -139,6 +139,7 @@ def build_tool_context(
         state_dir=ctx.runtime.state_dir(),
         mode=query_options.retrieval_mode(ctx, mode),
         execute=execute,
+        workspace=ctx.runtime.workspace,
     )
 
 

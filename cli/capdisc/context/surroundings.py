@@ -47,6 +47,13 @@ class Runtime:
         return find_workspace(self.cwd, self.home)
 
     @property
+    def path_base(self) -> Path | None:
+        """The workspace where the current folder is its root, so that a reader here can open paths
+        relative to it; else None, and paths are printed whole.
+        """
+        return self.workspace if self.cwd == self.workspace else None
+
+    @property
     def system(self) -> str:
         """The operating system, as `sys.platform` names it."""
         return sys.platform

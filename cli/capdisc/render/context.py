@@ -11,12 +11,12 @@ from capdisc.context import open_index, surroundings
 from capdisc.output import user_files
 from capdisc.render import tier_selection
 from capdisc.render.relevant_capabilities import (
-    CountedDescriptor,
     is_filtered,
     offered_headers,
     offered_places,
 )
 from capdisc.render.render_context import RenderContext
+from capdisc_indexer.indexing.category_overview import summarise_by_kind, summarise_categories
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CategoryRecord, JsonObject, OverviewCard, Requirements
@@ -28,33 +28,23 @@ from capdisc_indexer.model.types import (
     PrintOptions,
     Query,
 )
-from capdisc_indexer.rendering import Guidance, RenderInputs, assemble
-from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering import RenderInputs, assemble
+from capdisc_indexer.rendering.index_context import (
+    catalogue_budgets,
+    learn_stored_counts,
+    load_guidance,
+)
 from capdisc_indexer.rendering.layout import DISCOVERY_INSTRUCTIONS
 from capdisc_indexer.rendering.templates import (
+    FULL_SUMMARIES,
     Descriptors,
     PromptTemplate,
     fill_template,
     list_templates,
     load_builtin,
 )
-from capdisc_indexer.rendering.token_accounting import learn_counts, learn_guidance
-from capdisc_indexer.store.columns import (
-    is_told_by_columns,
-    summarise_by_kind,
-    summarise_categories,
-)
+from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.normalization import strip_controls
-from capdisc_indexer.text.token_counts import TokenCounter
-
-
-def learn_stored_counts(
-    counter: TokenCounter, form: RenderFormat, stored: Sequence[CountedDescriptor]
-) -> list[Descriptor]:
-    """The capabilities; the counter learns their stored counts."""
-    for descriptor, counts in stored:
-        learn_counts(counter, form, descriptor, counts)
-    return [descriptor for descriptor, _ in stored]
 
 
 def overview_lines(
@@ -91,25 +81,6 @@ def missing_by_capability(
         if names := open_index.missing_requirements(ctx.runtime, requirements):
             missing[d.id] = names
     return missing
-
-
-def category_guidance(
-    render_ctx: RenderContext, descriptors: Iterable[Descriptor]
-) -> dict[str, Guidance]:
-    """The guidance of these capabilities' categories, by category in lower case."""
-    entries = render_ctx.ctx.index.guidance(d.category for d in descriptors)
-    if entries:
-        texts = {entry["category"]: entry["text"] for entry in entries.values()}
-        learn_guidance(
-            render_ctx.counter,
-            render_ctx.form,
-            render_ctx.ctx.index.meta("guidance")["counts"],
-            texts,
-        )
-    return {
-        name: Guidance(category=entry["category"], text=entry["text"])
-        for name, entry in entries.items()
-    }
 
 
 # Templates.
@@ -230,8 +201,14 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         levels=levels,
         summaries=None if render_ctx.relevant.is_everything else render_ctx.limits.summaries,
         details=details,
+        full_summaries=None if render_ctx.limits.is_list_set else FULL_SUMMARIES,
         missing=_missing(render_ctx, descriptors, [*active, *pinned]),
-        guidance=category_guidance(render_ctx, [*active, *islice(descriptors, details)])
+        guidance=load_guidance(
+            render_ctx.ctx.index,
+            render_ctx.counter,
+            render_ctx.form,
+            [*active, *islice(descriptors, details)],
+        )
         if 2 in levels
         else {},
         memory=render_ctx.session.memory,
@@ -242,6 +219,7 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
         max_tokens_each=render_ctx.options.limits.max_each
         if is_full and render_ctx.catalogue.style
         else 0,
+        workspace=render_ctx.ctx.runtime.path_base,
     )
 
 
@@ -288,7 +266,7 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
 def _select_budgets(render_ctx: RenderContext) -> Budgets:
     budgets = render_ctx.limits.budgets
     if render_ctx.form.is_catalogue:
-        return Budgets(tier1=budgets.total, total=budgets.total)
+        return catalogue_budgets(budgets.total)
     if render_ctx.catalogue.is_everything:
         return render_ctx.limits.full_catalogue_budgets
     return replace(budgets, tier1=budgets.total) if render_ctx.relevant.is_everything else budgets
@@ -317,6 +295,7 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
         render_ctx.pinned,
         render_ctx.catalogue,
         render_ctx.options.shape.diagnostics,
+        render_ctx.ctx.runtime.path_base,
     )
 
 

@@ -5,7 +5,7 @@ shows the whole catalogue or a part of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import open_index
@@ -17,8 +17,8 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.token_accounting import StoredCounts, learn_counts
-from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
+from capdisc_indexer.retrieval.query_rules import select_listed_hits, select_shown_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
 
@@ -112,10 +112,6 @@ class Everything:
         return descriptor
 
 
-# A capability and its stored token counts.
-CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
-
-
 @frozen(kw_only=True)
 class RelevantCapabilities:
     """The ranking of a query with the capabilities that it names (`stored`). With `is_everything`,
@@ -138,14 +134,16 @@ def find_relevant(
     request: QueryOptions,
     query: Query,
     everything: Callable[[], Everything],
+    is_list_set: bool,
 ) -> RelevantCapabilities:
     """The capabilities that fit a query which `check_query` accepts; where none does, what
-    `--on-empty` names.
+    `--on-empty` names. With `is_list_set`, also those far behind the best.
     """
     if not query.texts:
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
-    ranking = replace(ranking, hits=tuple(select_shown_hits(ranking.hits, request.min_relevance)))
+    hits = list(select_shown_hits(ranking.hits, request.min_relevance))
+    ranking = replace(ranking, hits=tuple(hits if is_list_set else select_listed_hits(hits)))
     if not ranking.hits and request.on_empty == "all":
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
     ranking = keep_requests(ctx, ranking, request.gate)

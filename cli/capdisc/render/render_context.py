@@ -12,7 +12,6 @@ from capdisc.output import console, user_files
 from capdisc.render import relevant_capabilities, tier_selection
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
-    CountedDescriptor,
     Everything,
     RelevantCapabilities,
     all_in_full,
@@ -25,7 +24,9 @@ from capdisc_indexer.model.errors import IndexStateError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import UNLIMITED, Budgets, Query
 from capdisc_indexer.rendering.formats.format import RenderFormat
+from capdisc_indexer.rendering.index_context import split_total
 from capdisc_indexer.rendering.templates import SessionMemory
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, find_tokenizer, make_counter
 
 # Token limits: options before settings.
@@ -42,13 +43,14 @@ _TOP_SETTINGS = {"1": "tier1_top_k", "2": "tier2_top_k"}
 @frozen(kw_only=True)
 class TokenLimits:
     """How many tokens, summaries and details may be printed. `is_set` says that an option or a
-    setting names the total.
+    setting names the total, `is_list_set` that one names the number of summaries.
     """
 
     budgets: Budgets
     is_set: bool
     summaries: int
     details: int
+    is_list_set: bool = False
 
     @property
     def full_catalogue_budgets(self) -> Budgets:
@@ -71,13 +73,13 @@ def build_token_limits(config: Config, limits: LimitOptions) -> TokenLimits:
         tier_budgets.get(key, config[name]) for key, name in _BUDGET_SETTINGS.items()
     )
     total = limits.budget or config["budget"]
-    if "2" not in tier_budgets:
-        tier2 = max(tier2, total - tier0 - tier1)
+    budgets = Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total)
     return TokenLimits(
-        budgets=Budgets(tier0=tier0, tier1=tier1, tier2=tier2, memory=memory, total=total),
+        budgets=budgets if "2" in tier_budgets else split_total(budgets, total),
         is_set=limits.budget is not None or config.origins["budget"] != "default",
         summaries=tops.get("1", config["tier1_top_k"]),
         details=tops.get("2", config["tier2_top_k"]),
+        is_list_set="1" in tops or config.origins["tier1_top_k"] != "default",
     )
 
 
@@ -178,7 +180,9 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     IndexStateError for an index without capabilities.
     """
     tier_selection.check_options(options)
-    form = tier_selection.select_format(options.shape, ctx.runtime.user_state_dir())
+    prompting = options.prompting
+    is_laid_out = bool(options.shape.split or prompting.template or prompting.has_style)
+    form = tier_selection.select_format(options.shape, is_laid_out, ctx.runtime.user_state_dir())
     limits, texts = build_token_limits(ctx.config, options.limits), _request_texts(ctx, options)
     if not len(ctx.index.documents) and not form.is_catalogue:
         hint = "write one (capdisc new skill NAME), then run: capdisc index PATH"
@@ -196,7 +200,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         form=form,
         limits=limits,
         counter=counter,
-        relevant=_find_capabilities(ctx, options, query, form, catalogue, counter),
+        relevant=_find_capabilities(ctx, options, query, form, catalogue, counter, limits),
         catalogue=catalogue,
         session=load_session_context(ctx, options.prompting.session),
         pinned=load_pinned(ctx, query),
@@ -229,6 +233,7 @@ def _find_capabilities(
     form: RenderFormat,
     catalogue: CatalogueMode,
     counter: TokenCounter,
+    limits: TokenLimits,
 ) -> RelevantCapabilities:
     def everything() -> Everything:
         return Everything(ctx, query, form, counter)
@@ -241,4 +246,4 @@ def _find_capabilities(
         return RelevantCapabilities(
             ranking=empty_ranking(query), is_everything=True, everything=everything()
         )
-    return find_relevant(ctx, options.request, query, everything)
+    return find_relevant(ctx, options.request, query, everything, limits.is_list_set)

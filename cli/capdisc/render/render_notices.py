@@ -8,7 +8,6 @@ from pathlib import PurePath
 from capdisc.output import console
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
-    CountedDescriptor,
     RelevantCapabilities,
 )
 from capdisc_indexer.model.json_types import JsonObject
@@ -16,6 +15,8 @@ from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
+from capdisc_indexer.rendering.location import Location, locate
+from capdisc_indexer.rendering.token_accounting import CountedDescriptor
 from capdisc_indexer.text.normalization import one_line
 
 
@@ -24,13 +25,14 @@ def build_context_facts(
     pinned: Sequence[CountedDescriptor],
     catalogue: CatalogueMode,
     with_diagnostics: bool,
+    workspace: PurePath | None,
 ) -> JsonObject:
     """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
     `with_diagnostics`, times; `results` gives the facts of a capability by its id.
     """
     facts: JsonObject = {
         "static_tokens": catalogue.static_tokens,
-        "results": _result_facts(relevant, pinned),
+        "results": _result_facts(relevant, pinned, workspace),
     }
     if catalogue.style:
         facts["style"] = catalogue.style.name
@@ -47,7 +49,9 @@ def build_context_facts(
 
 
 def _result_facts(
-    relevant: RelevantCapabilities, pinned: Sequence[CountedDescriptor]
+    relevant: RelevantCapabilities,
+    pinned: Sequence[CountedDescriptor],
+    workspace: PurePath | None,
 ) -> ResultFacts:
     """A function from an id to how well that capability fits, and where it comes from."""
     hits = {hit.id: hit for hit in relevant.ranking.hits}
@@ -59,7 +63,11 @@ def _result_facts(
             descriptor = relevant.everything.get(identifier)
         if descriptor is None:
             return {}
-        return {**_hit_facts(hits.get(identifier)), "source": _relative_path(descriptor)}
+        return {
+            **_hit_facts(hits.get(identifier)),
+            "source": _relative_path(descriptor),
+            **_location_facts(locate(descriptor, workspace)),
+        }
 
     return find_facts
 
@@ -69,6 +77,11 @@ def _hit_facts(hit: Hit | None) -> JsonObject:
         return {}
     facts: JsonObject = {"relevance": round(hit.relevance, 4)}
     return {**facts, "via": hit.via} if hit.via else facts
+
+
+def _location_facts(location: Location) -> JsonObject:
+    folder = {"folder": location.folder} if location.folder else {}
+    return {"path": location.path, **folder}
 
 
 def _relative_path(descriptor: Descriptor) -> str:

@@ -12,6 +12,11 @@ from pathlib import Path
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.indexing.build_plan import BuildPlan
+from capdisc_indexer.indexing.category_overview import (
+    count_kinds,
+    full_catalogue_size,
+    summarise_categories,
+)
 from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
 from capdisc_indexer.indexing.document_changes import EmbeddingBatcher
 from capdisc_indexer.indexing.embeddings import VectorBuild, write_vectors
@@ -24,12 +29,7 @@ from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, Guidanc
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
 from capdisc_indexer.store import file_states, generation
-from capdisc_indexer.store.columns import (
-    columns_document,
-    count_kinds,
-    full_catalogue_size,
-    summarise_categories,
-)
+from capdisc_indexer.store.columns import columns_document
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import (
     DeclaredId,

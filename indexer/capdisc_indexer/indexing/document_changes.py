@@ -11,15 +11,16 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from heapq import merge
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph.traversal import find_skill_requirements
+from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
 from capdisc_indexer.indexing.previous_build import PreviousBuild
@@ -156,11 +157,15 @@ class DocumentBuilder:
     """Makes documents: holds a token counter and the shipped encoder's tokens.
 
     `count` says how many documents to expect; `encoder_fingerprint` is the shipped encoder's, ""
-    where it cannot be used. An encoder that is `checked_encoder` is not checked again.
+    where it cannot be used. An encoder that is `checked_encoder` is not checked again. Paths are
+    also counted as they are printed in `workspace`.
     """
 
-    def __init__(self, count: int, checked_encoder: Encoder | None = None) -> None:
+    def __init__(
+        self, count: int, workspace: str = "", checked_encoder: Encoder | None = None
+    ) -> None:
         self.counter = TokenCounter(lazy_imports.load_token_counter)
+        self._workspace = PurePath(workspace) if workspace else None
         self._encode_bag, self.encoder_fingerprint = make_bag_encoder(
             few=count <= SMALL_BUILD, checked_encoder=checked_encoder
         )
@@ -171,14 +176,15 @@ class DocumentBuilder:
         descriptor = decode_descriptor(record)
         if descriptor.id != resolved_id:
             descriptor = replace(descriptor, id=resolved_id)
-        counts = count_pieces(descriptor, self.counter)
+        counts = count_pieces(descriptor, self.counter, self._workspace)
         return BuiltDocument(
             document=build_document(descriptor, counts, self._encode_bag),
             texts=embedding_texts(descriptor),
             card={
                 "kind": descriptor.kind,
                 "name": descriptor.name,
-                "category": descriptor.category,
+                "category": find_category(descriptor),
+                "is_general": descriptor.category in ("", UNCATEGORISED),
                 "hidden": descriptor.hidden,
                 "size": full_size(counts),
             },
@@ -186,13 +192,13 @@ class DocumentBuilder:
 
 
 @cache
-def _worker_builder() -> DocumentBuilder:
-    return DocumentBuilder(SMALL_BUILD + 1)
+def _worker_builder(workspace: str) -> DocumentBuilder:
+    return DocumentBuilder(SMALL_BUILD + 1, workspace)
 
 
-def build_in_worker(job: BuildJob) -> BuiltDocument:
+def build_in_worker(workspace: str, job: BuildJob) -> BuiltDocument:
     """The same in a worker process, which keeps one builder."""
-    return _worker_builder().build(job)
+    return _worker_builder(workspace).build(job)
 
 
 class DocumentBuild:
@@ -209,8 +215,10 @@ class DocumentBuild:
         batcher: EmbeddingBatcher,
         workers: WorkerPool,
         encoder: Encoder | None,
+        workspace: str,
     ) -> None:
-        self.builder = DocumentBuilder(len(changes.descriptors), encoder)
+        self.builder = DocumentBuilder(len(changes.descriptors), workspace, encoder)
+        self._build_in_worker = partial(build_in_worker, workspace)
         self.declared_ids: dict[str, DeclaredId] = {}
         self._changes, self._batcher, self._workers = changes, batcher, workers
         self._has_encoder = encoder is not None
@@ -231,7 +239,7 @@ class DocumentBuild:
         descriptors = self._changes.descriptors
         ids = sorted(descriptors)
         jobs = ((identifier, descriptors.record(identifier)) for identifier in ids)
-        results = self._workers.map(build_in_worker, jobs, len(ids), self.builder.build)
+        results = self._workers.map(self._build_in_worker, jobs, len(ids), self.builder.build)
         for identifier, built in zip(ids, results, strict=True):
             self.declared_ids[identifier] = DeclaredId(
                 id=identifier,
@@ -347,7 +355,7 @@ def _assemble_document(
     return IndexedDocument(
         id=d.id,
         kind=d.kind.lower(),
-        category=(d.category or UNCATEGORISED).lower(),
+        categories=sorted({(d.category or UNCATEGORISED).lower(), find_category(d).lower()}),
         tags=[tag.lower() for tag in d.tags],
         risk=d.risk,
         aliases=list(dict.fromkeys(alias_key(alias) for alias in aliases if alias)),

@@ -120,7 +120,9 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
         publication.staging_folder(request.index_dir) as folder,
         document_changes.EmbeddingBatcher(encoder, known_rows, request.index_dir) as batcher,
     ):
-        build = document_changes.DocumentBuild(plan.changes, batcher, workers, encoder)
+        build = document_changes.DocumentBuild(
+            plan.changes, batcher, workers, encoder, plan.request.options.workspace
+        )
         if build.needs_native_libraries(has_known_rows=bool(known_rows)):
             workers.wait_for_background()
             commit.load_native_libraries(with_vector_store=not known_rows)

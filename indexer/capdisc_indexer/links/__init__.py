@@ -21,8 +21,9 @@ from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import decode, read_path
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import held_by_content, held_by_name
-from capdisc_indexer.text.markdown import MarkdownLink, find_links, find_section
+from capdisc_indexer.text.markdown import MarkdownLink, find_links
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS, one_line
+from capdisc_indexer.text.sections import find_section
 
 if TYPE_CHECKING:
     from capdisc_indexer.fetch.connection import NetworkStack
@@ -161,13 +162,15 @@ def _fetch_link(
 def _section_text(text: str, target: str) -> str:
     """The section that the anchor of the target names; the whole text for a target without one."""
     anchor = unquote(target.partition("#")[2]).lower()
-    section_text = find_section(text, anchor) if anchor else text
-    if section_text is None:
+    if not anchor:
+        return text
+    section = find_section(text, anchor)
+    if section is None:
         raise InputError(
             f"there is no section {one_line(anchor, 100)!r} behind this link",
             "leave out the part after #",
         )
-    return section_text
+    return text[section.start : section.end].rstrip("\n") + "\n"
 
 
 MAX_BYTES = 1024 * 1024

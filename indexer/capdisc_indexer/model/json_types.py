@@ -118,8 +118,12 @@ class OverviewCard(TypedDict):
 
 
 class CapabilityCard(OverviewCard):
-    """What a build keeps of a capability for overview and columns; `size` as in its header."""
+    """What a build keeps of a capability for overview and columns; `size` as in its header.
 
+    `is_general` says that the capability declares no category.
+    """
+
+    is_general: bool
     hidden: bool
     size: Sequence[int]
 
@@ -132,12 +136,15 @@ class NumberedColumn(TypedDict):
 
 
 class ColumnsRecord(TypedDict):
-    """Columns as JSON: `hidden` holds row numbers, all other columns have a value for each id."""
+    """Columns as JSON: `general` and `hidden` hold row numbers, all other columns have a value for
+    each id.
+    """
 
     ids: list[str]
     names: list[str]
     kinds: NumberedColumn
     categories: NumberedColumn
+    general: list[int]
     tokens: list[int]
     characters: list[int]
     listing_tokens: list[int]

@@ -350,6 +350,7 @@ class BuildOptions:
     may be half written. `sources` are read in addition to the roots. Without a `guard` no changed
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
+    Paths below `workspace` are also counted as they are printed there, relative to it.
     """
 
     encoder: str | None = None
@@ -363,6 +364,7 @@ class BuildOptions:
     guard: DefinitionGuard | None = None
     builder_id: str | None = None
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    workspace: str = ""
 
 
 @frozen(kw_only=True)

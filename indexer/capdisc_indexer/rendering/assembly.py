@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from capdisc_indexer.model.errors import UsageError
@@ -138,16 +138,26 @@ def is_level_printed(job: RenderJob, level: int) -> bool:
     )
 
 
+# So many tokens of a budget are for the answer before the overview gets any: five lines, and the
+# sections of the best capability that fit.
+ANSWER_TOKENS = 500
+
+
 def overview_budget(job: RenderJob, budget_left: int) -> int:
-    """The most tokens of the overview: of a small budget a third, or its shortest form, since the
-    answer matters more. It does not depend on whether there is an answer, so that the overview
-    stays the same from turn to turn.
+    """The most tokens of the overview beside an answer: a third of the budget, and no more than what
+    is left after the first tokens of the answer. It does not depend on whether there is an answer,
+    so that the overview stays the same from turn to turn.
     """
     tier_frame = tier_frame_tokens(job, 0)
     tokens_left = min(job.budgets.tier0, budget_left) - tier_frame
-    if not {1, 2} & set(job.inputs.levels):
+    if not has_answer_tiers(job):
         return tokens_left
-    return min(tokens_left, max(budget_left // 3 - tier_frame, min_overview_tokens(job)))
+    return min(tokens_left, share_for_overview(budget_left) - tier_frame)
+
+
+def share_for_overview(tokens: int) -> int:
+    """How much of so many tokens an overview beside an answer may take."""
+    return max(0, min(tokens // 3, tokens - ANSWER_TOKENS))
 
 
 def budget_error(job: RenderJob, budget: int) -> UsageError:
@@ -166,10 +176,24 @@ def budget_error(job: RenderJob, budget: int) -> UsageError:
     )
 
 
-def has_overview(job: RenderJob, context: Context) -> bool:
-    """Whether the context has an overview, or needs none."""
-    is_expected = bool(job.inputs.overview) and is_level_printed(job, 0)
-    return not is_expected or any(tier.level == 0 and tier.blocks for tier in context.tiers)
+def has_answer_tiers(job: RenderJob) -> bool:
+    """Whether summaries or details are to be printed, if there are any."""
+    return bool({1, 2} & set(job.inputs.levels))
+
+
+def has_content(job: RenderJob, context: Context) -> bool:
+    """Whether the context has an overview, an answer in its place, or needs none. An overview whose
+    own budget is too small for any is missing, whatever else there is.
+    """
+    if not job.inputs.overview or not is_level_printed(job, 0):
+        return True
+    shown_levels = {tier.level for tier in context.tiers if tier.blocks}
+    if 0 in shown_levels:
+        return True
+    fits_its_budget = min_overview_tokens(job) <= job.budgets.tier0 - tier_frame_tokens(job, 0)
+    is_answer_empty = bool(job.ranking.query.texts) and not len(job.inputs.descriptors)
+    has_answer = bool(shown_levels & {1, 2}) or is_answer_empty
+    return fits_its_budget and has_answer_tiers(job) and has_answer
 
 
 # In the order in which they take from the budget: what stays the same from turn to turn, what the
@@ -207,7 +231,12 @@ def assemble(
     )
     if form.additive and counter.additive and not job.printing.layout:
         context = _assemble_tiers(job, budgets.total)
-        if not has_overview(job, context):
+        if not has_content(job, context):
+            # Not even a line of the answer fits, but the shortest overview may.
+            tokens_left = min(budgets.tier0, budgets.total - frame_tokens(job))
+            overview = build_overview(job, tokens_left - tier_frame_tokens(job, 0))
+            context = _assemble_tiers(job, budgets.total, overview)
+        if not has_content(job, context):
             raise budget_error(job, min(budgets.total, budgets.tier0))
         return context
     return _fit_context(job)
@@ -219,7 +248,7 @@ def _fit_context(job: RenderJob) -> Context:
     """
     for first in _overview_candidates(job) if is_level_printed(job, 0) else (None,):
         best = _fit_with_overview(job, first)
-        if best is not None and has_overview(job, best):
+        if best is not None and has_content(job, best):
             return best
     raise budget_error(job, job.budgets.total)
 
@@ -243,15 +272,22 @@ def _fit_with_overview(job: RenderJob, first: Tier | None) -> Context | None:
 
 
 def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
-    """The overview, which does not depend on what the rest needs, then shorter ones."""
+    """The overview, which does not depend on what the rest needs, then shorter ones, and none at
+    last where an answer may stand alone.
+    """
     max_tokens = job.budgets.tier0 - tier_frame_tokens(job, 0)
+    may_be_left_out = has_answer_tiers(job)
+    if job.inputs.overview and min_overview_tokens(job) > max_tokens:
+        raise budget_error(job, min(job.budgets.total, job.budgets.tier0))
     previous: Tier | None = None
-    for tier in stable_overviews(job, max_tokens):
-        if job.inputs.overview and (tier.tokens > max_tokens or not tier.blocks):
-            raise budget_error(job, min(job.budgets.total, job.budgets.tier0))
-        if tier != previous:
+    for tier in stable_overviews(job, max_tokens, share_for_overview):
+        if tier != previous and (tier.blocks or not job.inputs.overview):
             yield tier
         previous = tier
+    if may_be_left_out:
+        yield Tier(level=0, blocks=(), tokens=0)
+        # Not even a line of the answer fits, but the shortest overview may.
+        yield build_overview(job, min_overview_tokens(job))
 
 
 def _count_tokens(job: RenderJob, context: Context) -> Context:
@@ -283,10 +319,14 @@ def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> C
             if level == 0
             else min(tier_cap(job.budgets, level), budget_left) - tier_frame
         )
-        tier = first if first and level == 0 else _TIER_BUILDERS[level](job, tokens_left)
+        tier = (
+            first if first is not None and level == 0 else _TIER_BUILDERS[level](job, tokens_left)
+        )
         tier = replace(tier, tokens=tier.tokens + (tier_frame if tier.blocks else 0))
         budget_left -= tier.tokens
         tiers.append(tier)
+    tiers = _point_to_details(job, tiers)
+    budget_left = budget - frame_tokens(job) - sum(tier.tokens for tier in tiers)
     return Context(
         ranking=job.ranking,
         tiers=tuple(sorted(tiers, key=lambda tier: tier.level)),
@@ -296,3 +336,21 @@ def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> C
         tokenizer=job.counter.name,
         printing=job.printing,
     )
+
+
+def _point_to_details(job: RenderJob, tiers: Sequence[Tier]) -> list[Tier]:
+    """The tiers, with summaries that only point to the capabilities whose text follows in full: no
+    description is printed twice. What that spares is left for the other summaries.
+    """
+    blocks = {tier.level: tier.blocks for tier in tiers}
+    in_full = frozenset(block.id for block in blocks.get(2, ()))
+    if not in_full & {block.id for block in blocks.get(1, ())} or job.form.is_catalogue:
+        return list(tiers)
+    tier_frame = tier_frame_tokens(job, 1)
+    pointing_job = replace(job, in_full=in_full)
+
+    def point(tier: Tier) -> Tier:
+        summaries = build_summaries(pointing_job, tier.tokens - tier_frame)
+        return replace(summaries, tokens=summaries.tokens + tier_frame)
+
+    return [point(tier) if tier.level == 1 else tier for tier in tiers]

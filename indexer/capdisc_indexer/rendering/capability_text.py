@@ -6,25 +6,27 @@ import json
 from collections.abc import Mapping
 
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.model.records import any_of_systems
+from capdisc_indexer.model.records import UNCATEGORISED, any_of_systems
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
 
 MAX_SCHEMA_DEPTH = 6
 
 
-def detail_text(descriptor: Descriptor) -> str:
-    """Everything about the capability: fields first, then schema, then instructions, so that a cut
-    at the end loses the least.
+def reference_text(descriptor: Descriptor) -> str:
+    """Everything about the capability, for a reader who has nothing else of it: title, kind and id
+    before the text in full.
     """
     d = descriptor
-    header = [
-        f"# {one_line(d.title or d.name)}",
-        _kind_line(d),
-        "",
-        strip_controls(d.description).strip(),
-    ]
-    lines = [*header, *_format_labels(d)]
+    return f"# {one_line(d.title or d.name)}\nKind: {d.kind} | Id: {one_line(d.id)}\n\n{detail_text(d)}"
+
+
+def detail_text(descriptor: Descriptor) -> str:
+    """The text of the capability in full, without its id: fields first, then schema, then
+    instructions. Its headings divide it into the sections that an excerpt chooses from.
+    """
+    d = descriptor
+    lines = [*_format_lead(d), *_format_labels(d)]
     if d.schema:
         lines += ["", "## Input Schema", *_format_properties(d.schema, 1)]
     elif d.parameters:
@@ -44,15 +46,30 @@ def detail_text(descriptor: Descriptor) -> str:
         ("Content", d.content),
     ):
         if text.strip():
-            lines += [
-                "",
-                f"## {_content_heading(d) if heading == 'Content' else heading}",
-                strip_controls(text).strip(),
-            ]
-    return "\n".join(lines).strip() + "\n"
+            body = strip_controls(text).strip()
+            # Most texts of skills begin with a heading of their own.
+            has_heading = heading == "Content" and body.startswith("#")
+            lines += ["", *([] if has_heading else [f"## {_section_heading(d, heading)}"]), body]
+    joined = "\n".join(lines).strip() + "\n"
+    # No token may join it with the line before it (see `formats.format`).
+    return f" {joined}" if joined.startswith("/") else joined
 
 
-def _content_heading(d: Descriptor) -> str:
+def _format_lead(d: Descriptor) -> list[str]:
+    """The title, where the name does not say it already, and the description."""
+    title, description = one_line(d.title), strip_controls(d.description).strip()
+    repeats = (d.name, description[: len(title)], d.content.lstrip("# \n")[: len(title)])
+    is_new = title and _letters(title) not in map(_letters, repeats)
+    return [*([f"# {title}"] if is_new else []), description]
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _section_heading(d: Descriptor, heading: str) -> str:
+    if heading != "Content":
+        return heading
     return "Text" if d.kind in {"document", "section"} else "Skill Instructions"
 
 
@@ -66,15 +83,6 @@ def guidance_text(text: str) -> str:
     return strip_controls(text).strip() + "\n"
 
 
-def _kind_line(d: Descriptor) -> str:
-    parts = [
-        f"Kind: {d.kind}",
-        f"Category: {one_line(d.category)}" if d.category else "",
-        f"Id: {one_line(d.id)}",
-    ]
-    return " | ".join(part for part in parts if part)
-
-
 def _format_labels(d: Descriptor) -> list[str]:
     risk = ", ".join(
         part
@@ -86,6 +94,7 @@ def _format_labels(d: Descriptor) -> list[str]:
         if part
     )
     fields: list[tuple[str, object]] = [
+        ("Category", one_line(d.category) if d.category != UNCATEGORISED else ""),
         ("When to use", one_line(d.usage_hint)),
         ("Requires", d.requires),
         ("Required secrets", d.secrets),

@@ -4,7 +4,7 @@ guidance of their categories.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from capdisc_indexer.model.frozen import replace
@@ -18,7 +18,8 @@ from capdisc_indexer.model.types import (
     Ranking,
     Tier,
 )
-from capdisc_indexer.rendering.capability_text import detail_text, guidance_id, guidance_text
+from capdisc_indexer.rendering.capability_text import guidance_id, guidance_text
+from capdisc_indexer.rendering.excerpt import frame_excerpt
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES, SHORTENED_MARK
 from capdisc_indexer.rendering.summaries import fit_lines
 from capdisc_indexer.rendering.templates import Guidance, RenderJob
@@ -52,21 +53,23 @@ def min_overview_tokens(job: RenderJob) -> int:
     )
 
 
-def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
+def stable_overviews(job: RenderJob, cap: int, share_of: Callable[[int], int]) -> Iterator[Tier]:
     """Overviews, longest first, for formats whose printed text alone tells what they cost.
 
-    The first takes a third of what an empty query leaves of the budget, so that it stays the same
-    from turn to turn, whatever the query. The shorter ones are for queries that leave no room for
-    it. `cap` is the most that tier 0 may have.
+    The first takes a share of what an empty query leaves of the budget, so that it stays the same
+    from turn to turn, whatever the query; beside an answer, `share_of` says how much. The shorter
+    ones are for queries that leave no room for it. `cap` is the most that tier 0 may have.
     """
     bare = _count_empty_query_tokens(job, ())
+    has_answer = bool({1, 2} & set(job.inputs.levels))
     max_tokens = job.budgets.total - bare
-    max_tokens = max_tokens // 3 if {1, 2} & set(job.inputs.levels) else max_tokens
+    max_tokens = share_of(max_tokens) if has_answer else max_tokens
     for eighths in range(8, 0, -1):
         tier = build_overview(job, min(cap, max_tokens) * eighths // 8)
         if tier.blocks and _count_empty_query_tokens(job, (tier,)) - bare <= max_tokens:
             yield tier
-    yield build_overview(job, min_overview_tokens(job))
+    if not has_answer:
+        yield build_overview(job, min_overview_tokens(job))
 
 
 def _count_empty_query_tokens(job: RenderJob, tiers: tuple[Tier, ...]) -> int:
@@ -120,8 +123,8 @@ _MIN_SHARE = 3 * MIN_DETAIL_TOKENS
 
 
 def build_details(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 2 of at most so many tokens: the capabilities in order. One that is too long is cut and
-    marked, and the next is still tried.
+    """Tier 2 of at most so many tokens: the capabilities in order. One that is too long loses some of
+    its sections, and the next is still tried.
     """
     first = {
         d.id: d for d in (*job.inputs.pinned, *islice(job.inputs.descriptors, job.inputs.details))
@@ -141,10 +144,10 @@ def build_details(job: RenderJob, tokens_left: int) -> Tier:
 
 
 def build_detail(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Block | None, int]:
-    """One capability, cut to fit (None: not even a part fits), and the tokens that it has in
-    full.
+    """One capability, without some sections where that is needed to fit (None: not even its fields
+    do), and the tokens that it has in full.
     """
-    return frame_text(job, d.id, detail_text(d), tokens_left, job.inputs.note(d))
+    return frame_excerpt(job, d, tokens_left)
 
 
 def _details_tier(blocks: Sequence[Block], dropped: Sequence[DroppedBlock]) -> Tier:

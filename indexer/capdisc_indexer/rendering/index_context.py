@@ -1,17 +1,24 @@
 """A context from an open index and a ranking, with nothing that only the command line knows: no
-settings, no session, no template.
+settings, no session, no template. The command line builds its contexts from the same parts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Budgets, Context, Descriptor, Query, Ranking
 from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
 from capdisc_indexer.rendering.templates import Guidance, RenderInputs
-from capdisc_indexer.rendering.token_accounting import learn_counts, learn_guidance
+from capdisc_indexer.rendering.token_accounting import (
+    CountedDescriptor,
+    learn_counts,
+    learn_guidance,
+)
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.token_counts import TokenCounter, find_tokenizer, make_counter
 
@@ -35,33 +42,37 @@ def render_ranking(
     form = with_mark_key(FORMATS[format_name], lambda: mark_key)
     counter = make_counter(find_tokenizer(tokenizer))
     counter.learn(index.overview["counts"])
-    descriptors = _load_hits(index, ranking, form, counter)
+    headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
+    stored = (index.with_counts(headers[hit.id]) for hit in ranking.hits)
+    descriptors = learn_stored_counts(counter, form, stored)
     inputs = RenderInputs(
         overview=index.overview["categories"] if 0 in levels else (),
         descriptors=descriptors,
-        levels=(1,) if form.levels == (1,) else levels,
-        guidance=_load_guidance(index, descriptors, form, counter) if 2 in levels else {},
+        levels=form.levels if form.is_catalogue else levels,
+        guidance=load_guidance(index, counter, form, descriptors) if 2 in levels else {},
     )
-    context = assemble(inputs, ranking, form, _split_budget(budget, form), counter)
+    budgets = catalogue_budgets(budget) if form.is_catalogue else split_total(Budgets(), budget)
+    context = assemble(inputs, ranking, form, budgets, counter)
     return form.format_context(form, context), context
 
 
-def _load_hits(
-    index: Index, ranking: Ranking, form: RenderFormat, counter: TokenCounter
+def learn_stored_counts(
+    counter: TokenCounter, form: RenderFormat, stored: Iterable[CountedDescriptor]
 ) -> list[Descriptor]:
-    """The hits in full; the counter learns what the index has counted of them."""
-    headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
+    """The capabilities; the counter learns their stored counts."""
     descriptors = []
-    for hit in ranking.hits:
-        descriptor, counts = index.with_counts(headers[hit.id])
+    for descriptor, counts in stored:
         learn_counts(counter, form, descriptor, counts)
         descriptors.append(descriptor)
     return descriptors
 
 
-def _load_guidance(
-    index: Index, descriptors: list[Descriptor], form: RenderFormat, counter: TokenCounter
+def load_guidance(
+    index: Index, counter: TokenCounter, form: RenderFormat, descriptors: Iterable[Descriptor]
 ) -> dict[str, Guidance]:
+    """The guidance of these capabilities' categories, by category in lower case; the counter
+    learns its stored counts.
+    """
     entries = index.guidance(descriptor.category for descriptor in descriptors)
     if entries:
         texts = {entry["category"]: entry["text"] for entry in entries.values()}
@@ -72,10 +83,14 @@ def _load_guidance(
     }
 
 
-def _split_budget(budget: int, form: RenderFormat) -> Budgets:
-    """All of it for a format of one tier; else what overview and summaries leave is for details."""
-    if form.levels == (1,):
-        return Budgets(tier1=budget, total=budget)
-    usual = Budgets()
-    details = max(usual.tier2, budget - usual.tier0 - usual.tier1)
-    return Budgets(tier2=details, total=budget)
+def split_total(budgets: Budgets, total: int) -> Budgets:
+    """The budgets with this total, in tokens. What it has beyond the overview and the summaries is
+    for the details.
+    """
+    details = max(budgets.tier2, total - budgets.tier0 - budgets.tier1)
+    return replace(budgets, tier2=details, total=total)
+
+
+def catalogue_budgets(total: int) -> Budgets:
+    """The budgets of a format that has tier 1 alone: all of the total is for its list."""
+    return Budgets(tier1=total, total=total)

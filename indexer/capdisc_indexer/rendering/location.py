@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.normalization import one_line
+
+# The texts of these formats name other files by paths that start in their own folder.
+FOLDER_FORMATS = frozenset({"skill", "capability"})
+
+
+@frozen
+class Location:
+    """The path of a capability's file, and the folder in which the paths in its text start ("" where
+    its text names none).
+    """
+
+    path: str
+    folder: str
+
 
 def locate_file(path: str, workspace: PurePath | None) -> str:
     """The path of a capability's file: relative where it lies inside the workspace.
 
-    Both are compared as written; what lies outside keeps its absolute path.
+    Both are compared as written; what lies outside keeps its absolute path, and a URL stays as it
+    is.
 
     >>> locate_file("/w/.claude/skills/pdf/SKILL.md", PurePath("/w"))
     '.claude/skills/pdf/SKILL.md'
@@ -16,4 +34,12 @@ def locate_file(path: str, workspace: PurePath | None) -> str:
     file = PurePath(path)
     if workspace is not None and file.is_relative_to(workspace):
         return file.relative_to(workspace).as_posix()
-    return file.as_posix()
+    return path
+
+
+def locate(descriptor: Descriptor, workspace: PurePath | None) -> Location:
+    """Where the capability lies, on one line each, for a reader in this workspace."""
+    source = descriptor.source
+    path = one_line(locate_file(source.path, workspace))
+    is_own_folder = source.format in FOLDER_FORMATS and not source.pointer
+    return Location(path, PurePath(path).parent.as_posix() if is_own_folder else "")

@@ -9,8 +9,11 @@ from capdisc_indexer.model.types import Block, Descriptor, DroppedBlock, Tier
 from capdisc_indexer.rendering.templates import Descriptors, RenderJob
 from capdisc_indexer.rendering.token_accounting import (
     name_line,
+    pointer_line,
+    short_line,
     shorter_descriptions,
     shorter_lines,
+    shortest_line,
     summary_line,
 )
 
@@ -20,10 +23,17 @@ _MAX_MISSES = 200
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 1 of at most so many tokens: each line as long as leaves the later ones room for their
-    shortest form.
+    """Tier 1 of at most so many tokens. Each of the first lines is as long as leaves the others of
+    them room for their shortest form; the short lines after them have what is left.
     """
-    return fit_lines(job, _select_descriptors(job), tokens_left, 1)
+    descriptors, count = _select_descriptors(job), job.inputs.full_summaries
+    if job.inputs.summaries is None or count is None:
+        return fit_lines(job, descriptors, tokens_left, 1)
+    listed = list(descriptors)
+    count += sum(d.id in {pinned.id for pinned in job.inputs.pinned_summaries} for d in listed)
+    first = fit_lines(job, listed[:count], tokens_left, 1)
+    others = fit_lines(job, listed[count:], tokens_left - first.tokens, 1, is_short=True)
+    return _tier(1, [*first.blocks, *others.blocks], [*first.dropped, *others.dropped])
 
 
 def _select_descriptors(job: RenderJob) -> Descriptors:
@@ -48,14 +58,21 @@ class _ChainedDescriptors:
         return len(self._pinned) + len(self._hits)
 
 
-def fit_lines(job: RenderJob, descriptors: Descriptors, tokens_left: int, level: int) -> Tier:
-    """A tier of lines for these capabilities, of at most so many tokens; `dropped` names what was
-    shortened or left out for it.
+def fit_lines(
+    job: RenderJob,
+    descriptors: Descriptors,
+    tokens_left: int,
+    level: int,
+    *,
+    is_short: bool = False,
+) -> Tier:
+    """A tier of lines for these capabilities, none of them long where `is_short`, of at most so many
+    tokens; `dropped` names what was shortened or left out for it.
     """
-    full_lines = _fit_full_lines(job, descriptors, tokens_left)
+    full_lines = _fit_full_lines(job, descriptors, tokens_left, is_short)
     if full_lines is not None:
         return _tier(level, full_lines, [])
-    choices, tried = _fit_shortest_lines(job, descriptors, tokens_left)
+    choices, tried = _fit_shortest_lines(job, descriptors, tokens_left, is_short)
     tokens_left -= sum(choice[0].tokens for choice in choices)
     blocks: list[Block] = []
     for choice in choices:
@@ -75,12 +92,12 @@ def _tier(
 
 
 def _fit_full_lines(
-    job: RenderJob, descriptors: Descriptors, tokens_left: int
+    job: RenderJob, descriptors: Descriptors, tokens_left: int, is_short: bool
 ) -> list[Block] | None:
     """All lines in full; None where they have more tokens than that."""
     blocks: list[Block] = []
     for d in descriptors:
-        blocks.append(job.block(d.id, _format_full(job, d)))
+        blocks.append(_line_block(job, d, _full_line(job, d, is_short)))
         tokens_left -= blocks[-1].tokens
         if tokens_left < 0:
             return None
@@ -88,7 +105,7 @@ def _fit_full_lines(
 
 
 def _fit_shortest_lines(
-    job: RenderJob, descriptors: Descriptors, tokens_left: int
+    job: RenderJob, descriptors: Descriptors, tokens_left: int, is_short: bool
 ) -> tuple[list[list[Block]], list[Block]]:
     """The lines to choose from, shortest first, of each capability whose shortest line fits; and
     the full lines of all that were tried.
@@ -97,7 +114,7 @@ def _fit_shortest_lines(
     tried: list[Block] = []
     misses = 0
     for d in descriptors:
-        full_line = job.block(d.id, _format_full(job, d))
+        full_line = _line_block(job, d, _full_line(job, d, is_short))
         tried.append(full_line)
         choice = sorted([full_line, *_shorter_blocks(job, d)], key=_token_count)
         if choice[0].tokens <= tokens_left:
@@ -128,20 +145,30 @@ def _list_dropped(
     ]
 
 
-def _format_full(job: RenderJob, d: Descriptor) -> str:
-    line = (
-        name_line(d)
-        if job.inputs.ids_only
-        else summary_line(d, job.inputs.note(d), job.inputs.hints)
-    )
-    return job.form.summary(d, line)
+def _full_line(job: RenderJob, d: Descriptor, is_short: bool) -> str:
+    """The longest line of the capability."""
+    inputs, note = job.inputs, job.inputs.note(d)
+    if inputs.ids_only:
+        return name_line(d)
+    if d.id in job.in_full:
+        return pointer_line(d, note)
+    return short_line(d, note) if is_short else summary_line(d, note, inputs.hints)
 
 
 def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
     if 0 not in job.form.levels:  # the format prints the description itself instead of a line
-        return [
-            job.block(d.id, job.form.summary(shortened, ""))
-            for shortened in shorter_descriptions(d)
-        ]
-    lines = [name_line(d)] if job.inputs.ids_only else shorter_lines(d, job.inputs.note(d))
-    return [job.block(d.id, job.form.summary(d, line)) for line in lines]
+        return [_line_block(job, shortened, "") for shortened in shorter_descriptions(d)]
+    if job.inputs.ids_only:
+        lines = [name_line(d)]
+    elif d.id in job.in_full:
+        lines = [shortest_line(d)]
+    else:
+        lines = shorter_lines(d, job.inputs.note(d))
+    return [_line_block(job, d, line) for line in lines]
+
+
+def _line_block(job: RenderJob, d: Descriptor, line: str) -> Block:
+    """The line with the path of the capability's file."""
+    path = job.location(d).path
+    pieces = (job.form.summary(d, line, path), job.form.location(path))
+    return Block(id=d.id, text="".join(pieces), tokens=sum(map(job.counter.count, pieces)))

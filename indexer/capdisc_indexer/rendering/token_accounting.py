@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
+from pathlib import PurePath
 from typing import Any, TypeAlias, TypedDict
 
 from capdisc_indexer.model.frozen import frozen, replace
@@ -15,11 +16,14 @@ from capdisc_indexer.rendering.capability_text import detail_text, guidance_id, 
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import (
     CLIPPED_MARK,
+    LEFT_OUT_MARK,
     MORE_CATEGORIES,
     SHORTENED_MARK,
     RenderFormat,
 )
+from capdisc_indexer.rendering.formats.text import TEXT
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
+from capdisc_indexer.rendering.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 
@@ -30,6 +34,7 @@ SHOWN_PARAMETERS = 3
 # Characters of the description in shorter lines; the shortest line is the id alone.
 SHORTER_LENGTHS = (120, 50)
 _ID_CHARACTERS = 100
+ASK_NOTE = "Ask before use."
 
 
 def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:
@@ -53,15 +58,27 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
 
 
 def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
-    """The line with less and less of the description, at last the id alone. Warnings stay until
-    then.
+    """The line with less and less of the description, at last the id alone. What needs consent says
+    so even there; the note stays until then.
     """
     d = descriptor
     lines = [
         f"{_short_id(d)}: {_end_sentence(one_line(d.description, limit))}"
         for limit in SHORTER_LENGTHS
     ]
-    return [*(_append_notes(line, d, note) for line in lines), _short_id(d)]
+    return [*(_append_notes(line, d, note) for line in lines), shortest_line(d)]
+
+
+def short_line(descriptor: Descriptor, note: str = "") -> str:
+    """The line of a capability that is not among the first ones."""
+    description = _end_sentence(one_line(descriptor.description, SHORTER_LENGTHS[-1]))
+    return _append_notes(f"{_short_id(descriptor)}: {description}", descriptor, note)
+
+
+def shortest_line(descriptor: Descriptor) -> str:
+    """The id, and whether it needs consent."""
+    identifier = _short_id(descriptor)
+    return f"{identifier}: {ASK_NOTE}" if descriptor.confirm else identifier
 
 
 def shorter_descriptions(descriptor: Descriptor) -> Sequence[Descriptor]:
@@ -77,6 +94,11 @@ def name_line(descriptor: Descriptor) -> str:
     return _short_id(descriptor)
 
 
+def pointer_line(descriptor: Descriptor, note: str = "") -> str:
+    """The line of a capability whose text stands further down."""
+    return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
+
+
 def missing_note(names: Sequence[str]) -> str:
     """The note on a capability that lacks these secrets or programs here."""
     return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
@@ -87,7 +109,7 @@ def _short_id(descriptor: Descriptor) -> str:
 
 
 def _append_notes(line: str, d: Descriptor, note: str) -> str:
-    return " ".join(part for part in (line, "Ask before use." if d.confirm else "", note) if part)
+    return " ".join(part for part in (line, ASK_NOTE if d.confirm else "", note) if part)
 
 
 def _end_sentence(text: str) -> str:
@@ -103,22 +125,30 @@ _MAX_COUNTED_NEEDS = 3
 
 class PieceCounts(TypedDict):
     """Token counts of one capability, as the index stores them: its pieces in the order of
-    `_render_pieces` by format, the chunks of its text in full, which all formats share, and its
-    line in a listing; also the characters of the text in full.
+    `_render_pieces` by format, the chunks of its text in full, which all formats share, its line
+    in a listing, and by text the lines that say where its file lies; also the characters of the
+    text in full.
     """
 
     pieces: dict[str, list[int]]
     detail: list[int]
     characters: int
     listing: int
+    locations: dict[str, int]
 
 
 # The same as it was read from an index.
 StoredCounts: TypeAlias = Mapping[str, Any]
+# A capability and its stored counts.
+CountedDescriptor: TypeAlias = tuple[Descriptor, StoredCounts]
 
 
-def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> PieceCounts:
-    """The counts that the index stores of a capability."""
+def count_pieces(
+    descriptor: Descriptor, counter: TokenCounter, workspace: PurePath | None = None
+) -> PieceCounts:
+    """The counts that the index stores of a capability; its location is counted as it is printed in
+    this workspace and elsewhere.
+    """
     text = detail_text(descriptor)
     lines = _summary_lines(descriptor)
     pieces = {
@@ -137,7 +167,22 @@ def count_pieces(descriptor: Descriptor, counter: TokenCounter) -> PieceCounts:
         "detail": counter.count_lines(split_chunks(text)),
         "characters": len(text),
         "listing": counter.exact(listing_line(descriptor)),
+        "locations": {
+            line: counter.exact(line)
+            for base in dict.fromkeys((workspace, None))
+            for line in _location_pieces(locate(descriptor, base))
+        },
     }
+
+
+def location_lines(location: Location) -> list[str]:
+    """The lines that say where a capability lies, above its text in full."""
+    folder = f"Folder: {location.folder}\n" if location.folder else ""
+    return [line for line in (f"File: {location.path}\n", folder) if line]
+
+
+def _location_pieces(location: Location) -> list[str]:
+    return [TEXT.location(location.path), *location_lines(location)]
 
 
 def full_size(counts: StoredCounts) -> list[int]:
@@ -194,6 +239,7 @@ def learn_counts(
     text = detail_text(descriptor)
     pieces = _render_pieces(form, descriptor, text, _summary_lines(descriptor))
     counter.learn(dict(zip(pieces, counts["pieces"][form.name], strict=True)))
+    counter.learn(counts["locations"])
     if with_detail:
         counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
 
@@ -208,8 +254,13 @@ class _SummaryLines:
 
 def _summary_lines(descriptor: Descriptor) -> _SummaryLines:
     notes = [missing_note(names) for names in _missing_choices(descriptor)]
-    summaries = [summary_line(descriptor), *shorter_lines(descriptor)]
-    return _SummaryLines([*summaries, *(summary_line(descriptor, note) for note in notes)], notes)
+    summaries = [summary_line(descriptor), *shorter_lines(descriptor), pointer_line(descriptor)]
+    with_notes = [
+        line(descriptor, note)
+        for line in (summary_line, pointer_line, short_line)
+        for note in notes
+    ]
+    return _SummaryLines([*summaries, *with_notes], notes)
 
 
 def _render_pieces(
@@ -217,7 +268,7 @@ def _render_pieces(
 ) -> list[str]:
     label = one_line(descriptor.id, 100)
     return [
-        *(form.summary(descriptor, line) for line in lines.summaries),
+        *(form.summary(descriptor, line, "") for line in lines.summaries),
         *(form.chunk(f"{note}\n") for note in lines.notes),
         form.frame_open(label, text),
         form.frame_close(label, text),
@@ -244,7 +295,7 @@ def frame_counts(counter: TokenCounter, category_lines: Iterable[str]) -> dict[s
     """Token counts of what does not belong to one capability, by text: headings, endings,
     overview lines, remainders.
     """
-    texts: list[str] = [SHORTENED_MARK]
+    texts: list[str] = [SHORTENED_MARK, LEFT_OUT_MARK]
     lines = [*category_lines, *(MORE_CATEGORIES.format(count=number) for number in range(1, 200))]
     for form in _COUNTED_FORMATS:
         hints = [with_hint(form, name).endings[0] for name in OVERVIEW_HINTS]

@@ -25,12 +25,13 @@ SAME_NAME_SHARE = 0.5
 class DuplicateKey:
     """The fields that decide whether two capabilities are copies.
 
-    `name` holds only the letters of the name, `exact_name` its letters and digits; `description`
-    and `content` are decoded MinHash signatures.
+    `name` holds only the letters of the name, `exact_name` its letters and digits, `words` its
+    words; `description` and `content` are decoded MinHash signatures.
     """
 
     name: str
     exact_name: str
+    words: frozenset[str]
     description: array[int]
     content: array[int] | None
 
@@ -45,12 +46,15 @@ def merge_near_duplicates(
     """
     unique_hits: list[Hit] = []
     keys_by_name: dict[str, list[tuple[int, DuplicateKey]]] = {}
+    keys_with_content: list[tuple[int, DuplicateKey]] = []
     dropped_ids: set[str] = set()
     for hit in hits:
         header = None if hit.via else headers.get(hit.id)
         key = _duplicate_key(header) if header is not None else None
         same_name = keys_by_name.setdefault(key.name, []) if key is not None else []
         position = _find_original(key, same_name) if key is not None else None
+        if position is None and key is not None:
+            position = _find_renamed(key, keys_with_content)
         if hit.via in dropped_ids:
             dropped_ids.add(hit.id)
         elif position is not None:
@@ -61,6 +65,7 @@ def merge_near_duplicates(
         else:
             if key is not None:
                 same_name.append((len(unique_hits), key))
+                keys_with_content += [(len(unique_hits), key)] if key.content is not None else []
             unique_hits.append(hit)
     return unique_hits
 
@@ -69,6 +74,20 @@ def _find_original(key: DuplicateKey, same_name: Sequence[tuple[int, DuplicateKe
     """The position of the first hit that this one is a copy of."""
     for position, earlier_key in same_name:
         if _are_duplicates(key, earlier_key):
+            return position
+    return None
+
+
+def _find_renamed(key: DuplicateKey, earlier: Sequence[tuple[int, DuplicateKey]]) -> int | None:
+    """The position of the first hit with the same description and body under a longer or shorter
+    name, as collections rename what they copy (`pdf`, `pdf-official`). What has no body may differ
+    in its name alone.
+    """
+    if key.content is None:
+        return None
+    for position, earlier_key in earlier:
+        is_renamed = key.words < earlier_key.words or key.words > earlier_key.words
+        if is_renamed and _are_duplicates(key, earlier_key):
             return position
     return None
 
@@ -88,6 +107,7 @@ def _decode_key(name: str, signatures: str) -> DuplicateKey | None:
     return DuplicateKey(
         letters,
         exact_name,
+        frozenset(_SEPARATORS.split(name.lower())),
         decode_signature(description),
         decode_signature(content) if content else None,
     )

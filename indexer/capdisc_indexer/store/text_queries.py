@@ -170,7 +170,7 @@ class IndexedDocument:
 
     id: str
     kind: str
-    category: str
+    categories: Sequence[str]
     tags: Sequence[str]
     risk: str
     aliases: Sequence[str]
@@ -210,8 +210,10 @@ def update_text_index(
 
 def _to_tantivy_document(document: IndexedDocument) -> Any:
     engine_document = lazy_imports.tantivy().Document()
-    for field in ("id", "kind", "category"):
-        engine_document.add_text(field, getattr(document, field))
+    engine_document.add_text("id", document.id)
+    engine_document.add_text("kind", document.kind)
+    for category in document.categories:
+        engine_document.add_text("category", category)
     engine_document.add_text("risk", document.risk or RISKS[0])
     for tag in document.tags:
         engine_document.add_text("tag", tag)

@@ -1,4 +1,4 @@
-"""The links, sections and code of a Markdown text, found by walking through its lines once.
+"""The links and the code of a Markdown text, found by walking through its lines once.
 
 This is not a parser of Markdown: links that span lines and headings that are underlined are not
 seen. Nothing is read twice, so that every text takes time in proportion to its length.
@@ -18,8 +18,6 @@ _LIST_ITEM = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\[\^[^\]]+\]
 _INDENTED = re.compile(r" {4}| {0,3}\t")
 _SPAN = re.compile(r"`[^`\n]+`")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)(.*)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
-_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 # Of a link's text; texts of nested brackets contain one another.
 _MAX_TEXT = 200
 _DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:[ \t]*(?:<([^<>]*)>|(\S+))")
@@ -76,35 +74,6 @@ def drop_indented_code(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, 
         in_item = _LIST_ITEM.match(line) is not None or (in_item and is_lazy)
         last_prose = number
         yield number, line
-
-
-def find_section(text: str, anchor: str) -> str | None:
-    """The text from the heading that `anchor` names, in GitHub's way, to the next heading of its
-    rank; None if there is no such heading.
-
-    >>> find_section("# One\\n\\n## Second Part\\n\\nHere.\\n\\n# Three\\n", "second-part")
-    '## Second Part\\n\\nHere.\\n'
-    """
-    lines = text.split("\n")
-    headings = [(number, len(match[1]), match[2]) for number, match in _find_headings(text)]
-    slug_counts: dict[str, int] = {}
-    for position, (start, rank, title) in enumerate(headings):
-        slug = _NOT_IN_SLUG.sub("", (title or "").strip(" \t#").lower()).replace(" ", "-")
-        slug_counts[slug] = slug_counts.get(slug, -1) + 1
-        if anchor == (f"{slug}-{slug_counts[slug]}" if slug_counts[slug] else slug):
-            end = next(
-                (number for number, next_rank, _ in headings[position + 1 :] if next_rank <= rank),
-                len(lines) + 1,
-            )
-            return "\n".join(lines[start - 1 : end - 1]).rstrip("\n") + "\n"
-    return None
-
-
-def _find_headings(text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    for number, line in prose_lines(text):
-        match = _HEADING.fullmatch(line)
-        if match:
-            yield number, match
 
 
 @frozen(kw_only=True)

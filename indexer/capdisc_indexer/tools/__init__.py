@@ -134,6 +134,10 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "arguments": ("args", "params", "input", "parameters"),
     "operation_type": ("type",),
     "search_type": ("type", "scope"),
+    "id": ("name", "capability", "capability_id", "tool_name", "tool", "skill", "path"),
+    "section": ("heading",),
+    "file": ("filename", "file_name"),
+    "kinds": ("kind",),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.tools.capability_lookup import short_description
 from capdisc_indexer.tools.tool_types import Tool
@@ -57,7 +57,7 @@ def document_capability(descriptor: Descriptor) -> CapabilityDocument:
         "kind": descriptor.kind,
         "category": descriptor.category or UNCATEGORISED,
         "description": short_description(descriptor),
-        "full_documentation": detail_text(descriptor),
+        "full_documentation": reference_text(descriptor),
         "parameters": document_parameters(descriptor.schema) or _listed_parameters(descriptor),
     }
 

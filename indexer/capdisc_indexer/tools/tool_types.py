@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol, TypeAlias
 
 from capdisc_indexer.encoders import Encoder
@@ -28,7 +28,7 @@ class ToolContext:
     `state_dir` holds facts and sessions. `environ` decides what is available on this machine.
     `execute` is there only where capabilities may be run; without it, `execute_tool` describes the
     call instead of making it. `execute_tool` reaches the discovery tools for whose names `offers`
-    is true.
+    is true. Paths inside `workspace` are printed relative to it.
     """
 
     index: Index
@@ -39,6 +39,7 @@ class ToolContext:
     mode: str = "auto"
     execute: Executor | None = None
     offers: Callable[[str], bool] = lambda _: True
+    workspace: PurePath | None = None
 
 
 ToolHandler: TypeAlias = Callable[[ToolContext, Arguments], ToolAnswer]

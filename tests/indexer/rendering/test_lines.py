@@ -69,7 +69,7 @@ def test_a_detail_has_its_facts_before_its_schema_and_its_instructions() -> None
     )  # fmt: skip
     text = detail_text(one)
     parts = (
-        "# Fold\nKind: tool | Category: craft", "Folds paper.", "Requires: tool:cut", "Required secrets: KEY",
+        "Folds paper.", "Category: craft", "Requires: tool:cut", "Required secrets: KEY",
         "Related: tool:glue", "Risk: low", "Tags: paper", "## Input Schema", "## Instructions\nFold.",
         "## Skill Instructions\nMore.",
     )  # fmt: skip

@@ -16,8 +16,10 @@ from capdisc_indexer.model.types import Context, Descriptor
 MEMORY, APPENDED = 3, 4
 # Printed in place of the categories that an overview has no room for.
 MORE_CATEGORIES = "+{count} more categories"
-# Printed in place of what was cut off; `show` prints the rest.
-CLIPPED_MARK = "[cut to fit the budget: capdisc show {id}]\n"
+# Printed where the text of one or several sections is left out.
+LEFT_OUT_MARK = "[…]\n"
+# Printed below a text some of whose sections are left out; `show` prints them.
+CLIPPED_MARK = "[what is left out: capdisc show {id} --section HEADING]\n"
 # The same for a text that `show` cannot print.
 SHORTENED_MARK = "[cut to fit the budget]\n"
 # One guess in a text is right once in 10^12 times.
@@ -31,7 +33,9 @@ class RenderFormat:
     `levels` are the tiers that it prints; `headings` and `endings` are by level, `opening` and
     `closing` enclose all of them. Texts of others stand between `frame_open` and `frame_close`,
     which are called with the label and the text between them, and pass through `chunk`; texts of
-    a template pass through `literal`. `format_context` puts the whole context together.
+    a template pass through `literal`. `summary` is called with the line and the path of the file,
+    and `location` with the path: one of the two prints it. `format_context` puts the whole context
+    together.
 
     - `additive`: the printed text is exactly its pieces, so that no final count is needed.
     - `is_counted_ahead`: the index stores the token counts of the pieces. Setting it for another
@@ -54,12 +58,13 @@ class RenderFormat:
     headings: tuple[str, str, str, str, str]
     endings: tuple[str, str, str, str, str]
     category: Callable[[str], str]
-    summary: Callable[[Descriptor, str], str]
+    summary: Callable[[Descriptor, str, str], str]
     frame_open: Callable[[str, str], str]
     chunk: Callable[[str], str]
     frame_close: Callable[[str, str], str]
     format_context: Callable[[RenderFormat, Context], str]
     hint: Callable[[str], str]
+    location: Callable[[str], str] = lambda path: ""
     literal: Callable[[str], str] = lambda text: text
     additive: bool = True
     is_counted_ahead: bool = False

@@ -12,8 +12,9 @@ from capdisc_indexer.rendering.layout import format_layout
 from capdisc_indexer.text.normalization import one_line
 
 
-def _format_summary(descriptor: Descriptor, line: str) -> str:
-    return f'<capability id="{escape(one_line(descriptor.id, 100))}">{escape(line)}</capability>\n'
+def _format_summary(descriptor: Descriptor, line: str, path: str) -> str:
+    identifier = escape(one_line(descriptor.id, 100))
+    return f'<capability id="{identifier}" path="{escape(path)}">{escape(line)}</capability>\n'
 
 
 def _escape_literal(text: str) -> str:
@@ -39,7 +40,7 @@ XML = RenderFormat(
 )
 
 
-def _format_skill(descriptor: Descriptor, _: str) -> str:
+def _format_skill(descriptor: Descriptor, *_: str) -> str:
     """One line for each tag and each value, name and description escaped."""
     fields = (
         "<skill>",

@@ -18,7 +18,7 @@ DESCRIPTION_CHARACTERS = 1_024
 # With more kinds, the definition of discover_capabilities would pass 80 tokens.
 MAX_SHOWN_KINDS = 6
 # The tools that run something, or store something beside the index.
-_WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
+WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
 _JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 # Keywords of our own schemas that guard us, and tell a model nothing.
 _GUARD_KEYWORDS = ("minLength", "maxLength", "minimum")
@@ -54,19 +54,26 @@ def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
         kind=tool.group,
         is_available=is_available,
         is_ours=True,
-        annotations={"readOnlyHint": tool.name not in _WRITING_TOOLS},
+        annotations={"readOnlyHint": tool.name not in WRITING_TOOLS},
     )
 
 
 def _schema_for_model(ctx: ToolContext, schema: JsonSchema) -> JsonSchema:
     """The schema without what only guards us, and with the kinds of the index."""
+    unguarded_schema = drop_guards(schema)
+    properties = unguarded_schema["properties"]
+    kinds = sorted(ctx.index.overview["kinds"])
+    if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
+        properties["kind"] = {"enum": [ANY_KIND, *kinds]}
+    return unguarded_schema
+
+
+def drop_guards(schema: JsonSchema) -> JsonSchema:
+    """One of our own schemas without the keywords that guard us, and tell a model nothing."""
     properties = {
         name: {key: value for key, value in declared.items() if key not in _GUARD_KEYWORDS}
         for name, declared in schema["properties"].items()
     }
-    kinds = sorted(ctx.index.overview["kinds"])
-    if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
-        properties["kind"] = {"enum": [ANY_KIND, *kinds]}
     kept_keywords = {key: value for key, value in schema.items() if key != "additionalProperties"}
     return kept_keywords | {"properties": properties}
 

@@ -1,0 +1,228 @@
+"""Fits the text of a capability into some tokens: whole, or without some of its sections.
+
+An excerpt holds the fields and the headings of the text in their order, and in full those sections
+that fit the request best. No section is cut: half a procedure is worse than none. A mark at the
+end says how to read the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Block, Descriptor
+from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
+from capdisc_indexer.rendering.templates import RenderJob
+from capdisc_indexer.rendering.token_accounting import location_lines
+from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS
+from capdisc_indexer.store.text_queries import build_analyser
+from capdisc_indexer.text.normalization import (
+    bigrams,
+    one_line,
+    simple_words,
+    without_stop_words,
+)
+from capdisc_indexer.text.sections import split_sections
+from capdisc_indexer.text.token_counts import split_chunks
+
+# The headings of an excerpt may take so much of its tokens; of more, those of the lowest levels are
+# left out.
+_OUTLINE_SHARE = 1 / 3
+_LOWEST_LEVEL = 6
+# A word of the request in a heading counts as much as so many in the text.
+_HEADING_WEIGHT = 3
+_HEADING_SIGNS = re.compile(r"^ {0,3}#+[ \t]*")
+
+
+@frozen(kw_only=True)
+class Unit:
+    """A heading with the text up to the next heading of any level, as places of chunks: the heading
+    is at `start` (the text before the first heading has none, and level 0).
+    """
+
+    start: int
+    end: int
+    level: int
+    text: str
+    tokens: int
+    heading_tokens: int
+
+
+def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Block | None, int]:
+    """The capability in its frame, with all sections or some (None: not even its fields fit), and
+    the tokens that it has in full.
+    """
+    count, form = job.counter.count, job.form
+    text, label, note = detail_text(d), one_line(d.id, 100), job.inputs.note(d)
+    lead = [*([f"{note}\n"] if note else []), *location_lines(job.location(d))]
+    start = [form.frame_open(label, text), *map(form.chunk, lead)]
+    end = [form.frame_close(label, text)]
+    chunks = split_chunks(text)
+    counts = [count(form.chunk(chunk)) for chunk in chunks]
+    frame_tokens = sum(map(count, (*start, *end)))
+    full_tokens = frame_tokens + sum(counts)
+    if full_tokens <= tokens_left:
+        return _block(d.id, [*start, *map(form.chunk, chunks), *end], full_tokens), full_tokens
+    mark = form.chunk(CLIPPED_MARK.format(id=d.id))
+    gap = form.chunk(LEFT_OUT_MARK)
+    tokens_for_text = tokens_left - frame_tokens - count(mark)
+    units = split_units(text, chunks, counts)
+    outline = _choose_outline(units, tokens_for_text, count(gap))
+    if outline is None:
+        return None, full_tokens
+    outline = _add_sections(outline, job.ranking.query.texts, tokens_for_text)
+    used_tokens = frame_tokens + count(mark) + outline.tokens
+    if used_tokens < min(MIN_DETAIL_TOKENS, full_tokens):
+        return None, full_tokens
+    pieces = [gap if place is None else form.chunk(chunks[place]) for place in outline.places()]
+    return _block(d.id, [*start, *pieces, mark, *end], used_tokens), full_tokens
+
+
+def _block(identifier: str, pieces: Iterable[str], tokens: int) -> Block:
+    return Block(id=identifier, text="".join(pieces), tokens=tokens)
+
+
+def split_units(text: str, chunks: Sequence[str], counts: Sequence[int]) -> list[Unit]:
+    """The units of the text in order, which together hold all of its chunks."""
+    offsets = [0, *accumulate(map(len, chunks))]
+    levels = {
+        bisect_left(offsets, section.start): section.level for section in split_sections(text)
+    }
+    starts = sorted({0, *(place for place in levels if place < len(chunks))})
+    return [
+        Unit(
+            start=start,
+            end=end,
+            level=levels.get(start, 0),
+            text="".join(chunks[start:end]),
+            tokens=sum(counts[start:end]),
+            heading_tokens=counts[start] if levels.get(start) else 0,
+        )
+        for start, end in zip(starts, [*starts[1:], len(chunks)], strict=True)
+    ]
+
+
+@frozen(kw_only=True)
+class Outline:
+    """Which units are printed in full (`chosen`), and down to which level the headings of others.
+
+    After each run of units without their text stands a gap of `gap_tokens`.
+    """
+
+    units: Sequence[Unit]
+    chosen: frozenset[int]
+    depth: int
+    gap_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of what is printed."""
+        total, is_open = 0, False
+        for number, unit in enumerate(self.units):
+            is_full = self._is_full(number)
+            total += unit.tokens if is_full else unit.heading_tokens * self._has_heading(unit)
+            total += self.gap_tokens * (is_open and is_full)
+            is_open = not is_full
+        return total + self.gap_tokens * is_open
+
+    def places(self) -> Iterator[int | None]:
+        """The places of the chunks that are printed, in order, with None for a gap."""
+        is_open = False
+        for number, unit in enumerate(self.units):
+            is_full = self._is_full(number)
+            if is_open and is_full:
+                yield None
+            if is_full:
+                yield from range(unit.start, unit.end)
+            elif self._has_heading(unit):
+                yield unit.start
+            is_open = not is_full
+        if is_open:
+            yield None
+
+    def _is_full(self, number: int) -> bool:
+        unit = self.units[number]
+        is_bare_heading = unit.heading_tokens == unit.tokens and self._has_heading(unit)
+        return number in self.chosen or is_bare_heading
+
+    def _has_heading(self, unit: Unit) -> bool:
+        return 0 < unit.level <= self.depth
+
+
+def _choose_outline(units: Sequence[Unit], tokens: int, gap_tokens: int) -> Outline | None:
+    """The fields, and the headings down to the lowest level at which they are not too many; None
+    where not even the fields fit.
+    """
+    fields = frozenset({0} if units[0].level == 0 else ())
+    bare = Outline(units=units, chosen=fields, depth=0, gap_tokens=gap_tokens)
+    if bare.tokens > tokens:
+        return None
+    max_tokens = bare.tokens + (tokens - bare.tokens) * _OUTLINE_SHARE
+    outlines = (
+        Outline(units=units, chosen=fields, depth=depth, gap_tokens=gap_tokens)
+        for depth in range(_LOWEST_LEVEL, 0, -1)
+    )
+    return next((outline for outline in outlines if outline.tokens <= max_tokens), bare)
+
+
+def _add_sections(outline: Outline, texts: Sequence[str], tokens: int) -> Outline:
+    """The outline with as many units in full as fit, those first that fit the request best."""
+    units = outline.units
+    scores = score_units(units, texts)
+    for number in sorted(range(len(units)), key=lambda number: (-scores[number], number)):
+        if number not in outline.chosen and units[number].tokens <= tokens:
+            longer = Outline(
+                units=units,
+                chosen=outline.chosen | {number},
+                depth=outline.depth,
+                gap_tokens=outline.gap_tokens,
+            )
+            outline = longer if longer.tokens <= tokens else outline
+    return outline
+
+
+def score_units(units: Sequence[Unit], texts: Collection[str]) -> list[float]:
+    """How well each unit fits the request, from 0: its share of the request's words, rare ones of
+    this text before common ones, those in its heading before those in its text.
+    """
+    analyse = _analyser().analyze
+    words = {
+        term
+        for text in texts
+        for term in analyse(" ".join(without_stop_words(simple_words(bigrams(text)))))
+    }
+    counts = [_count_words(unit, words, analyse) for unit in units]
+    rarity = {
+        word: math.log(1 + len(units) / (1 + sum(word in unit_counts for unit_counts in counts)))
+        for word in words
+    }
+    return [
+        sum(rarity[word] * number / (number + 1) for word, number in unit_counts.items())
+        for unit_counts in counts
+    ]
+
+
+@cache
+def _analyser() -> Any:
+    return build_analyser()
+
+
+def _count_words(
+    unit: Unit, words: Collection[str], analyse: Callable[[str], list[str]]
+) -> Counter[str]:
+    """How often the unit has each of the stemmed words."""
+    counts: Counter[str] = Counter()
+    heading, _, body = unit.text.partition("\n") if unit.level else ("", "", unit.text)
+    for text, weight in ((_HEADING_SIGNS.sub("", heading), _HEADING_WEIGHT), (body, 1)):
+        for word in analyse(bigrams(text)):
+            if word in words:
+                counts[word] += weight
+    return counts
