@@ -14,8 +14,7 @@ from capdisc.args.params import argument, option
 from capdisc.output import console, user_files
 from capdisc.output.console import gather
 from capdisc.output.failures import ExitCode
-from capdisc.validate.finding_formats import FORMATS, find_format
-from capdisc.validate.validate_request import (
+from capdisc.validate import (
     Report,
     ValidateRequest,
     build_report,
@@ -23,6 +22,7 @@ from capdisc.validate.validate_request import (
     parse_request,
     run_checks,
 )
+from capdisc.validate.finding_formats import FORMATS, find_format
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject

@@ -14,7 +14,7 @@ from typing import Literal
 from unicodedata import combining, east_asian_width
 
 from capdisc.output import console
-from capdisc.validate.validate_request import Report
+from capdisc.validate import Report
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen

@@ -176,8 +176,7 @@ def read_file(file: FoundFile) -> ParsedFile:
     # These rules take 40 ms to load: a run that reads no file does without them.
     from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
     from capdisc_indexer.validation.content_rules import check_content
-    from capdisc_indexer.validation.masking import redact_findings
-    from capdisc_indexer.validation.secret_keys import may_quote_a_key
+    from capdisc_indexer.validation.masking import may_quote_a_key, redact_findings
 
     data = read_input(file)
     if isinstance(data, Finding):

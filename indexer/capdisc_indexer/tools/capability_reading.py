@@ -36,7 +36,7 @@ from capdisc_indexer.tools.answer_pages import (
 )
 from capdisc_indexer.tools.capability_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import ToolContext
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH113, PTH118, PTH120
 

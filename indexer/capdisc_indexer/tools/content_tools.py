@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TypeAlias, TypedDict
 
-from capdisc_indexer.graph.traversal import required_names
+from capdisc_indexer.graph import required_names
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Hit, Query
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words

@@ -34,7 +34,7 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
     tool_factory,
 )
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 SKILL_KINDS = ("skill",)
 # Of the files that a skill links to, get_skill prints so many, and so many characters of them

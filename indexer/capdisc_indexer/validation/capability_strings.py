@@ -22,7 +22,7 @@ from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, 
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH112, PTH120
 

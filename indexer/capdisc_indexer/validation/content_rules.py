@@ -33,10 +33,10 @@ from capdisc_indexer.validation.masking import (
     holds_key,
     line_beginnings,
     mask_descriptor,
+    mask_keys,
     redact_samples,
 )
 from capdisc_indexer.validation.payloads import payload_findings
-from capdisc_indexer.validation.secret_keys import mask_keys
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in

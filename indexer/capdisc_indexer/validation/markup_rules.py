@@ -18,8 +18,8 @@ from capdisc_indexer.validation.capability_strings import CapabilityText
 from capdisc_indexer.validation.finding_selection import OF_FORM
 from capdisc_indexer.validation.hidden_text import hidden_text_findings
 from capdisc_indexer.validation.injection_phrases import gives_orders, injection_findings
+from capdisc_indexer.validation.masking import mask_keys
 from capdisc_indexer.validation.payloads import payload_findings
-from capdisc_indexer.validation.secret_keys import mask_keys
 
 MAX_BLANKS = 400
 BLANK_LINES = 200

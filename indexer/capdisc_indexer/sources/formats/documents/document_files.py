@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.documents.document_blocks import (
+from capdisc_indexer.sources.formats.documents import (
     DocumentBlock,
     of_markdown,
     of_text,

@@ -23,7 +23,7 @@ from capdisc_indexer.sources.formats.parsed_capability import (
     file_finding,
     made_part,
 )
-from capdisc_indexer.sources.formats.tables.table_types import (
+from capdisc_indexer.sources.formats.tables import (
     Column,
     ReaderNote,
     Samples,
