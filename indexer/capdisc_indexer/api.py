@@ -46,6 +46,7 @@ from capdisc_indexer.model.types import (
     Context,
     DeclaredSource,
     Descriptor,
+    GateDecision,
     Query,
     Ranking,
 )
@@ -58,9 +59,6 @@ if TYPE_CHECKING:
     from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
 PathLike = Path | str
-# How many hits of a query a context may show by default; the budget decides how many it does.
-RENDERED_HITS = 5
-MARK_KEY_BYTES = 32
 
 
 def build(
@@ -107,12 +105,14 @@ def open_index(
 @frozen(kw_only=True)
 class RenderedContext:
     """A context as text. `tokens` is the exact count of `text` by the tokenizer that was named, and
-    never more than the budget; `context` has its tiers, what was cut and what was left out.
+    never more than the budget; `context` has its tiers, what was cut and what was left out;
+    `gate` says whether the text was taken for a request.
     """
 
     text: str
     tokens: int
     context: Context
+    gate: GateDecision | None = None
 
 
 class OpenIndex:
@@ -154,6 +154,8 @@ class OpenIndex:
         `relevance` (0..1) is absolute; `confidence` (0..1) is that the first hit is right.
         `mode` is auto, hybrid, lexical, vector or no-graph. With `is_available`, capabilities for
         whose header it returns False are left out. What could not be used is named in `degraded`.
+        `gate.is_request` is False where the text is talk ("thanks!") or nothing fits it: an agent
+        then needs no hit.
 
         Raises UsageError for an empty text.
         """
@@ -175,12 +177,13 @@ class OpenIndex:
     ) -> Ranking:
         """The same for a query that is put together already."""
         from capdisc_indexer.retrieval.pipeline import search_index
+        from capdisc_indexer.retrieval.request_gate import judge_request
 
         encoder, problem = (None, "") if mode == "lexical" else self._encoder
         ranking = search_index(self.index, query, encoder, mode, is_available)
         if problem and ranking.degraded:
-            return replace(ranking, degraded=(*ranking.degraded, problem))
-        return ranking
+            ranking = replace(ranking, degraded=(*ranking.degraded, problem))
+        return replace(ranking, gate=judge_request(self.index, ranking))
 
     def render(
         self,
@@ -188,32 +191,42 @@ class OpenIndex:
         *,
         budget: int = Budgets().total,
         format: str = "text",
-        limit: int = RENDERED_HITS,
+        limit: int | None = None,
         kinds: Sequence[str] = (),
         categories: Sequence[str] = (),
         levels: Sequence[int] = (0, 1, 2),
         mode: str = "auto",
         tokenizer: str = "o200k",
         mark_key: bytes = b"",
+        gate: str = "auto",
     ) -> RenderedContext:
         """What an agent should read about the text, within `budget` tokens.
 
         `levels` are 0 for the overview of all categories, 1 for a line for each hit, 2 for the
         best hits in full; `format` is a name of `rendering.formats.FORMATS`. What others wrote
         stands in frames whose marks are made with `mark_key` (1 to 64 bytes): give the same key
-        to get the same bytes, or none for a random one, which nobody can imitate.
+        to get the same bytes, or none for a random one, which nobody can imitate. At most `limit`
+        hits are shown (None: `templates.TOP_SUMMARIES`). With `gate` "auto", talk ("thanks!") gets
+        no hits but the overview, if `levels` has it; with "off" it is answered too.
 
-        Raises UsageError for an empty text, an unknown format or tokenizer, and a budget that has
-        no room for anything.
+        Raises UsageError for an empty text, an unknown gate, format or tokenizer, and a budget that
+        has no room for anything.
         """
+        from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
+        from capdisc_indexer.rendering.templates import TOP_SUMMARIES
+        from capdisc_indexer.retrieval.request_gate import keep_hits_of_requests
 
+        limit = TOP_SUMMARIES if limit is None else limit
         ranking = self.search(text, limit=limit, kinds=kinds, categories=categories, mode=mode)
+        ranking = keep_hits_of_requests(ranking, gate)
         key = mark_key or os.urandom(MARK_KEY_BYTES)
         printed, context = render_ranking(
-            self.index, ranking, budget, format, tuple(levels), tokenizer, key
+            self.index, ranking, budget, format, tuple(levels), tokenizer, key, limit
         )
-        return RenderedContext(text=printed, tokens=context.tokens, context=context)
+        return RenderedContext(
+            text=printed, tokens=context.tokens, context=context, gate=ranking.gate
+        )
 
     def show(self, name: str) -> Descriptor:
         """The whole capability with this id or name. Raises UsageError with the nearest ids where

@@ -13,15 +13,21 @@ from pathlib import Path
 from typing import TypeVar
 from unittest.mock import patch
 
-from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, Turn, fold_of, read_pairs
+from gate_language import MAIN_LANGUAGES, Turn, fold_of
+from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, read_pairs
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
-from capdisc_indexer.model.types import BuildOptions, Query
+from capdisc_indexer.model.types import BuildOptions, Query, Ranking
 from capdisc_indexer.retrieval import pipeline
-from capdisc_indexer.retrieval.calibration import passes_refusal_threshold
+from capdisc_indexer.retrieval.calibration import MIN_RELEVANCE, MIN_REQUEST_RELEVANCE
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.request_gate import GateModel, read_evidence, text_logit
+from capdisc_indexer.retrieval.request_gate import (
+    CLEAR_LOGIT,
+    GateModel,
+    read_evidence,
+    text_logit,
+)
 from capdisc_indexer.store.snapshot import Index
 
 # Catalogues: how many capabilities, how many sources of requests they draw on, and the share of
@@ -170,13 +176,7 @@ def _draw_utterances(
         for one in requests
         if one.entries & keys or one.source not in sources
     ]
-    # Each meaning of English counts as much as any other language does.
-    heard += [
-        Utterance(
-            TALK, turn.group if turn.language == "en" else turn.language, turn.text, turn.fold
-        )
-        for turn in talk
-    ]
+    heard += [Utterance(TALK, _talk_group(turn), turn.text, turn.fold) for turn in talk]
     piles: dict[tuple[str, int], dict[str, list[Utterance]]] = defaultdict(dict)
     for one in heard:
         if one.fold in folds:
@@ -187,6 +187,14 @@ def _draw_utterances(
             rng.shuffle(pile)
         drawn += [one for _, one in _take_in_turn(groups, ASKED[kind])]
     return drawn
+
+
+def _talk_group(turn: Turn) -> str:
+    """Each meaning of English counts as much as any language does, and a main language thrice."""
+    if turn.language == "en":
+        return turn.group
+    third = fold_of(f"{turn.group} third") % 3 if turn.language in MAIN_LANGUAGES else 0
+    return f"{turn.language} {third}"
 
 
 def _take_in_turn(piles: Mapping[str, list[T]], count: int) -> Iterator[tuple[str, T]]:
@@ -204,13 +212,19 @@ def _search(
 ) -> Iterator[Sample]:
     logit = text_logit(model, encoder, utterance.text)
     for used in (encoder, None):
-        with patch.object(pipeline, "passes_refusal_threshold", bool):
+        with patch.object(pipeline, "refuse_irrelevant", lambda hits, _: list(hits)):
             ranking = search_index(index, Query(texts=(utterance.text,), limit=LIMIT), used)
         yield Sample(
             utterance=utterance,
             size=size,
             logit=logit,
             evidence=read_evidence(index, ranking, encoder),
-            is_refused=not passes_refusal_threshold(ranking.hits),
+            is_refused=_is_refused(ranking, logit),
             is_lexical=used is None,
         )
+
+
+def _is_refused(ranking: Ranking, logit: float) -> bool:
+    """What `calibration.refuse_irrelevant` says, with this text model in place of the shipped."""
+    level = MIN_REQUEST_RELEVANCE if logit >= CLEAR_LOGIT else MIN_RELEVANCE
+    return not any(hit.relevance >= level for hit in ranking.hits)

@@ -39,7 +39,8 @@ GOLD_SHARE = 0.6
 """How much of a catalogue is drawn because a query asks for it."""
 SMALL_TALK = ("small_talk", "meta")
 LIMIT = 20
-PHRASES = Path(__file__).parents[2] / "indexer" / "training" / "gate_phrases.toml"
+TRAINING = Path(__file__).parents[2] / "indexer" / "training"
+PHRASES = tuple(TRAINING / f"gate_{name}.toml" for name in ("phrases", "sentences"))
 TALK = "talk"
 
 Passes = Callable[[Ranking, GateDecision], bool]
@@ -97,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _refusal_left_to_the_gate() -> AbstractContextManager[object]:
     """A search that refuses nothing, however little its hits have to do with the text."""
-    return patch.object(pipeline, "passes_refusal_threshold", bool)
+    return patch.object(pipeline, "refuse_irrelevant", lambda hits, _: list(hits))
 
 
 def load_data_set(folder: Path) -> DataSet:
@@ -235,9 +236,10 @@ def _plain(text: str) -> str:
 
 
 def _fitted_phrases() -> set[str]:
-    content = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
+    contents = [tomllib.loads(path.read_text(encoding="utf-8")) for path in PHRASES]
     return {
         _plain(phrase)
+        for content in contents
         for parts in content.values()
         for phrases in parts.values()
         for phrase in phrases.split(" | ")

@@ -21,6 +21,7 @@ from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval import calibration
 from capdisc_indexer.retrieval.pipeline import search_index
+from capdisc_indexer.retrieval.request_gate import reads_as_request
 from capdisc_indexer.store.snapshot import Index
 
 SETS = (
@@ -90,7 +91,9 @@ def made_up(rng: random.Random) -> list[str]:
 
 
 def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict[str, list[float]]:
-    """The best relevance that each query finds when nothing is refused."""
+    """The best relevance that each query finds when nothing is refused; more by the difference of
+    the two levels where the text by itself is clearly a request, which needs less.
+    """
     with (
         tempfile.TemporaryDirectory() as scratch,
         patch.object(calibration, "MIN_RELEVANCE", -1.0),
@@ -107,9 +110,14 @@ def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict
                 ]
                 for kind, texts in asked.items()
             }
+    gain = calibration.MIN_RELEVANCE - calibration.MIN_REQUEST_RELEVANCE
     return {
-        kind: [max((hit.relevance for hit in hits), default=0.0) for hits in each]
-        for kind, each in best.items()
+        kind: [
+            max((hit.relevance for hit in hits), default=0.0)
+            + (gain if reads_as_request([text]) else 0.0)
+            for text, hits in zip(asked[kind], best[kind], strict=True)
+        ]
+        for kind in best
     }
 
 

@@ -54,12 +54,15 @@ def test_what_the_gate_keeps_out_is_said_and_can_be_had(capdisc, small) -> None:
     text = find_talk_with_hits(capdisc)
     kept_out = capdisc("render", text, "--tier", "1,2")
     assert kept_out.out.strip() == "" and "--gate off" in kept_out.err
+    assert len(kept_out.err.splitlines()) == 1
     assert "--gate off" not in capdisc("render", text, "--tier", "1,2", "--gate", "off").err
 
 
 def test_the_overview_was_asked_for_and_stays(capdisc, small) -> None:
     text = find_talk_with_hits(capdisc)
-    assert capdisc("render", text).out == capdisc("render", text, "--tier", "0").out
+    rendered = capdisc("render", text)
+    assert rendered.out == capdisc("render", text, "--tier", "0").out
+    assert "printed the overview alone" in rendered.err and len(rendered.err.splitlines()) == 1
 
 
 def test_talk_is_nothing_found_to_on_empty(capdisc, small) -> None:
@@ -83,6 +86,22 @@ def test_programs_read_the_decision_in_json(capdisc, small) -> None:
     talk = capdisc("search", find_talk_with_hits(capdisc), "--json").json["gate"]
     assert talk["is_request"] is False and 0 <= talk["score"] < request["score"]
     assert capdisc("search", REQUESTS[0], "--json", "--gate", "off").json["gate"] is None
+
+
+def test_render_has_the_decision_in_json_too(capdisc, small) -> None:
+    text = find_talk_with_hits(capdisc)
+    assert capdisc("render", REQUESTS[0], "--json").json["gate"]["is_request"] is True
+    talk = capdisc("render", text, "--json", "--diagnostics").json["gate"]
+    assert talk["is_request"] is False and "text" in talk["parts"]
+    assert capdisc("render", text, "--json", "--gate", "off").json["gate"] is None
+    assert "gate: no request" in capdisc("render", text, "--diagnostics").err
+
+
+def test_talk_does_not_print_the_whole_catalogue(capdisc, small) -> None:
+    """`--on-empty all` is for requests that nothing fits."""
+    argv = ("--tier", "1", "--on-empty", "all")
+    assert not capdisc("render", "thanks!", *argv).out.strip()
+    assert capdisc("render", "knit a green sweater", *argv).out.strip()
 
 
 def test_words_alone_are_judged_too(capdisc, small) -> None:

@@ -356,7 +356,7 @@ def test_off_a_terminal_nothing_is_allowed_without_a_yes(capdisc, clone, outside
 def test_at_a_terminal_it_asks(capdisc, clone, outside, monkeypatch, answer, code) -> None:
     configure(clone, 'roots = ["../outside"]\n')
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         assert capdisc("trust", stdin=answer).code == code
     assert ("roots" in capdisc("index").err) is bool(code)
 

@@ -13,6 +13,7 @@ import pytest
 
 import capdisc_indexer as cd
 from capdisc_indexer import api
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
@@ -133,3 +134,33 @@ def test_watching_gives_an_update_for_the_first_build(roots, hermetic) -> None:
     updates.close()
     assert first.report is not None
     assert first.report.counts["added"] == 2
+
+
+def test_talk_renders_the_overview_alone_unless_the_gate_is_off(index) -> None:
+    request = index.render("join two PDF documents", budget=600)
+    talk = index.render("thanks, merge looks good to me", budget=600)
+    answered = index.render("thanks, merge looks good to me", budget=600, gate="off")
+    assert request.gate.is_request and "merge-pdfs" in request.text
+    assert not talk.gate.is_request and talk.text == index.render("hello", budget=600).text
+    assert talk.text != answered.text
+    with pytest.raises(UsageError, match="unknown gate"):
+        index.render("join two PDF documents", gate="maybe")
+
+
+def test_a_search_tells_whether_its_text_is_a_request(index) -> None:
+    assert index.search("join two PDF documents").gate.is_request
+    assert not index.search("hello").gate.is_request
+
+
+def test_a_context_shows_as_many_hits_as_its_limit(hermetic, write_skill) -> None:
+    for number in range(30):
+        write_skill(
+            hermetic / "skills", f"merge-pdfs-{number}", description=f"Joins {number} PDF files."
+        )
+    cd.build([hermetic / "skills"], hermetic / "index")
+    with cd.open_index(hermetic / "index") as index:
+        for limit in (3, 8):
+            printed = index.render(
+                "join PDF files", budget=9_000, limit=limit, levels=(1,)
+            ).context
+            assert len(printed.tiers[0].blocks) == limit

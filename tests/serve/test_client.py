@@ -10,7 +10,6 @@ import pytest
 from served import message, until
 
 from capdisc.serve import protocol
-from capdisc_indexer.config.configuration import find_workspace
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -176,17 +175,31 @@ def test_files_of_the_process_itself_are_read_there(small, serving, client) -> N
     assert "never asked" in client(*argv, "--server", "require", stdin="More.")[2]
 
 
-def test_the_workspace_is_the_one_that_commands_mean(hermetic, tmp_path) -> None:
-    home = tmp_path / "home"
-    for folder in (home / "a" / "b", home / "c" / ".capdisc" / "x", hermetic / "d" / "e", home):
-        folder.mkdir(parents=True, exist_ok=True)
-        assert protocol.workspace_folder(str(folder), str(home)) == str(
-            find_workspace(folder, home)
-        )
-    (home / ".git").mkdir()
-    assert protocol.workspace_folder(str(home / "a"), str(home)) == str(
-        find_workspace(home / "a", home)
-    )
+@pytest.mark.parametrize(
+    ("marks", "folder", "workspace"),
+    [
+        ((), "home/a/b", "home/a/b"),
+        (("home/a/.git/",), "home/a/b", "home/a"),
+        (("home/a/.git/", "home/a/b/capdisc.toml"), "home/a/b", "home/a/b"),
+        (("home/a/.git/",), "home/a/.git/c", "home/a"),
+        (("home/.git/",), "home/a/b", "home/a/b"),
+        (("home/.git/",), "home", "home"),
+        (("home/.git/", "home/a/.capdisc/"), "home/a/b", "home/a"),
+        (("repository/.git",), "repository/d", "repository"),
+        (("home/.git/", "capdisc.toml"), "home/a", ""),
+    ],
+)
+def test_the_workspace_is_the_nearest_marked_folder(
+    marks: tuple[str, ...], folder: str, workspace: str, tmp_path
+) -> None:
+    for mark in marks:
+        place = tmp_path / mark
+        (place if mark.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
+        if not mark.endswith("/"):
+            place.touch()
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    found = protocol.workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
+    assert found == str(tmp_path / workspace)
 
 
 def test_the_client_imports_next_to_nothing(small, serving) -> None:

@@ -204,3 +204,15 @@ def test_folder_and_environment_are_those_of_the_client(server, hermetic, client
         )
     argv = ("render", QUERY, "--append", "sub/note.md")
     assert client(*argv, "--server", "require") == client(*argv, "--server", "off")
+
+
+def test_a_hook_gets_the_server_s_answer_and_remembers_by_itself(serving, client, small) -> None:
+    event = json.dumps({"prompt": "join two PDF files into one", "session_id": "one"})
+    words = ("hook", "claude", "--deadline", "60s")
+    alone = client(*words, stdin=event, CAPDISC_SERVER="off")
+    assert alone[0] == 0 and "- merge-pdfs: " in alone[1]
+    assert client(*words, stdin=event, CAPDISC_SERVER="off") == (0, "", "")
+    serving("serve")
+    other = event.replace('"one"', '"two"')
+    assert client(*words, stdin=other) == alone
+    assert client(*words, stdin=other) == (0, "", "")

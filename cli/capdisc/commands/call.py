@@ -62,6 +62,16 @@ def call(
             help="Cut the answer to so many tokens, and say what was left out.",
         ),
     ] = None,
+    format: Annotated[
+        str | None,
+        option(
+            "--format",
+            help="Answer tool_search as this provider takes it: anthropic, openai-responses.",
+        ),
+    ] = None,
+    call_id: Annotated[
+        str, option("--call-id", metavar="ID", help="With --format: the id of the model's call.")
+    ] = "",
     mode: params.Mode = None,
     index_dir: params.IndexDir = None,
 ) -> int:
@@ -70,6 +80,9 @@ def call(
     From a task to a call: search_tool with keywords names capabilities that fit, search_tool with
     an exact name prints one in full, execute_tool or capdisc run calls it. With --batch there is a
     line of output for each line of input, also for errors; exit status 1: some calls failed.
+
+    With --format, the answer of tool_search loads the definitions that `capdisc tools --defer`
+    deferred.
 
     Example: capdisc call search_tool '{"query": "merge PDF files"}'
     """
@@ -80,13 +93,26 @@ def call(
         )
     if batch is not None and (arguments_json or args):
         raise UsageError("--batch has the arguments in its lines", "leave the arguments out")
+    if format is not None and (batch is not None or envelope or max_tokens is not None):
+        raise UsageError(
+            "--format prints what the provider takes, as it is",
+            "leave out --batch, --envelope and --max-tokens",
+        )
+    if call_id and format is None:
+        raise UsageError("--call-id needs --format", "add --format anthropic or openai-responses")
     with open_index.open_index(index_dir) as ctx:
         options = CallOptions(
             tool_ctx=build_tool_context(ctx, mode), is_wrapped=envelope, max_tokens=max_tokens
         )
         if batch is not None:
             return run_batch(ctx.runtime, options, str(batch))
-        return run_call(ctx.runtime, options, tool or "", parse_arguments(arguments_json, args))
+        arguments = parse_arguments(arguments_json, args)
+        if format is not None:
+            search_call = SearchCall(
+                form=format, call_id=call_id, name=tool or "", arguments=arguments
+            )
+            return run_search(ctx.runtime, options, search_call)
+        return run_call(ctx.runtime, options, tool or "", arguments)
 
 
 @frozen(kw_only=True)
@@ -139,6 +165,52 @@ def run_call(
         raise
     document = _success_envelope(name, answer) if options.is_wrapped else answer
     console.print_result(console.format_json_text(document, indent))
+    return ExitCode.OK
+
+
+@frozen(kw_only=True)
+class SearchCall:
+    """A model's call of the tool search, to be answered in the form of its provider. `call_id` is
+    the provider's id of the call, "" where it is unknown.
+    """
+
+    form: str
+    call_id: str
+    name: str
+    arguments: Any
+
+
+def run_search(runtime: surroundings.Runtime, options: CallOptions, call: SearchCall) -> int:
+    """Print the answer of the tool search that loads what was found. Raises UsageError for another
+    tool, and for a provider without deferred definitions.
+    """
+    from capdisc_indexer.tools import tool_selection
+    from capdisc_indexer.tools.definitions import deferral
+
+    if call.form not in deferral.DEFERRING_FORMATS:
+        raise UsageError(
+            f"the format {call.form!r} has no tool search",
+            f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
+        )
+    ready = tools.bind_call(call.name, call.arguments)
+    if ready.tool.name != tool_selection.SEARCH_TOOL:
+        raise UsageError(
+            f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
+        )
+    for notice in ready.notices:
+        console.print_notice(f"notice: {notice}")
+    ctx = options.tool_ctx
+    definitions = tool_selection.find_callable(
+        ctx, ready.arguments["query"], ready.arguments["limit"]
+    )
+    names = deferral.deferred_names(
+        tool_selection.search_definition(ctx), tool_selection.capability_definitions(ctx)
+    )
+    # What is hidden was not defined in the request, so that no answer may refer to it.
+    definitions = [definition for definition in definitions if definition.id in names]
+    answer = deferral.format_search_answer(call.form, definitions, names, call.call_id)
+    indent = 2 if runtime.stdout_is_terminal else None
+    console.print_result(console.format_json_text(answer, indent))
     return ExitCode.OK
 
 

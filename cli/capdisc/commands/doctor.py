@@ -10,6 +10,7 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.hook import guard
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim, protocol
@@ -21,7 +22,10 @@ from capdisc_indexer.diagnosis import (
     examine_shared_index,
     worst_state,
 )
+from capdisc_indexer.model.errors import InputError
 
+# A hook's error is shown for so long, unless newer ones follow.
+_HOOK_ERRORS_S = 7 * 24 * 3600
 _EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitCode.INDEX}
 
 
@@ -49,7 +53,12 @@ def doctor(
             if shared
             else examine_index(where, deep, time.time_ns(), runtime.builder_id(where))
         )
-        checks = [*index_checks, _check_server(), _check_trust(runtime, config)]
+        checks = [
+            *index_checks,
+            _check_server(),
+            _check_trust(runtime, config),
+            _check_hook(runtime),
+        ]
     if json:
         console.print_document(
             {
@@ -73,6 +82,28 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
         state=CheckState.NOTICE,
         text=f"left out: {console.format_names(lines)}",
         fix="capdisc trust",
+    )
+
+
+def _check_hook(runtime: surroundings.Runtime) -> Check:
+    """What went wrong of late in the hooks of clients, which say nothing themselves."""
+    try:
+        failures = guard.read_failures(runtime.user_state_dir())
+    except InputError as error:
+        return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
+    oldest = time.strftime(guard.TIME_FORMAT, time.gmtime(time.time() - _HOOK_ERRORS_S))
+    recent = [failure for failure in failures if str(failure["at"]) >= oldest]
+    if not recent:
+        return Check(name="hook", state=CheckState.OK, text="no error in the last seven days")
+    newest = recent[-1]
+    text = f"{newest['at']} {newest['client']}: {newest['error']}"
+    if len(recent) > 1:
+        text += f" ({console.format_count(len(recent), 'error')} in seven days)"
+    return Check(
+        name="hook",
+        state=CheckState.NOTICE,
+        text=text,
+        fix=f"see what it says now: capdisc hook {newest['client'] or 'CLIENT'} --explain < EVENT.json",
     )
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.gateway_servers import ServerSelection, select_servers
 from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
 from capdisc.mcp_service.live_index import LiveIndex, start_polling
 from capdisc.mcp_service.tool_offer import find_run_tool, select_tools
-from capdisc.output import standard_streams
+from capdisc.output import console, standard_streams
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.trust import HOW
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
+
+if TYPE_CHECKING:
+    from capdisc.mcp_service.gateway_service import GatewayService
 
 
 def mcp(
@@ -34,6 +43,21 @@ def mcp(
     yes: Annotated[
         bool, option("--yes", help="With --allow-run: run anything without asking.")
     ] = False,
+    gateway: Annotated[
+        bool,
+        option(
+            "--gateway",
+            help="Also find and call the tools of the MCP servers that your clients' files name.",
+        ),
+    ] = False,
+    server: Annotated[
+        list[str] | None,
+        option(metavar="NAMES", help="With --gateway: only these servers, separated by commas."),
+    ] = None,
+    listing: Annotated[
+        bool, option("--list", help="With --gateway: print the servers, and serve nothing.")
+    ] = False,
+    json: params.Json = False,
     index_dir: params.IndexDir = None,
 ) -> int:
     """Serve the capabilities to an agent over MCP on stdin and stdout, until stdin ends.
@@ -44,29 +68,51 @@ def mcp(
     Answers come from the newest index, which is built where there is none; clients are notified
     when it changes. Needs the extra: pip install 'capdisc[mcp]'.
 
+    With --gateway, one server stands for all others: their tools are found by search and called
+    by name. A server starts with its first call. A tool that is not declared as read-only is
+    called once you have approved it (capdisc trust tool:SERVER.TOOL) or say yes when asked.
+
     Example: capdisc mcp < /dev/null
     """
     if yes and not allow_run:
         raise UsageError("--yes goes with --allow-run", "without it nothing is run")
     names = select_tools(tools or ())
-    if not allow_run and (run_tool := find_run_tool(tools or ())):
+    if not (allow_run or gateway) and (run_tool := find_run_tool(tools or ())):
         raise UsageError(f"{run_tool} goes with --allow-run", "without it nothing is run")
-    from capdisc_indexer.execution.mcp_server import ToolService, serve
+    if (server or listing) and not gateway:
+        raise UsageError("--server and --list go with --gateway", "see: capdisc mcp --help")
+    if json and not listing:
+        raise UsageError("--json goes with --list", "see: capdisc mcp --help")
 
     runtime = surroundings.current_runtime()
     config = runtime.config()
     workspace_trust.announce_settings(config)
+    selection = _select_servers(runtime, config, server or ()) if gateway else None
+    if selection and listing:
+        from capdisc.mcp_service.gateway_service import print_servers
+
+        return print_servers(runtime, selection, json)
+    from capdisc_indexer.execution.mcp_server import ToolService, serve
+
     shared = runtime.shared_index(index_dir, config)
-    live = LiveIndex(runtime, config, runtime.index_dir(index_dir, config), shared)
-    if shared and allow_run:
+    if shared and (allow_run or gateway):
         raise ApprovalRequiredError(
             f"nothing is run from this index: {provenance_warning(shared)}",
-            "leave out --allow-run",
+            "leave out --allow-run and --gateway",
         )
-    run = partial(build_executor, runtime, yes) if allow_run else None
-    service = DiscoveryService(live=live, names=names, run=run)
     surroundings.limit_malloc_arenas()
-    with standard_streams.silence_native_stderr():
+    with (
+        standard_streams.silence_native_stderr(),
+        _open_gateway(runtime, selection, index_dir) as opened,
+    ):
+        await_first = opened.await_lists if opened else _wait_for_nothing
+        where = runtime.index_dir(index_dir, config)
+        live = LiveIndex(runtime, config, where, shared, await_first)
+        run = None
+        if allow_run or opened:
+            servers = opened.gateway if opened else None
+            run = partial(build_executor, runtime, yes, servers, allow_run)
+        service = DiscoveryService(live=live, names=names, run=run)
         if shared:
             start_polling(shared)
         serve(
@@ -82,3 +128,46 @@ def mcp(
             )
         )
     return 0
+
+
+def _wait_for_nothing(is_stopped: Callable[[], bool]) -> None:
+    pass
+
+
+def _select_servers(
+    runtime: surroundings.Runtime, config: Config, names: Sequence[str]
+) -> ServerSelection:
+    """The servers to serve; none inside another gateway, which would start us without end."""
+    from capdisc_indexer.execution.server_launch import INSIDE_VARIABLE
+
+    if runtime.environ.get(INSIDE_VARIABLE):
+        console.print_notice("notice: no servers are served inside another gateway")
+        return ServerSelection()
+    words = [name.strip() for text in names for name in text.split(",")]
+    selection = select_servers(runtime, config, [word for word in words if word])
+    for problem in selection.problems:
+        console.print_notice(f"notice: {problem}")
+    waiting = [server.name for server, reason in selection.left_out if HOW in reason]
+    if waiting:
+        console.print_notice(
+            f"notice: not served until you trust them: {console.format_names(waiting)}; {HOW}"
+        )
+    return selection
+
+
+@contextmanager
+def _open_gateway(
+    runtime: surroundings.Runtime, selection: ServerSelection | None, index_dir: Path | None
+) -> Iterator[GatewayService | None]:
+    """The gateway to the servers, which are ended with the block; None where there is none."""
+    if selection is None:
+        yield None
+        return
+    from capdisc.mcp_service.gateway_service import GatewayService
+
+    service = GatewayService(runtime, selection, index_dir)
+    try:
+        service.start()
+        yield service
+    finally:
+        service.close()

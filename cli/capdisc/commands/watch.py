@@ -131,7 +131,7 @@ def watch(
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=runtime.sources(config, named_paths),
+        sources=runtime.build_sources(config, named_paths),
         guard=runtime.definition_guard(),
         builder_id=builder_id,
         confined={} if named_paths else runtime.confined_roots(config),

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc.serve.protocol import workspace_folder
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     default_index_dir,
     default_state_dir,
-    find_workspace,
     load_config,
 )
 from capdisc_indexer.config.trust import Grant, TrustRequest, is_inside
@@ -44,7 +44,11 @@ class Runtime:
     @property
     def workspace(self) -> Path:
         """The folder of the project that the current folder belongs to."""
-        return find_workspace(self.cwd, self.home)
+        return self.workspace_of(self.cwd)
+
+    def workspace_of(self, folder: Path) -> Path:
+        """The folder of the project that a folder belongs to."""
+        return Path(workspace_folder(str(folder), str(self.home)))
 
     @property
     def path_base(self) -> Path | None:
@@ -231,6 +235,33 @@ class Runtime:
             replace(source, within=within, allow_secret_files=allowed) for source in config.sources
         )
 
+    @property
+    def tool_lists_dir(self) -> Path:
+        """Where the lists of tools lie of the servers that `capdisc mcp --gateway` serves here."""
+        return self.state_dir() / "gateway"
+
+    def has_tool_lists(self) -> bool:
+        """Whether the gateway has asked a server for its tools."""
+        folder = self.tool_lists_dir
+        return folder.is_dir() and any(folder.glob("*.tools.json"))
+
+    def build_sources(
+        self, config: Config, paths: Sequence[Path] = ()
+    ) -> tuple[DeclaredSource, ...]:
+        """The sources of an index: the declared ones and, unless `paths` are named, the gateway's
+        lists of tools.
+        """
+        sources = self.sources(config, paths)
+        if paths or not self.has_tool_lists():
+            return sources
+        lists = DeclaredSource(
+            format="mcp",
+            path=str(self.tool_lists_dir),
+            origin="capdisc mcp --gateway",
+            trusted=True,
+        )
+        return (*sources, lists)
+
     def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
         """The declarations with absolute paths, and with the folders for the answers of programs."""
         return tuple(self._resolve_source(source) for source in sources)
@@ -329,10 +360,22 @@ def current_runtime() -> Runtime:
         environ=os.environ,
         cwd=_current_folder(),
         home=home,
-        stdin_is_terminal=_is_terminal(sys.stdin),
-        stdout_is_terminal=_is_terminal(sys.stdout),
-        stderr_is_terminal=_is_terminal(sys.stderr),
+        stdin_is_terminal=is_terminal(sys.stdin),
+        stdout_is_terminal=is_terminal(sys.stdout),
+        stderr_is_terminal=is_terminal(sys.stderr),
     )
+
+
+def enter_folder(folder: str) -> None:
+    """Make the folder the current one, by this name of it. Raises InputError where it cannot be
+    entered.
+    """
+    try:
+        os.chdir(folder)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
+    os.environ["PWD"] = folder
 
 
 def _current_folder() -> Path:
@@ -346,7 +389,8 @@ def _current_folder() -> Path:
         raise InputError("the current folder is gone", "change to another folder") from error
 
 
-def _is_terminal(stream: object) -> bool:
+def is_terminal(stream: object) -> bool:
+    """Whether the stream is a terminal; a closed one is none."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):

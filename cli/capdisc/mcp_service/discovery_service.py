@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from capdisc.args.query_options import Filters
 from capdisc.context import open_index, surroundings
@@ -22,6 +23,7 @@ from capdisc.render.render_options import (
     QueryOptions,
     RenderOptions,
 )
+from capdisc_indexer.execution.call_types import Caller, Consent
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
@@ -34,6 +36,7 @@ from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools import BoundCall, bind_arguments
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
@@ -54,6 +57,9 @@ from capdisc_indexer.tools.answer_pages import (
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
 from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
+
+if TYPE_CHECKING:
+    from capdisc_indexer.execution.gateway import Gateway
 
 _INSTRUCTIONS = (
     "The skills, tools, tables and documents of this machine. Before a task, and when you lack a "
@@ -114,7 +120,7 @@ class DiscoveryService:
 
     live: LiveIndex
     names: tuple[str, ...]
-    run: Callable[[Index, Callable[[], bool]], Executor] | None
+    run: Callable[[Index, Caller], Executor] | None
     results: ResultStore = field(default_factory=ResultStore)
 
     @property
@@ -134,30 +140,32 @@ class DiscoveryService:
         except IndexStateError:
             return tool_documents(offered_names, None)
 
-    def answer(self, name: str, arguments: Arguments, is_stopped: Callable[[], bool]) -> str:
-        """The answer of a tool, at most MAX_ANSWER_TOKENS long: a text, or JSON. Raises
-        UsageError, which lists what is offered, for another tool.
+    def answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        """The answer of a tool, at most MAX_ANSWER_TOKENS long: a text, or JSON; and whether it
+        tells of a tool of a server that failed. Raises UsageError, which lists what is offered,
+        for another tool.
         """
         try:
-            return self._answer(name, arguments, is_stopped)
+            return self._answer(name, arguments, caller)
         except CapdiscError as error:
             error.message, error.hint = map(_shorten_error, (error.message, error.hint))
             raise
 
-    def _answer(self, name: str, arguments: Arguments, is_stopped: Callable[[], bool]) -> str:
+    def _answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
         own_arguments, cursor = _take_cursor(name, arguments)
         keeps_result = name in WRITING_TOOLS or name == RUN_TOOL
         if cursor and keeps_result and self._offers(name):
-            return page_answer(self.results.find(cursor), cursor, _encode, load_token_counter())
+            kept = self.results.find(cursor)
+            return page_answer(kept, cursor, _encode, load_token_counter()), _has_failed(kept)
         call = self._bind_call(name, own_arguments)
-        answer = self._call_tool(call, is_stopped)
+        answer = self._call_tool(call, caller)
         if answer.keys() == {TEXT_KEY}:
-            return page_text(answer[TEXT_KEY], cursor, load_token_counter())
+            return page_text(answer[TEXT_KEY], cursor, load_token_counter()), False
         answer = answer | ({"notices": list(call.notices)} if call.notices else {})
         page = page_answer(answer, cursor, _encode, load_token_counter())
         if keeps_result:
             self.results.keep(answer)
-        return page
+        return page, _has_failed(answer)
 
     def _bind_call(self, name: str, arguments: Arguments) -> BoundCall:
         try:
@@ -172,10 +180,10 @@ class DiscoveryService:
             raise UsageError(f"{call.tool.name} is not offered here{reason}", self._offered_hint())
         return call
 
-    def _call_tool(self, call: BoundCall, is_stopped: Callable[[], bool]) -> ToolAnswer:
+    def _call_tool(self, call: BoundCall, caller: Caller) -> ToolAnswer:
         builds = call.tool.name in AGENT_TOOLS
-        with self.live.open_newest(builds=builds, is_stopped=is_stopped) as current:
-            execute = self.run(current.ctx.index, is_stopped) if self.run else None
+        with self.live.open_newest(builds=builds, is_stopped=caller.is_stopped) as current:
+            execute = self.run(current.ctx.index, caller) if self.run else None
             tool_ctx = replace(current.tool_ctx, execute=execute, offers=self._offers)
             return call.tool.answer(tool_ctx, call.arguments)
 
@@ -234,11 +242,21 @@ def _shorten_error(text: str) -> str:
     return text if stop == len(text) else f"{text[:stop].rstrip()} …"
 
 
+def _has_failed(answer: ToolAnswer) -> bool:
+    """Whether this is what a tool of an MCP server answered as it failed."""
+    return "server" in answer and answer.get("status", "ok") != "ok"
+
+
 def build_executor(
-    runtime: surroundings.Runtime, yes: bool, index: Index, is_stopped: Callable[[], bool]
+    runtime: surroundings.Runtime,
+    yes: bool,
+    gateway: Gateway | None,
+    runs_commands: bool,
+    index: Index,
+    caller: Caller,
 ) -> Executor:
-    """The function that runs a capability of this index as `capdisc run` does without a
-    terminal.
+    """The function that runs a capability of this index: a tool of a server by the gateway, any
+    other one, where `runs_commands`, as `capdisc run` does without a terminal.
     """
     from capdisc_indexer.execution import agent_execution
     from capdisc_indexer.execution.call_types import ExecutionContext
@@ -252,8 +270,16 @@ def build_executor(
             raise ApprovalRequiredError(
                 f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"
             )
+        if gateway and gateway.serves(descriptor):
+            yes_caller = replace(caller, confirm=lambda *_: Consent.ONCE)
+            return gateway.call(descriptor, arguments, yes_caller if yes else caller)
+        if not runs_commands and descriptor.run:
+            raise ApprovalRequiredError(
+                f"{one_line(descriptor.id, 100)} was not run: only tools of MCP servers are here",
+                "start this server with --allow-run, too",
+            )
         return agent_execution.run_for_agent(
-            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, is_stopped
+            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, caller.is_stopped
         )
 
     return run
@@ -276,7 +302,7 @@ def _render_options(task: str) -> RenderOptions:
         request=QueryOptions(
             words=(task,),
             also=None,
-            filters=Filters(None, None, None, None, "", False),
+            filters=Filters(),
             min_relevance=0.0,
             on_empty="none",
             mode=None,

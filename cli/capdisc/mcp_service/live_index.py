@@ -87,7 +87,8 @@ class BackgroundBuild:
 
 class LiveIndex:
     """The newest generation, opened for its first call; an older one stays open until the last
-    call that answers from it ends.
+    call that answers from it ends. `await_first` waits, before a first build, for another one that
+    may be under way; its argument says whether the caller is gone.
     """
 
     def __init__(
@@ -96,8 +97,9 @@ class LiveIndex:
         config: Config,
         index_dir: Path,
         shared: SharedIndex | None,
+        await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
     ) -> None:
-        self._runtime, self._config = runtime, config
+        self._runtime, self._config, self._await_first = runtime, config, await_first
         self._index_dir, self._shared = index_dir, shared
         self._lock = threading.Lock()
         self._newest: OpenGeneration | None = None
@@ -117,6 +119,8 @@ class LiveIndex:
         one in the background and waits a while for it. Raises IndexStateError where there is none
         yet.
         """
+        if builds and not self.version():
+            self._await_first(is_stopped)
         if builds and self._shared is None and not self.version():
             self._build.wait(lambda: bool(self.version()) or is_stopped())
         with self._lock:

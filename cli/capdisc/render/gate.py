@@ -2,64 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import Ranking
-from capdisc_indexer.retrieval.request_gate import GateDecision, judge_request
-
-AUTO, OFF = GATE_MODES = ("auto", "off")
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.types import GateDecision, Ranking
+from capdisc_indexer.retrieval.request_gate import (
+    BORDER,
+    OFF,
+    check_gate_mode,
+    judge_request,
+    keep_hits_of_requests,
+)
 
 Gate = Annotated[
     str, option("--gate", help='auto: talk such as "thanks!" is no request; off: all is one.')
 ]
 
 
-def judge_ranking(
-    ctx: open_index.CommandContext, ranking: Ranking, gate: str
-) -> GateDecision | None:
-    """Whether the ranking's texts ask for anything here; None where the gate is off, or nothing
-    was found that it could keep out. Raises UsageError for another mode than auto and off.
+def judge_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
+    """The ranking with its decision: whether its texts ask for anything here; without one where
+    the gate is off. Raises UsageError for another mode than auto and off.
     """
-    if gate not in GATE_MODES:
-        raise UsageError(f"unknown gate {gate!r}", f"one of: {', '.join(GATE_MODES)}")
-    if gate == OFF or not ranking.hits:
-        return None
-    return judge_request(ctx.index, ranking)
+    check_gate_mode(gate)
+    return ranking if gate == OFF else replace(ranking, gate=judge_request(ctx.index, ranking))
 
 
 def keep_requests(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:
-    """The ranking; without its hits, and said on stderr, where its texts are no request."""
-    decision = judge_ranking(ctx, ranking, gate)
-    if decision is None or decision.is_request:
-        return ranking
-    console.print_notice(
-        f"notice: no request for anything here (score {decision.score:.2f}); --gate off answers it"
+    """The ranking with its decision, and without its hits where its texts are no request."""
+    return keep_hits_of_requests(judge_ranking(ctx, ranking, gate), gate)
+
+
+def is_talk(ranking: Ranking) -> bool:
+    """Whether the gate took the hits away, or the text that found none reads like talk."""
+    gate = ranking.gate
+    return (
+        gate is not None
+        and not gate.is_request
+        and (gate.score > 0 or gate.parts.get("text", 1.0) < BORDER)
     )
-    return replace(ranking, hits=(), confidence=0.0)
 
 
-def print_decision(decision: GateDecision | None, explain: bool) -> None:
+def print_decision(ranking: Ranking, explain: bool) -> None:
     """Say of a search that its text reads like talk; with `explain`, how the gate came to it."""
+    decision = ranking.gate
     if decision is None:
         return
-    if not decision.is_request:
+    if ranking.hits and not decision.is_request:
         console.print_notice(
             "notice: this reads like talk, not like a request for anything here; "
             f"render leaves it out (score {decision.score:.2f})"
         )
     if explain:
-        parts = "  ".join(f"{name} {value:g}" for name, value in decision.parts.items())
-        verdict = "request" if decision.is_request else "no request"
-        console.print_notice(f"gate: {verdict}, score {decision.score:.2f}  {parts}")
+        console.print_notice(format_decision(decision))
 
 
-def decision_document(decision: GateDecision | None) -> dict[str, Any] | None:
-    """The decision as JSON prints it; null where nothing was judged."""
+def format_decision(decision: GateDecision) -> str:
+    """One line with the verdict, its score, and what the score comes from."""
+    parts = "  ".join(f"{name} {value:g}" for name, value in decision.parts.items())
+    verdict = "request" if decision.is_request else "no request"
+    return f"gate: {verdict}, score {decision.score:.2f}  {parts}"
+
+
+def decision_document(decision: GateDecision | None, explain: bool = False) -> JsonObject | None:
+    """The decision as JSON prints it, with `explain` and its parts; null where nothing was judged."""
     if decision is None:
         return None
-    return {"is_request": decision.is_request, "score": decision.score}
+    document: JsonObject = {"is_request": decision.is_request, "score": decision.score}
+    return {**document, "parts": dict(decision.parts)} if explain else document

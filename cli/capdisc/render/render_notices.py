@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from capdisc.output import console
+from capdisc.render.gate import decision_document, format_decision, is_talk
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     RelevantCapabilities,
@@ -28,11 +29,12 @@ def build_context_facts(
     workspace: PurePath | None,
 ) -> JsonObject:
     """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
-    `with_diagnostics`, times; `results` gives the facts of a capability by its id.
+    `with_diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
     """
     facts: JsonObject = {
         "static_tokens": catalogue.static_tokens,
         "results": _result_facts(relevant, pinned, workspace),
+        "gate": decision_document(relevant.ranking.gate, with_diagnostics),
     }
     if catalogue.style:
         facts["style"] = catalogue.style.name
@@ -114,7 +116,11 @@ def print_notices(
     relevant: RelevantCapabilities, catalogue: CatalogueMode, context: Context
 ) -> None:
     """Print what does not fit the query or the budget, and which catalogue mode was chosen."""
-    if relevant.is_empty and not catalogue.is_everything:
+    if is_talk(relevant.ranking) and not catalogue.is_everything:
+        console.print_notice(
+            f"notice: {_talk_note(relevant.ranking)}{_fallback_note(relevant, context)}"
+        )
+    elif relevant.is_empty and not catalogue.is_everything:
         console.print_notice(
             f"notice: nothing fits the query{_unmatched_note(relevant)}{_fallback_note(relevant, context)}"
         )
@@ -149,7 +155,13 @@ def _print_imitations(context: Context) -> None:
 
 def print_nothing_fits(relevant: RelevantCapabilities) -> None:
     """Print that nothing fits, for `--on-empty error`."""
-    console.print_notice(f"nothing fits the query{_unmatched_note(relevant)}")
+    talk = _talk_note(relevant.ranking) if is_talk(relevant.ranking) else ""
+    console.print_notice(talk or f"nothing fits the query{_unmatched_note(relevant)}")
+
+
+def _talk_note(ranking: Ranking) -> str:
+    score = ranking.gate.score if ranking.gate else 0.0
+    return f"this reads like talk, not like a request (score {score:.2f}; --gate off answers it)"
 
 
 def _unmatched_note(relevant: RelevantCapabilities) -> str:
@@ -184,7 +196,9 @@ def _print_shortened(context: Context) -> None:
 
 
 def print_timings(relevant: RelevantCapabilities) -> None:
-    """Print the times of the query's stages."""
+    """Print the times of the query's stages, and what the gate went by."""
+    if relevant.ranking.gate:
+        console.print_notice(format_decision(relevant.ranking.gate))
     console.print_notice(
         "  ".join(
             f"{name} {value:g}" for name, value in query_diagnostics(relevant.ranking).items()

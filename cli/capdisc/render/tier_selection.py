@@ -14,14 +14,13 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import RenderFormat
-from capdisc_indexer.rendering.formats.text import with_mark_key
+from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES, with_mark_key
 from capdisc_indexer.rendering.layout import SPLIT_MODES
 
 # The marks of frames are made with a secret of this user, which is kept so that prompts begin
 # alike.
 
 KEY_NAME = "frame.key"
-KEY_BYTES = 32
 
 
 def frame_key(folder: Path) -> bytes:
@@ -40,7 +39,7 @@ def frame_key(folder: Path) -> bytes:
             f"notice: the marks of frames are other ones in each print: {error.message}"
         )
         console.print_notice(f"hint: {error.hint}")
-        return os.urandom(KEY_BYTES)
+        return os.urandom(MARK_KEY_BYTES)
 
 
 def _read_key(path: Path) -> bytes:
@@ -53,13 +52,15 @@ def _read_key(path: Path) -> bytes:
         status = os.fstat(handle)
         is_private = stat.S_ISREG(status.st_mode) and not status.st_mode & 0o077
         key = (
-            os.read(handle, KEY_BYTES + 1) if is_private and status.st_uid == os.geteuid() else b""
+            os.read(handle, MARK_KEY_BYTES + 1)
+            if is_private and status.st_uid == os.geteuid()
+            else b""
         )
     except OSError:
         return b""
     finally:
         os.close(handle)
-    return key if len(key) == KEY_BYTES else b""
+    return key if len(key) == MARK_KEY_BYTES else b""
 
 
 def _make_key(path: Path) -> bytes:
@@ -69,7 +70,7 @@ def _make_key(path: Path) -> bytes:
         # Another process may have been faster.
         key = _read_key(path)
         if not key:
-            key = os.urandom(KEY_BYTES)
+            key = os.urandom(MARK_KEY_BYTES)
             state_file.replace_state_file(path, key)
     return key
 

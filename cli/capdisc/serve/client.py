@@ -164,7 +164,7 @@ def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
 
 # Commands that only read; and options with which they write, or may take long.
 READ_ONLY_COMMANDS = frozenset(("search", "render", "show", "list", "tools", "graph", "status"))
-_COLD_OPTIONS = ("--session", "--network", "--help", "-h")
+_COLD_OPTIONS = ("--session", "--into", "--network", "--help", "-h")
 # Files that differ between processes: <(command) is /dev/fd/63.
 _PROCESS_FILES = ("/dev/", "/proc/")
 SERVER_MODES = ("auto", "off", "require")
@@ -231,6 +231,27 @@ def _print_server_answer(words: Sequence[str], patience_s: float) -> int:
         raise NoServerError(protocol.path_flaw(folder) or "none runs for this workspace")
 
     return print_answer(address, words, patience_s)
+
+
+def fetch_answer(words: Sequence[str], stdin: bytes, patience_s: float) -> bytes:
+    """What the server prints on stdout for this command line with this stdin. Raises NoServerError
+    where none answers, or the answer is an error, which the command then meets here, too.
+    """
+    from capdisc.serve import protocol
+
+    if os.environ.get("CAPDISC_SERVER") == "off":
+        raise NoServerError("it is not to be asked")
+    address = protocol.find_address(os.environ)
+    if not address:
+        raise NoServerError("none runs for this workspace")
+    try:
+        parts = [*protocol.encode_request(words), protocol.READ + stdin]
+        kind, *answer_parts = _exchange(address, parts, patience_s)
+    except (OSError, ValueError) as error:
+        raise NoServerError(f"it cannot be asked ({error})") from None
+    if kind != protocol.ANSWERED or answer_parts[0] != b"0":
+        raise NoServerError("it has no answer")
+    return b"".join(piece[1:] for piece in answer_parts[1:] if piece[:1] == b"1")
 
 
 def _unknown_mode(mode: str) -> int:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 
 _MAX_LINKS = 40  # as many as Linux follows
-_WORKSPACE_MARKERS = (".capdisc", "capdisc.toml", ".git")
+# What marks a folder as a workspace.
+_WORKSPACE_MARKS = (".capdisc", "capdisc.toml", ".git")
 # The remainder of a path of any length has at most 32 hexadecimal digits; the factor keeps short
 # paths from being readable in it.
 _PRIME, _FACTOR = (1 << 127) - 1, 0x5DEECE66D1CE4E5B9BF58476D1CE4E5B
@@ -89,15 +90,24 @@ def current_folder(environ: Mapping[str, str]) -> str:
 
 
 def workspace_folder(folder: str, home: str) -> str:
-    """The same as `capdisc_indexer.config.configuration.find_workspace`, without its imports."""
+    """The nearest folder upwards that holds capdisc's own files or a repository; else the folder
+    itself. Both arguments are absolute paths.
+
+    The home folder counts only as the current one: what lies there belongs to the user, not to
+    every project. All commands use this function; it stands here, since the thin client imports
+    no other module that could have it.
+    """
     upwards = folder
     while True:
-        if (upwards == folder or upwards != home) and any(
-            _exists(f"{upwards}/{mark}") for mark in _WORKSPACE_MARKERS
-        ):
+        if (upwards == folder or upwards != home) and is_workspace(upwards):
             return upwards
         if upwards == (upwards := os.path.dirname(upwards)):
             return folder
+
+
+def is_workspace(folder: str) -> bool:
+    """Whether the folder holds what marks a workspace."""
+    return any(_exists(f"{folder}/{mark}") for mark in _WORKSPACE_MARKS)
 
 
 def is_private_folder(folder: str) -> bool:

@@ -182,7 +182,7 @@ class StaticEncoder:
         self, token_ids: Sequence[int], other_ids: Sequence[int]
     ) -> PairwiseDistances:
         """The distances between the pieces of two lists, and their weights."""
-        rows, other_rows = self._rows(token_ids), self._rows(other_ids)
+        rows, other_rows = self.token_rows(token_ids), self.token_rows(other_ids)
         distances: Any = memoryview(
             lazy_imports.simsimd().cdist(rows, other_rows, metric="cosine")
         )
@@ -205,12 +205,12 @@ class StaticEncoder:
         """The weight of one piece, cached."""
         weight = self._weights.get(token_id)
         if weight is None:
-            (weight,) = self._compute_weights([token_id], self._rows([token_id]))
+            (weight,) = self._compute_weights([token_id], self.token_rows([token_id]))
             self._weights[token_id] = weight
         return weight
 
-    def _rows(self, token_ids: Sequence[int]) -> memoryview[Any]:
-        """(pieces, dim) int8, rows of the table."""
+    def token_rows(self, token_ids: Sequence[int]) -> memoryview[Any]:
+        """(pieces, dim) int8, the rows of these pieces in the table."""
         table, dim = self._tensors["table"], self.dim
         rows = b"".join([table[token_id * dim : (token_id + 1) * dim] for token_id in token_ids])
         return memoryview(rows).cast("b", (len(token_ids), dim))

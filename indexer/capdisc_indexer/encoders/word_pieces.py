@@ -26,6 +26,8 @@ from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, readable_name
 if TYPE_CHECKING:
     pass
 
+from capdisc_indexer.text.normalization import compile_late
+
 CONTINUATION = "##"
 LONGEST_PIECE = 24
 # A cached word takes about 200 bytes; at this many, all are forgotten.
@@ -38,7 +40,7 @@ _FIRST_UNSPACED = "\u2e80"
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Accents of Latin, Greek and Cyrillic; Hebrew and Arabic vowel points. Marks of other scripts are
 # letters.
-_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
+_ACCENTS = compile_late("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # What separates words. `+` and `#` do not: "c++" and "c#" are names.
 _SEPARATORS = re.compile(
     '[\\s\x00-\x20!"$-*,-/:-@\\[-`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2000-\u206f\u2190-\u2bff\u3000-\u303f'

@@ -281,10 +281,11 @@ def draw_chart(summaries: Sequence[EvalSummary], form: str) -> bytes:
     axes.set_title(f"{summaries[0].groups[0].n:,} queries", fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=len(summaries), frameon=False)
-    return _render_figure(figure, form)
+    return render_figure(figure, form)
 
 
-def _render_figure(figure: Any, form: str) -> bytes:
+def render_figure(figure: Any, form: str) -> bytes:
+    """The figure of matplotlib as a file of this form, `svg` or `png`."""
     out = BytesIO()
     # Without a date, the same figures give the same file.
     figure.savefig(out, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)

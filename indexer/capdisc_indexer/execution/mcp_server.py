@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from capdisc_indexer import __version__, lazy_imports
+from capdisc_indexer.execution.call_types import Caller
+from capdisc_indexer.execution.client_questions import InputNeededError, make_caller
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject
@@ -32,8 +34,8 @@ class ToolService:
     """What the server answers from. All may raise CapdiscError.
 
     `instructions` is what a client tells its model about the server. `tools` gives definitions as
-    `tools/list` has them. `answer` gives the text for a tool's name, its arguments, and a function
-    that is true once the caller is gone. `prompt` gives the capabilities that fit a task,
+    `tools/list` has them. `answer` gives the text for a tool's name, its arguments and its
+    caller, and whether the text tells of a failure. `prompt` gives the capabilities that fit a task,
     `capability` the text of the one with an id, `complete_id` the ids with a beginning. `version`
     gives another text once the index has changed.
     """
@@ -41,7 +43,7 @@ class ToolService:
     instructions: str
 
     tools: Callable[[], list[JsonObject]]
-    answer: Callable[[str, Arguments, Callable[[], bool]], str]
+    answer: Callable[[str, Arguments, Caller], tuple[str, bool]]
     prompt: Callable[[str], str]
     overview: Callable[[], str]
     capability: Callable[[str], str]
@@ -58,12 +60,15 @@ class RequestTracker:
         self._sdk, self._service = sdk, service
         self._unfinished: set[threading.Event] = set()
 
-    async def answer_call(self, name: str, arguments: Arguments) -> tuple[str, bool]:
-        """The text of the answer and False, or that of an error and True."""
+    async def answer_call(self, context: Any, params: Any) -> tuple[str, bool]:
+        """The text of the answer and False, or that of an error and True. Raises InputNeededError
+        where the user has to answer something first.
+        """
         abandoned, finished = threading.Event(), threading.Event()
         self._unfinished.add(finished)
+        caller = make_caller(self._sdk, context, params, abandoned.is_set)
         try:
-            answer = partial(self._answer, name, arguments, abandoned, finished)
+            answer = partial(self._answer, params.name, params.arguments or {}, caller, finished)
             text, is_error = await self._sdk.anyio.to_thread.run_sync(
                 answer, abandon_on_cancel=True
             )
@@ -80,11 +85,13 @@ class RequestTracker:
         self,
         name: str,
         arguments: Arguments,
-        abandoned: threading.Event,
+        caller: Caller,
         finished: threading.Event,
     ) -> tuple[str, bool]:
         try:
-            return self._service.answer(name, arguments, abandoned.is_set), False
+            return self._service.answer(name, arguments, caller)
+        except InputNeededError:
+            raise
         except CapdiscError as error:
             return format_error(error), True
         except Exception as error:
@@ -136,7 +143,10 @@ def _build_server(
         )
 
     async def call_tool(context: Any, params: Any) -> Any:
-        text, is_error = await calls.answer_call(params.name, params.arguments or {})
+        try:
+            text, is_error = await calls.answer_call(context, params)
+        except InputNeededError as error:
+            return types.InputRequiredResult(input_requests=error.requests)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], is_error=is_error
         )

@@ -40,7 +40,7 @@ from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
-from capdisc_indexer.store.text_queries import IndexedDocument, alias_key
+from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
 from capdisc_indexer.text.embedding_text import (
     BODY_CHARACTERS,
     embedding_texts,
@@ -352,12 +352,11 @@ def _assemble_document(
     d = descriptor
     plain_id = d.id.partition("@")[0]
     aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
+    categories = {(d.category or UNCATEGORISED).lower(), find_category(d).lower()}
+    facets = facet_values(d) | {"category": tuple(sorted(categories))}
     return IndexedDocument(
         id=d.id,
-        kind=d.kind.lower(),
-        categories=sorted({(d.category or UNCATEGORISED).lower(), find_category(d).lower()}),
-        tags=[tag.lower() for tag in d.tags],
-        risk=d.risk,
+        facets=facets,
         aliases=list(dict.fromkeys(alias_key(alias) for alias in aliases if alias)),
         name=f"{d.name} {d.title}" if d.title.lower() != d.name.lower() else d.name,
         text=lexical_document(d),

@@ -31,8 +31,9 @@ def render_ranking(
     levels: tuple[int, ...],
     tokenizer: str,
     mark_key: bytes,
+    summaries: int,
 ) -> tuple[str, Context]:
-    """The printed text and the context behind it, of at most `budget` tokens.
+    """The printed text and the context behind it, of at most `budget` tokens and `summaries` hits.
 
     Raises UsageError for a format or tokenizer that there is not, and for a budget too small for
     anything.
@@ -49,6 +50,7 @@ def render_ranking(
         overview=index.overview["categories"] if 0 in levels else (),
         descriptors=descriptors,
         levels=form.levels if form.is_catalogue else levels,
+        summaries=summaries,
         guidance=load_guidance(index, counter, form, descriptors) if 2 in levels else {},
     )
     budgets = catalogue_budgets(budget) if form.is_catalogue else split_total(Budgets(), budget)

@@ -14,6 +14,7 @@ from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.candidates import Candidates
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
+from capdisc_indexer.retrieval.request_gate import reads_as_request
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
@@ -26,6 +27,10 @@ from capdisc_indexer.text.normalization import (
 # Without a hit that reaches this relevance the answer is empty: none shares enough of what the
 # query says, in words or in meaning.
 MIN_RELEVANCE = 0.1
+# A text that by itself is clearly a request needs less: of requests that a catalogue of 18 can
+# answer 2.3 in a hundred are refused so, 5.2 without, and of requests for another catalogue 35
+# instead of 39 (eleven data sets).
+MIN_REQUEST_RELEVANCE = 0.07
 # How many hits are calibrated; their order is settled before, so that the first ones matter.
 CALIBRATED_HITS = 20
 # How far a cosine has to be above the noise floor to count as a full match: half of all real
@@ -94,10 +99,13 @@ def _has_only_stop_words(texts: Sequence[str]) -> bool:
     )
 
 
-def refuse_irrelevant(calibrated: Sequence[Hit]) -> list[Hit]:
-    """All hits when one of the first is relevant enough, else none."""
-    fits = any(hit.relevance >= MIN_RELEVANCE for hit in calibrated[:CALIBRATED_HITS])
-    return list(calibrated) if fits else []
+def refuse_irrelevant(calibrated: Sequence[Hit], texts: Sequence[str]) -> list[Hit]:
+    """All hits when one of the first is relevant enough for these texts, else none."""
+    best = max((hit.relevance for hit in calibrated[:CALIBRATED_HITS]), default=0.0)
+    is_accepted = best >= MIN_RELEVANCE or (
+        best >= MIN_REQUEST_RELEVANCE and reads_as_request(texts)
+    )
+    return list(calibrated) if is_accepted else []
 
 
 def estimate_confidence(accepted: Sequence[Hit]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from capdisc_indexer import graph
 from capdisc_indexer.model.json_types import CapabilityHeader
@@ -10,13 +10,13 @@ from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
 from capdisc_indexer.retrieval.candidates import Candidates
 from capdisc_indexer.retrieval.late_interaction import Reranking
+from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
 from capdisc_indexer.store.snapshot import Index
 
 # At least so many hits are kept, and twice as many as are shown: copies of better ones are among
 # them.
 MIN_EXPANDED_HITS = 60
 
-IsAvailable = Callable[[CapabilityHeader], bool]
 # By the name of each signal, its values by id.
 SignalValues = Mapping[str, Mapping[str, float]]
 
@@ -106,4 +106,4 @@ def _is_offered(
 ) -> bool:
     if not index.documents.headers_for([header["id"]], query) or header.get("hidden"):
         return False
-    return not query.available or is_available is None or is_available(header)
+    return passes_filters(header, query, is_available)

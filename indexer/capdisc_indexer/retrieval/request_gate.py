@@ -1,20 +1,21 @@
 """Does a turn ask for anything that this index has, or is it talk ("thanks!", "go on")?
 
-Two small models decide together. The first reads the text alone: one layer of hidden units over
-the static vectors of the text, of its first two words and of its last one, and over a few counts.
-It knows what people say between requests in the languages of the shipped encoder. The second is a
-logistic model of the first one's answer and of the evidence that the search found: a capability
-that clearly fits makes a request of a doubtful text, and a text that is clearly a request needs
-less evidence.
+Two small models decide together. The first reads the text alone: filters over three neighbouring
+tokens each (a convolution over rows of the shipped embedding table, as Kim 2014 does it), pooled
+over the text, beside a few counts. It knows what people say between requests in the languages of
+the shipped encoder. The second is a logistic model of the first one's answer and of the evidence
+that the search found: a capability that clearly fits makes a request of a doubtful text, and a text
+that is clearly a request needs less evidence.
 
 `indexer/training/fit_gate.py` fits both, writes `request_gate.json`, and says how well they do.
-One decision takes half a millisecond, two for a text of 400 characters, and no numpy.
+One decision takes half a millisecond and no numpy.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -25,38 +26,32 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
-from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Hit, Ranking
+from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import GateDecision, Hit, Ranking
 from capdisc_indexer.store.snapshot import Index
 
 MODEL_FILE = Path(__file__).with_name("request_gate.json")
-MODEL_FORMAT = 1
+MODEL_FORMAT = 2
+AUTO, OFF = GATE_MODES = ("auto", "off")
 # From this score on a turn is a request; the fit moves its scores so that this is the border.
 BORDER = 0.5
-# What is read of a turn. Whoever writes more than this asks for something, or has said by then
-# what it is about; its vector takes most of the gate's time.
-MAX_CHARACTERS = 400
-HEAD_WORDS = 2
-# In scripts without blanks between words, about as much as two words.
-HEAD_CHARACTERS = 4
+# What is read of a turn: its begin and its end. Between them lies what was pasted, and the request
+# stands above or below it.
+MAX_CHARACTERS = 600
+MAX_TOKENS = 32
+# Tokens that a filter compares: the one before, the one itself, the one after.
+WINDOW = 3
+# From here on a text is clearly a request, whatever was found.
+CLEAR_LOGIT = 1.5
+# What a text without a known word is: an emoji, a sign, nothing but code.
+NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
 EVIDENCE_HITS = 3
 QUESTION_MARKS = frozenset("?？؟")
 EXCLAMATION_MARKS = frozenset("!！")
 CODE_SIGNS = frozenset('/_`"{}<>=\\@#')
-
-
-@frozen(kw_only=True)
-class GateDecision:
-    """Whether a turn is a request, the score 0..1 that says so, and what the score comes from.
-
-    `parts` holds, by name, the text's own score 0..1 and the evidence of the search.
-    """
-
-    is_request: bool
-    score: float
-    parts: Mapping[str, float]
+_FENCED_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def judge_request(index: Index, ranking: Ranking) -> GateDecision:
@@ -85,24 +80,56 @@ def judge_request(index: Index, ranking: Ranking) -> GateDecision:
     )
 
 
+def keep_hits_of_requests(ranking: Ranking, gate: str) -> Ranking:
+    """The judged ranking; without its hits where its texts are no request and the gate is auto.
+    Raises UsageError for another mode than auto and off.
+    """
+    check_gate_mode(gate)
+    if gate == OFF or ranking.gate is None or ranking.gate.is_request:
+        return ranking
+    return replace(ranking, hits=(), confidence=0.0)
+
+
+def check_gate_mode(gate: str) -> None:
+    """Raises UsageError for another mode than auto and off."""
+    if gate not in GATE_MODES:
+        raise UsageError(f"unknown gate {gate!r}", f"one of: {', '.join(GATE_MODES)}")
+
+
 # The text alone.
+
+
+def reads_as_request(texts: Sequence[str]) -> bool:
+    """Whether one of the texts is clearly a request by itself; False without the shipped
+    encoder.
+    """
+    reader = _shipped_reader()
+    if reader is None:
+        return False
+    model = load_gate_model()
+    return any(text_logit(model, reader, text) >= CLEAR_LOGIT for text in texts)
 
 
 @frozen(kw_only=True)
 class GateModel:
-    """The fitted numbers. `vectors` holds int8 rows, three for each hidden unit, one for each view
-    of a text; a unit's scale makes weights of them.
+    """The fitted numbers. `vectors` holds `WINDOW` rows of int8 values for each filter, one for
+    each of the tokens side by side; a token's cosine times the row's scale is its share in the
+    filter's value. `edges` are the shares of the places before the first token and after the last.
+    `hidden` has a row for each hidden unit: weights of each filter's largest and mean value, then
+    of the features.
     """
 
     encoder: str
     vectors: bytes
-    scales: Sequence[float]
-    features: tuple[Sequence[float], ...]
-    means: Sequence[float]
-    deviations: Sequence[float]
+    scales: Sequence[Sequence[float]]
+    edges: Sequence[Sequence[float]]
     biases: Sequence[float]
+    hidden: Sequence[Sequence[float]]
+    hidden_biases: Sequence[float]
     outputs: Sequence[float]
     output_bias: float
+    means: Sequence[float]
+    deviations: Sequence[float]
     evidence: Mapping[str, float]
     lexical_evidence: Mapping[str, float]
 
@@ -115,8 +142,7 @@ def load_gate_model(path: Path = MODEL_FILE) -> GateModel:
         if stored.pop("format") != MODEL_FORMAT:
             raise ValueError("unknown format")
         vectors = a2b_base64(stored.pop("vectors"))
-        features = tuple(stored.pop("features"))
-        return GateModel(vectors=vectors, features=features, **stored)
+        return GateModel(vectors=vectors, **stored)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EncoderError(
             f"the model of requests is missing or damaged: {path}", "reinstall capdisc"
@@ -125,64 +151,76 @@ def load_gate_model(path: Path = MODEL_FILE) -> GateModel:
 
 def text_logit(model: GateModel, encoder: StaticEncoder, text: str) -> float:
     """How much the text by itself is like a request, in logits: 0 is undecided."""
-    read = text[:MAX_CHARACTERS]
-    features = [
+    read = shorten_turn(text)
+    token_ids = shorten_tokens(encoder.token_ids(read))
+    if not token_ids:
+        return NO_WORDS_LOGIT
+    weights = [encoder.token_weight(token_id) for token_id in token_ids]
+    features = text_features(read, weights)
+    scaled = [
         (value - mean) / deviation
         for value, mean, deviation in zip(
-            text_features(encoder, read).values(), model.means, model.deviations, strict=True
+            features.values(), model.means, model.deviations, strict=True
         )
     ]
+    inputs = [*_pool_filters(model, encoder, token_ids), *scaled]
     hidden = [
-        max(0.0, bias + scale * projection + sum(map(mul, weights, features)))
-        for projection, scale, weights, bias in zip(
-            _project(model, encoder, read), model.scales, model.features, model.biases, strict=True
-        )
+        max(0.0, bias + sum(map(mul, weights_of_unit, inputs)))
+        for weights_of_unit, bias in zip(model.hidden, model.hidden_biases, strict=True)
     ]
     total: float = model.output_bias + sum(map(mul, model.outputs, hidden))
     return total
 
 
-def _project(model: GateModel, encoder: StaticEncoder, text: str) -> list[float]:
-    """For each hidden unit, the products of its rows with the unit vectors of the text's views."""
-    views = [encoder.encode_query(view) for view in text_views(text)]
-    lengths = [_length(view) for view in views]
-    rows = memoryview(model.vectors).cast("b", (len(views) * len(model.scales), encoder.dim))
-    vectors = memoryview(b"".join(views)).cast("b", (len(views), encoder.dim))
-    distances: Any = memoryview(lazy_imports.simsimd().cdist(vectors, rows, metric="dot"))
-    products: list[list[float]] = distances.tolist()
-    return [
-        sum(
-            products[view][unit * len(views) + view] / length
-            for view, length in enumerate(lengths)
-        )
-        for unit in range(len(model.scales))
-    ]
+def _pool_filters(
+    model: GateModel, encoder: StaticEncoder, token_ids: Sequence[int]
+) -> list[float]:
+    """The largest value of each filter over the text, at least 0, then the mean value of each."""
+    filters = memoryview(model.vectors).cast("b", (WINDOW * len(model.scales), encoder.dim))
+    rows = encoder.token_rows(token_ids)
+    distances: Any = memoryview(lazy_imports.simsimd().cdist(filters, rows, metric="cosine"))
+    windows = iter(distances.tolist())
+    largest, means = [], []
+    for (left, middle, right), (first, last), bias in zip(
+        model.scales, model.edges, model.biases, strict=True
+    ):
+        before, at, after = next(windows), next(windows), next(windows)
+        # A distance is 1 less the cosine: all ones go into `top`.
+        top = bias + left + middle + right
+        values = [
+            max(0.0, top - left * one - middle * two - right * three)
+            for one, two, three in zip(
+                [1.0 - first / left, *before[:-1]], at, [*after[1:], 1.0 - last / right],
+                strict=True,
+            )
+        ]  # fmt: skip
+        largest.append(max(values))
+        means.append(sum(values) / len(values))
+    return largest + means
 
 
-def _length(vector: bytes) -> float:
-    """The length of a vector of int8; 1 where it is 0, so that one may divide by it."""
-    values = memoryview(vector).cast("b")
-    return math.sqrt(sum(map(mul, values, values))) or 1.0
+def shorten_turn(text: str) -> str:
+    """What is read of a turn: no code between fences, and of a long text begin and end.
 
-
-def text_views(text: str) -> tuple[str, str, str]:
-    """The text, its first two words and its last one: how a turn begins and ends says what it is.
-
-    >>> text_views("could you merge these")
-    ('could you merge these', 'could you', 'these')
+    >>> shorten_turn("why does this fail?\\n```\\nprint(1)\\n```")
+    'why does this fail?\\n '
     """
-    words = text.split()
-    if len(words) > 1:
-        return text, " ".join(words[:HEAD_WORDS]), words[-1]
-    return text, text.strip()[:HEAD_CHARACTERS], text.strip()[-HEAD_CHARACTERS:]
+    plain = _FENCED_CODE.sub(" ", text) if "```" in text else text
+    half = MAX_CHARACTERS // 2
+    return plain if len(plain) <= MAX_CHARACTERS else f"{plain[:half]} {plain[-half:]}"
 
 
-def text_features(encoder: StaticEncoder, text: str) -> dict[str, float]:
-    """How long the text is, how much its pieces say, and which signs it holds."""
-    weights = sorted(map(encoder.token_weight, encoder.token_ids(text)), reverse=True) or [0.0]
-    signs = frozenset(text)
+def shorten_tokens(token_ids: Sequence[int]) -> Sequence[int]:
+    """The first and the last tokens of a long text."""
+    half = MAX_TOKENS // 2
+    return token_ids if len(token_ids) <= MAX_TOKENS else [*token_ids[:half], *token_ids[-half:]]
+
+
+def text_features(text: str, token_weights: Sequence[float]) -> dict[str, float]:
+    """How long the text is, how much its tokens say, and which signs it holds."""
+    weights, signs = sorted(token_weights, reverse=True) or [0.0], frozenset(text)
     return {
-        "pieces": math.log1p(len(weights)),
+        "tokens": math.log1p(len(weights)),
         "characters": math.log1p(len(text)),
         "words": math.log1p(len(text.split())),
         "information": math.log1p(sum(weights)),
@@ -209,7 +247,7 @@ def read_evidence(index: Index, ranking: Ranking, reader: StaticEncoder) -> dict
     """What the search found, by name: mostly the best of the first hits that were asked for."""
     hits = [hit for hit in ranking.hits if not hit.via][:EVIDENCE_HITS]
     words = sum(len(text.split()) for text in ranking.query.texts)
-    pieces = reader.token_ids(" ".join(ranking.query.texts)[:MAX_CHARACTERS])
+    pieces = reader.token_ids(shorten_turn(" ".join(ranking.query.texts)))
     return {
         "cosine": _best_signal(hits, "cosine") - index.generation.background,
         "coverage": _best_signal(hits, "coverage"),

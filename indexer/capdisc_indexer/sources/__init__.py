@@ -31,6 +31,11 @@ class SourceFormat:
     folder, only files of `everywhere` formats are capabilities of their own. Files named in
     `companions` (lower case) belong to a file of this format beside them. With `keeps`, the
     companions are stored answers of programs.
+
+    A changed definition is reviewed before an agent reads it: of a format that `lists_tools`, as
+    programs answer or publish them, wherever its files lie; of one that `is_prose` and tells an
+    agent in words how to act, where they are neither the user's own nor in the workspace. Tables
+    and documents are data.
     """
 
     format: str
@@ -46,6 +51,8 @@ class SourceFormat:
     reads: bool = True
     everywhere: bool = False
     owns_folder: bool = False
+    lists_tools: bool = False
+    is_prose: bool = False
 
 
 def lazy_loader(module: str) -> Load:
@@ -77,6 +84,7 @@ ALL_FORMATS = (
         companions=("schema.json", "skill.md"),
         everywhere=True,
         owns_folder=True,
+        is_prose=True,
     ),
     SourceFormat(
         format="skill",
@@ -85,6 +93,7 @@ ALL_FORMATS = (
         filenames=("SKILL.md",),
         everywhere=True,
         owns_folder=True,
+        is_prose=True,
     ),
     SourceFormat(
         format="catalogue",
@@ -94,6 +103,7 @@ ALL_FORMATS = (
         declared="catalogue",
         suffixes=(".jsonl",),
         everywhere=True,
+        is_prose=True,
     ),
     SourceFormat(
         format="mcp",
@@ -104,6 +114,7 @@ ALL_FORMATS = (
         declared="mcp",
         suffixes=(".json",),
         options=_SELECTION_OPTIONS,
+        lists_tools=True,
     ),
     SourceFormat(
         format="mcp-servers",
@@ -113,6 +124,7 @@ ALL_FORMATS = (
         suffixes=(".json",),
         options=(*_SELECTION_OPTIONS, "ask"),
         keeps=True,
+        lists_tools=True,
     ),
     SourceFormat(
         format="functions",
@@ -121,6 +133,7 @@ ALL_FORMATS = (
         declared="functions",
         suffixes=(".json", ".jsonl"),
         options=_SELECTION_OPTIONS,
+        lists_tools=True,
     ),
     SourceFormat(
         format="openapi",
@@ -138,6 +151,7 @@ ALL_FORMATS = (
         declared="openapi",
         suffixes=_JSON_OR_YAML,
         options=("include", "exclude", "url"),
+        lists_tools=True,
     ),
     SourceFormat(
         format="sqlite",

@@ -86,6 +86,8 @@ def is_listed(ctx: ToolContext, tool: Tool) -> bool:
     return not tool.kinds or not set(tool.kinds).isdisjoint(ctx.index.overview["kinds"])
 
 
+# Which tool a call means, and its arguments under the names that the tool takes
+
 _HTTP_HINT = "capdisc call get_operation_details says method, path and parameters for a curl line; capdisc run ID calls it"
 _FILES_HINT = "capabilities are files: capdisc new writes one, capdisc index takes it in"
 _AGENT_HINT = "that is the agent's own turn, and needs no tool"

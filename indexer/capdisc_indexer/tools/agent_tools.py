@@ -49,6 +49,8 @@ _NEAREST = 3
 # In 2,548 capabilities, 298 of 300 keywords from descriptions meet a hit so well, and 15 of 306
 # turns of talk.
 _KEYWORD_MATCH = 0.95
+# Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
+_LISTS = frozenset({"mcp", "mcp-servers", "functions"})
 # Below this score the gate takes a text by itself for talk.
 _TALK_SCORE = 0.5
 
@@ -130,10 +132,12 @@ def _hit_line(ctx: ToolContext, header: CapabilityHeader) -> str:
         "review before use" if header.get("warnings") else "",
         "ask before use" if header.get("confirm") else "",
     ]
-    path = one_line(locate_file(header["source"]["path"], ctx.workspace), 300)
+    path = ""
+    if header["source"]["format"] not in _LISTS:
+        path = one_line(locate_file(header["source"]["path"], ctx.workspace), 300)
     notes = "; ".join(remark for remark in (path, *remarks) if remark)
     about = one_line(header["description"], _SHOWN_CHARACTERS) or one_line(header["name"], 80)
-    return f"{one_line(header['id'], 200)}: {about} ({notes})"
+    return f"{one_line(header['id'], 200)}: {about}{f' ({notes})' if notes else ''}"
 
 
 def _read(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:

@@ -24,6 +24,7 @@ from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import held_by_name
+from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.sections import Section, find_section, section_slugs, split_sections
 from capdisc_indexer.tools.answer_pages import (
@@ -85,23 +86,39 @@ def read_capability(
     name, section or cursor that nothing here has, and for a file that is not read.
     """
     descriptor = find_readable(ctx, request.name)
-    title, body = one_line(descriptor.id, 120), 0
-    if request.file:
-        text = _read_file(ctx, descriptor, request.file)
-        title = f"{title}, file {one_line(request.file, 200)}"
-    else:
-        text = detail_text(descriptor)
-        content = strip_controls(descriptor.content).strip()
-        body = max(text.rfind(content), 0) if content else 0
-    whole = _Passage(title=title, text=text, body=body, start=0, end=len(text))
+    whole = _load_text(ctx, descriptor, request.file)
     passage = _select_passage(whole, request, count)
     about = list(_describe(ctx, descriptor)) if passage == whole and not request.file else []
     return _write_page(passage, about, count, limit)
 
 
+def read_part(
+    ctx: ToolContext, descriptor: Descriptor, section: str, file: str, count: CountTokens
+) -> str:
+    """The whole text of a section of the capability, of a file in its folder ("" for neither), or of
+    a section of that file. Raises as `read_capability` does.
+    """
+    whole = _load_text(ctx, descriptor, file)
+    passage = _select_passage(whole, ReadRequest(name=descriptor.id, section=section), count)
+    return passage.text[passage.start : passage.end]
+
+
+def _load_text(ctx: ToolContext, descriptor: Descriptor, file: str) -> _Passage:
+    """All of the capability's text, or of a file in its folder."""
+    title, body = one_line(descriptor.id, 120), 0
+    if file:
+        text = _read_file(ctx, descriptor, file)
+        title = f"{title}, file {one_line(file, 200)}"
+    else:
+        text = detail_text(descriptor)
+        content = strip_controls(descriptor.content).strip()
+        body = max(text.rfind(content), 0) if content else 0
+    return _Passage(title=title, text=text, body=body, start=0, end=len(text))
+
+
 def find_readable(ctx: ToolContext, name: str) -> Descriptor:
     """The capability with this id, name or path. Raises UsageError with the nearest names."""
-    header = ctx.index.resolve(name) or _find_by_path(ctx, name)
+    header = ctx.index.resolve(name) or find_by_path(ctx.index, name, ctx.workspace)
     if header is None:
         headers = find_by_name(ctx, name)
         header = headers[0] if len(headers) == 1 else None
@@ -115,14 +132,14 @@ def find_readable(ctx: ToolContext, name: str) -> Descriptor:
         raise UsageError(f"there is no capability {one_line(name, 120)!r}", hint) from None
 
 
-def _find_by_path(ctx: ToolContext, name: str) -> CapabilityHeader | None:
-    """The first capability by id of the file or the folder at this path; paths begin in the
-    workspace.
+def find_by_path(index: Index, name: str, base: PurePath | None) -> CapabilityHeader | None:
+    """The first capability by id of the file or the folder at this path, which begins in `base`; None
+    for a name that is no path.
     """
     if "/" not in name and not name.endswith((".md", ".yaml", ".yml")):
         return None
-    path = os.path.normpath(os.path.join(ctx.workspace or "/", name))
-    return next((header for header in ctx.index.heads() if _lies_at(header, path)), None)
+    path = os.path.normpath(os.path.join(base or "/", name))
+    return next((header for header in index.heads() if _lies_at(header, path)), None)
 
 
 def _lies_at(header: CapabilityHeader, path: str) -> bool:

@@ -77,12 +77,7 @@ class ToolRow(TypedDict):
 
 
 def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    callable_kinds = [
-        kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS
-    ]
-    search_result = search_capabilities(
-        ctx, arguments["query"], arguments["limit"], callable_kinds or [ANY_KIND]
-    )
+    search_result = search_tools(ctx, arguments["query"], arguments["limit"])
     descriptors = [ctx.index.full_descriptor(header) for _, header in search_result.pairs]
     name_counts = Counter(descriptor.name for descriptor in descriptors)
     return {
@@ -93,6 +88,12 @@ def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         "workflowGuidance": workflow_guidance(ctx, descriptors) if descriptors else "",
         "instruction": FOUND_INSTRUCTION if descriptors else NOTHING_INSTRUCTION,
     }
+
+
+def search_tools(ctx: ToolContext, query: str, limit: int) -> SearchResult:
+    """The capabilities that fit, of the kinds that are called or followed."""
+    kinds = [kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS]
+    return search_capabilities(ctx, query, limit, kinds or [ANY_KIND])
 
 
 def _tool_row(descriptor: Descriptor, has_unique_name: bool) -> ToolRow:

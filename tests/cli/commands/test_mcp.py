@@ -174,7 +174,7 @@ def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, mo
 
     def say(answer: str) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+            patched.setattr(surroundings, "is_terminal", lambda stream: True)
             assert capdisc("run", "repeat", '{"x": "hello"}', stdin=f"{answer}\n").code == 0
 
     say("y")
@@ -216,7 +216,7 @@ def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypat
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
     adopt(Path(os.environ["CAPDISC_INDEX_DIR"]))
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         assert capdisc("run", "say-hello", stdin="y\n").out == "hello\n"
     for flags in (("--allow-run",), ("--allow-run", "--yes")):
         is_error, text = call_once(*execute, *flags)

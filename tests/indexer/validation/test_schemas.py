@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from capdisc_indexer.sources.formats import manifest, skill_fields
+from capdisc_indexer.sources.formats import manifest_fields, skill_fields
 from capdisc_indexer.sources.formats.manifest import CAPABILITY_KINDS, LONG_DESCRIPTION, RISKS
 from capdisc_indexer.sources.formats.manifest import EDGE_KINDS as EDGES
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME, name_problem
@@ -53,7 +53,7 @@ def test_a_schema_is_one(found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("fields", "known"),
     [
-        (manifest.MANIFEST_FIELDS, ONE["properties"]),
+        (manifest_fields.MANIFEST_FIELDS, ONE["properties"]),
         (skill_fields.SKILL_FIELDS, SKILL["properties"]),
     ],
 )

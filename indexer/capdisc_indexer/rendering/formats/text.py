@@ -43,6 +43,10 @@ TEXT = RenderFormat(
 )
 
 
+MARK_KEY_BYTES = 32
+"""How long the secret is that frame marks are made with."""
+
+
 def with_mark_key(form: RenderFormat, load_key: Callable[[], bytes]) -> RenderFormat:
     """The format with frame marks made with this key, which is loaded for the first of them. A
     format without marks is returned as it is.

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, SourceRef
 from capdisc_indexer.sources.formats.long_text_file import Companions, read_companions
-from capdisc_indexer.sources.formats.manifest import MANIFEST_FIELDS, build_descriptor
+from capdisc_indexer.sources.formats.manifest import build_descriptor
+from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding

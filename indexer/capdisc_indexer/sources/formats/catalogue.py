@@ -14,7 +14,8 @@ from types import MappingProxyType
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.long_text_file import Companions
-from capdisc_indexer.sources.formats.manifest import MANIFEST_FIELDS, build_descriptor
+from capdisc_indexer.sources.formats.manifest import build_descriptor
+from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.formats.naming_rules import clean_name, is_plain_name
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields

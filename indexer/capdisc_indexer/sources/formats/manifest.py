@@ -1,15 +1,13 @@
-"""One capability of a CAPABILITY.yaml, field by field, with the relations that it declares and a
-warning for each key that no field has.
-"""
+"""One capability of a CAPABILITY.yaml, field by field, with the relations that it declares."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
 from capdisc_indexer.sources.formats.long_text_file import Companions, clip_content, text_or_file
+from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
     clean_name,
@@ -18,7 +16,14 @@ from capdisc_indexer.sources.formats.naming_rules import (
 )
 from capdisc_indexer.sources.formats.parsed_capability import read_parameters
 from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    ListNode,
+    MapNode,
+    Node,
+    TextNode,
+    to_json,
+)
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import visible_text
 
@@ -55,52 +60,11 @@ _KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
 # Relations are declared as `edges: [{target, type, weight}]`.
 EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
-# The first key is the preferred one; case, `_` and `-` in a key do not matter.
-MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "name": ("name",),
-        "kind": ("kind",),
-        "description": ("description",),
-        "id": ("id",),
-        "title": ("displayName", "title"),
-        "category": ("category",),
-        "tags": ("tags",),
-        "keywords": ("keywords",),
-        "phrases": ("phrases",),
-        "examples": ("examples",),
-        "queries": ("hypotheticalQueries",),
-        "requires": ("requires", "requiredTools"),
-        "secrets": ("requiredSecrets", "secrets"),
-        "bins": ("requiredBins", "bins"),
-        "composed_with": ("composedWith",),
-        "related": ("related", "relatedTo"),
-        "edges": ("edges",),
-        "risk": ("riskLevel", "risk"),
-        "has_side_effects": ("hasSideEffects",),
-        "confirm": ("requiresConfirmation",),
-        "available": ("available",),
-        "hidden": ("hidden",),
-        "schema": ("inputSchema", "schema", "parameters"),
-        "output_schema": ("outputSchema",),
-        "content": ("skillContent",),
-        "usage_hint": ("usageHint",),
-        "guidance": ("guidance",),
-        "instructions": ("instructions",),
-        "extract": ("extraction",),
-        "run": ("run",),
-        "metadata": ("metadata",),
-        "version": ("version",),
-        "author": ("author",),
-        "license": ("license",),
-        "homepage": ("homepage",),
-    }
-)
-# Fields that a descriptor has no place for.
-EXTRA_FIELDS = ("version", "author", "license", "homepage")
-MAX_UNKNOWN = 20
 # Names of other programs for the same relations.
 _EDGE_KIND_ALIASES = {"DEPENDS_ON": "REQUIRES"}
 MAX_EDGES = 256
+# Each stands in every definition of the tool, and a model learns the form from a few.
+MAX_EXAMPLES = 20
 _EDGE_KEYS = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weight": ("weight",)}
 
 
@@ -138,6 +102,7 @@ def build_descriptor(
         hidden=fields.flag("hidden"),
         schema=schema,
         output_schema=fields.mapping("output_schema"),
+        input_examples=_input_examples(fields),
         content=_content(fields, file, companions),
         usage_hint=fields.text("usage_hint"),
         guidance=_file_text(fields, "guidance", file),
@@ -265,6 +230,29 @@ def _file_text(fields: Fields, field: str, file: FoundFile) -> str:
     return value
 
 
+def _input_examples(fields: Fields) -> tuple[JsonObject, ...]:
+    """The arguments of example calls; an example that is not a mapping is left out, with a
+    warning.
+    """
+    node = fields.value("input_examples")
+    if node is None:
+        return ()
+    value = to_json(node)
+    items = value if isinstance(value, list) else [value]
+    examples = [item for item in items if isinstance(item, dict)]
+    if len(examples) < len(items):
+        fields.warn(
+            "input_examples",
+            "field-type",
+            f"{fields.key('input_examples')} holds an example that is not a mapping",
+            "write a list, each item with the arguments of one call",
+        )
+    if len(examples) > MAX_EXAMPLES:
+        message = f"{fields.key('input_examples')} has {len(examples)} items; the first {MAX_EXAMPLES} are read"
+        fields.warn("input_examples", "too-many-items", message, "keep the telling ones")
+    return tuple(examples[:MAX_EXAMPLES])
+
+
 def _extra(fields: Fields) -> dict[str, Json]:
     extra: dict[str, Json] = {name: text for name in EXTRA_FIELDS if (text := fields.text(name))}
     metadata = fields.mapping("metadata", exact=True)
@@ -335,22 +323,3 @@ def _weight(parts: Fields) -> float:
         "write a number from 0 to 1",
     )
     return min(1.0, max(0.0, value))
-
-
-def warn_of_unknown(fields: Fields) -> None:
-    """Adds a warning for each unknown key, with the nearest known one."""
-    known_keys = [key for keys in MANIFEST_FIELDS.values() for key in keys]
-    for key, entry in list(fields.others.items())[:MAX_UNKNOWN]:
-        fields.warn_at(
-            entry,
-            "unknown-key",
-            f"unknown key {key[:64]!r}; not read",
-            _suggestion(key, known_keys),
-        )
-
-
-def _suggestion(key: str, known_keys: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    matches = get_close_matches(key[:64], known_keys, n=1, cutoff=0.7)
-    return f"did you mean {matches[0]}?" if matches else "put other facts below metadata"

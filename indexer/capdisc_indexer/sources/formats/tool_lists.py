@@ -45,7 +45,7 @@ _OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema
 # Fields of a manifest that other programs write into a tool, too.
 _MANIFEST_KEYS = frozenset(
     """
-    title displayname category tags keywords phrases examples hypotheticalqueries requires requiredtools
+    title displayname category tags keywords phrases examples inputexamples hypotheticalqueries requires requiredtools
     requiredsecrets requiredbins composedwith related risklevel hassideeffects requiresconfirmation available hidden
     usagehint guidance instructions
     """.split()

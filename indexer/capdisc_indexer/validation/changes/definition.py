@@ -54,6 +54,7 @@ TOLD = (
         "hidden",
         "schema",
         "output_schema",
+        "input_examples",
     ),
     *("content", "usage_hint", "guidance", "instructions", "extract", "run", "extra"),
 )
