@@ -84,7 +84,10 @@ FORMS = {
             "type": "object",
             "additionalProperties": False,
             "required": ["name", "description", "input_schema"],
-            "properties": {"name": _NAME, "description": {"type": "string"}, "input_schema": _PARAMETERS},
+            "properties": {
+                "name": _NAME, "description": {"type": "string"}, "input_schema": _PARAMETERS,
+                "input_examples": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+            },
         },
     },
     "gemini": {
@@ -132,6 +135,104 @@ FORMS = {
                     },
                 },
             }
+        },
+    },
+}  # fmt: skip
+
+_DEFERRED = {"defer_loading": {"const": True}}
+_ANTHROPIC_TOOL = FORMS["anthropic"]["items"]
+_RESPONSES_TOOL = FORMS["openai-responses"]["items"]
+_DEFERRED_FUNCTION = {
+    **_RESPONSES_TOOL,
+    "properties": {**_RESPONSES_TOOL["properties"], **_DEFERRED},
+}
+_NAMESPACE = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["type", "name", "description", "tools"],
+    "properties": {
+        "type": {"const": "namespace"}, "name": _NAME, "description": {"type": "string", "minLength": 1},
+        "tools": {"type": "array", "minItems": 1, "items": _DEFERRED_FUNCTION},
+    },
+}  # fmt: skip
+_FUNCTIONS = {"type": "array", "items": {"anyOf": [_NAMESPACE, _DEFERRED_FUNCTION]}}
+
+# A list of tools of which some load when a search finds them. Anthropic refuses examples there.
+DEFERRED = {
+    "anthropic": {
+        "type": "array",
+        "prefixItems": [
+            {
+                "anyOf": [
+                    _ANTHROPIC_TOOL,
+                    {"const": {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}},
+                ]
+            }
+        ],
+        "items": {
+            **_ANTHROPIC_TOOL,
+            "properties": {
+                **{key: value for key, value in _ANTHROPIC_TOOL["properties"].items() if key != "input_examples"},
+                **_DEFERRED,
+            },
+        },
+    },
+    "openai-responses": {
+        "type": "array",
+        "items": {
+            "anyOf": [
+                _NAMESPACE,
+                _DEFERRED_FUNCTION,
+                {"const": {"type": "tool_search"}},
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["type", "execution", "description", "parameters"],
+                    "properties": {
+                        "type": {"const": "tool_search"}, "execution": {"const": "client"},
+                        "description": {"type": "string"}, "parameters": _PARAMETERS,
+                    },
+                },
+            ]
+        },
+        "contains": {"properties": {"type": {"const": "tool_search"}}},
+    },
+}  # fmt: skip
+
+# The message that answers a tool search which the caller runs.
+SEARCH_ANSWERS = {
+    "anthropic": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["type", "content"],
+        "properties": {
+            "type": {"const": "tool_result"},
+            "tool_use_id": {"type": "string"},
+            "content": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "anyOf": [
+                        {
+                            "type": "object", "additionalProperties": False, "required": ["type", "tool_name"],
+                            "properties": {"type": {"const": "tool_reference"}, "tool_name": _NAME},
+                        },
+                        {
+                            "type": "object", "additionalProperties": False, "required": ["type", "text"],
+                            "properties": {"type": {"const": "text"}, "text": {"type": "string", "minLength": 1}},
+                        },
+                    ]
+                },
+            },
+        },
+    },
+    "openai-responses": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["type", "execution", "status", "tools"],
+        "properties": {
+            "type": {"const": "tool_search_output"}, "call_id": {"type": "string"}, "execution": {"const": "client"},
+            "status": {"const": "completed"}, "tools": _FUNCTIONS,
         },
     },
 }  # fmt: skip

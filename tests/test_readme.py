@@ -20,10 +20,14 @@ import pytest
 import yaml
 from adopting import adopt
 
+from capdisc_indexer.indexing.pipeline import build_index
+from capdisc_indexer.model.types import BuildOptions
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
 PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
-KINDS = {"sh", "console", "json", "toml", "yaml", "markdown", "text"}
+KINDS = {"sh", "console", "json", "toml", "yaml", "markdown", "text", "js"}
+HOOK_PAGE = REPOSITORY / "docs" / "hook.md"
 WRITE = bool(os.environ.get("CAPDISC_WRITE_GOLDEN"))
 
 
@@ -49,10 +53,22 @@ PIPES = [body for body in SHELL if body.startswith("capdisc ")]
 CLIENTS = [line for body in SHELL if body not in PIPES for line in body.splitlines()]
 
 
+@pytest.fixture(scope="session")
+def indexed_clone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder for copies of the shipped fixtures, and the index of their small catalogue there."""
+    folder = tmp_path_factory.mktemp("readme")
+    work = folder / "clone"
+    shutil.copytree(REPOSITORY / "fixtures", work / "fixtures")
+    options = BuildOptions(workspace=str(work))
+    build_index([work / "fixtures" / "catalogs" / "small"], folder / "index", options)
+    return work, folder / "index"
+
+
 @pytest.fixture
-def shell(small, tmp_path, monkeypatch):
+def shell(hermetic, indexed_clone, tmp_path):
     """Run a script in a copy of the shipped fixtures, with stand-ins for the programs that models answer through."""
-    work = tmp_path / "clone"
+    work, index = indexed_clone
+    shutil.rmtree(work)
     shutil.copytree(REPOSITORY / "fixtures", work / "fixtures")
     (work / ".git").mkdir()  # which makes it a workspace
     programs = tmp_path / "bin"
@@ -68,7 +84,7 @@ def shell(small, tmp_path, monkeypatch):
         "PATH": f"{programs}:{os.environ['PATH']}",
         "CAPDISC_INDEX_DIR": str(tmp_path / "ix"),
     }
-    adopt(shutil.copytree(small, tmp_path / "ix"))
+    adopt(shutil.copytree(index, tmp_path / "ix"))
 
     def run(script: str, ends: int = 0) -> str:
         done = subprocess.run(
@@ -108,39 +124,21 @@ def test_a_pipeline_carries_the_context(shell, block) -> None:
 @pytest.mark.parametrize("line", CLIENTS, ids=lambda line: line.split()[0])
 def test_a_client_is_given_a_server_that_starts_so(line) -> None:
     from capdisc.args import command_table
-    from capdisc.commands.mcp import mcp, select_tools
+    from capdisc.commands.mcp import mcp
 
     words = shlex.split(line)
     command = words[words.index("--") + 1 :]
     assert command[:2] == ["capdisc", "mcp"]
     options = command_table.parse(mcp, command[2:])
     assert options is not None
-    assert len(select_tools(options["tools"])) <= 4
-    assert bool(options.get("allow_run")) is ("execute_tool" in select_tools(options["tools"]))
+    assert not options.get("tools")
 
 
-@pytest.fixture
-def hook(shell, tmp_path):
-    """Run the hook of the README on a prompt."""
-    (settings,) = [json.loads(body) for body in blocks(README, "json")]
-    command = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
-    if not shutil.which("jq"):
-        stand_in = f"#!{sys.executable}\nimport json, sys\nprint(json.load(sys.stdin)['prompt'])\n"
-        (tmp_path / "bin" / "jq").write_text(stand_in)
-        (tmp_path / "bin" / "jq").chmod(0o755)
-    return lambda prompt: shell(f"echo {shlex.quote(json.dumps({'prompt': prompt}))} | {command}")
+PRE_COMMIT = REPOSITORY / "docs" / "pre-commit.md"  # whose YAML is for other programs
+MANIFEST_PAGES = [page for page in PAGES[1:] if page != PRE_COMMIT]
 
 
-def test_the_hook_adds_the_context_of_a_prompt(hook) -> None:
-    assert "skill:merge-pdfs" in hook("merge these PDF files")
-
-
-def test_the_hook_never_blocks_a_prompt(hook, shell) -> None:
-    shell("rm -r $CAPDISC_INDEX_DIR")
-    assert "there is no index yet" in hook("merge these PDF files")
-
-
-@pytest.mark.parametrize(("page", "manifest"), on_pages("yaml", PAGES[1:]))
+@pytest.mark.parametrize(("page", "manifest"), on_pages("yaml", MANIFEST_PAGES))
 def test_a_manifest_is_valid_and_found(capdisc, hermetic, monkeypatch, page, manifest) -> None:
     fields = yaml.safe_load(manifest)
     path = hermetic / "caps" / fields["name"] / "CAPABILITY.yaml"
@@ -162,7 +160,44 @@ def test_a_skill_is_valid(capdisc, hermetic, page, skill) -> None:
     assert capdisc("validate", str(path), "--strict").out == ""
 
 
-@pytest.mark.parametrize(("page", "line"), on_pages("json", PAGES[1:]))
+@pytest.mark.parametrize(("page", "settings"), on_pages("json", [HOOK_PAGE]))
+def test_the_hooks_in_the_settings_of_clients_answer(shell, page, settings) -> None:
+    commands = set(re.findall(r'"(capdisc hook \w+)"', settings))
+    assert commands
+    event = shlex.quote(json.dumps({"prompt": "merge these PDF files"}))
+    for command in commands:
+        assert "merge-pdfs" in shell(f"echo {event} | {command} --deadline 60s")
+
+
+DRIVER = """
+const parts = [{ id: "prt_1", type: "text", text: "merge these PDF files" }]
+const { Capdisc } = await import(process.argv[2])
+const hooks = await Capdisc({ directory: process.cwd() })
+await hooks["chat.message"]({ sessionID: "s" }, { message: { id: "m" }, parts })
+await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
+console.log(JSON.stringify(parts))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node runs the plugin")
+def test_the_plugin_for_opencode_adds_a_part_to_a_message(shell, tmp_path) -> None:
+    (plugin,) = blocks(HOOK_PAGE, "js")
+    words = '["hook", "opencode"]'
+    assert words in plugin
+    # A busy machine may take longer for a hook than a person would wait.
+    patient = plugin.replace(words, '["hook", "opencode", "--deadline", "60s"]')
+    (tmp_path / "plugin.mjs").write_text(patient)
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    printed = shell(f"node {tmp_path}/driver.mjs {tmp_path}/plugin.mjs")
+    first, second = json.loads(printed)
+    assert "merge-pdfs" in second["text"]
+    assert second["id"] > first["id"] and second["synthetic"] and second["messageID"] == "m"
+
+
+CATALOGUE_PAGES = [page for page in PAGES[1:] if page != HOOK_PAGE]
+
+
+@pytest.mark.parametrize(("page", "line"), on_pages("json", CATALOGUE_PAGES))
 def test_a_line_of_a_catalogue_is_read(capdisc, hermetic, monkeypatch, page, line) -> None:
     (hermetic / "capabilities.jsonl").write_text(line)
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
@@ -197,11 +232,21 @@ def test_the_sources_of_the_configuration_are_read(capdisc, hermetic, monkeypatc
     assert kinds >= {"document", "section", "table"}
 
 
-def test_the_hooks_of_pre_commit_exist() -> None:
-    (settings,) = [yaml.safe_load(body) for body in blocks(README, "yaml")]
+@pytest.mark.parametrize("page", [README, PRE_COMMIT], ids=lambda page: page.name)
+def test_the_hooks_of_pre_commit_exist(page) -> None:
+    settings = yaml.safe_load(blocks(page, "yaml")[0])
     hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     named = {hook["id"] for repo in settings["repos"] for hook in repo["hooks"]}
     assert named == {hook["id"] for hook in hooks}
+
+
+def test_the_inputs_of_the_action_exist() -> None:
+    """The example and the table of its page name inputs that the action has."""
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+    example = yaml.safe_load(blocks(PRE_COMMIT, "yaml")[1])
+    assert set(example["steps"][1]["with"]) <= set(action["inputs"])
+    rows = re.findall(r"^\| `([\w-]+)` \| `([^`]+)` \|", PRE_COMMIT.read_text("utf-8"), re.M)
+    assert dict(rows) == {name: entry["default"] for name, entry in action["inputs"].items()}
 
 
 def test_there_are_exactly_two_set_up_commands(shell) -> None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command line and exit with its exit code."""
     _wait_for_streams()
+    if sys.argv[1:2] == ["hook"]:
+        from capdisc.hook import guard
+
+        os._exit(guard.run_guarded(sys.argv[2:], _run_in_process))
     code = client.run_on_server()
     os._exit(_run_in_process() if code is None else code)
 

@@ -217,6 +217,7 @@ def mcp_sdk() -> Any:
     """
     try:
         import anyio
+        import anyio.from_thread
         import mcp
         import mcp_types
         from mcp.server.lowlevel import NotificationOptions, Server
@@ -250,11 +251,23 @@ def mcp_sdk() -> Any:
     )
 
 
+def mcp_http_client() -> Any:
+    """The HTTP client of the MCP SDK, and its transport for servers that speak HTTP (0.1 s more).
+
+    Raises InputError without the extra `mcp`.
+    """
+    sdk = mcp_sdk()
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    return SimpleNamespace(httpx=httpx2, streamable_http_client=streamable_http_client, sdk=sdk)
+
+
 def _silence_mcp_loggers() -> None:
     """Keep tracebacks of the SDK off stderr: its callers report the errors."""
     import logging
 
-    for name in ("mcp", "asyncio"):
+    for name in ("mcp", "asyncio", "httpx2"):
         logger = logging.getLogger(name)
         logger.propagate = False
         if not logger.handlers:

@@ -338,3 +338,39 @@ def test_a_reader_that_stops_early_is_no_error(small, judged) -> None:
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_contexts_are_measured_by_the_tokens_they_spend(capdisc, judged) -> None:
+    """Each budget has the share of right answers in the text, and no text is over its budget."""
+    found = capdisc("eval", *judged(), "--budget", "1200,60,300", "--json").json
+    assert [row["budget"] for row in found["budgets"]] == [60, 300, 1200]
+    for row in found["budgets"]:
+        for way in ("context", "first_hits", "listing"):
+            assert 0 <= row[way]["tokens"] <= row["budget"]
+            assert 0 <= row[way]["recall"] <= 100
+    tight, usual, wide = (row["context"]["recall"] for row in found["budgets"])
+    assert tight <= usual <= wide == 100.0
+    assert found["budgets"][0]["listing"]["recall"] < found["budgets"][1]["context"]["recall"]
+
+
+def test_the_table_of_contexts_has_a_row_for_each_budget(capdisc, judged) -> None:
+    found = capdisc("eval", *judged(), "--budget", "300,1200")
+    heading, first, second, legend = found.out.splitlines()
+    assert heading.split() == ["budget", "context", "first", "hits", "listing"]
+    assert [first.split()[0], second.split()[0]] == ["300", "1,200"]
+    assert legend.startswith("3 queries")
+
+
+@pytest.mark.parametrize("text", ["x", "300,", "0", "-5", "1.5", "99999999", "300;400"])
+def test_a_budget_that_is_no_list_of_tokens_is_a_mistake(capdisc, judged, text) -> None:
+    found = capdisc("eval", *judged(), "--budget", text)
+    if text == "300,":
+        assert found.code == 0
+    else:
+        assert (found.code, found.out) == (2, "")
+        assert "--budget" in found.err
+
+
+def test_budgets_go_with_one_mode_and_no_run(capdisc, judged, tmp_path) -> None:
+    for extra in (("--compare", "lexical,hybrid"), ("--run", str(tmp_path / "run.txt"))):
+        assert capdisc("eval", *judged(), "--budget", "300", *extra).code == 2

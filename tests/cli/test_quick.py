@@ -54,13 +54,16 @@ def read_by_typer(command, words):
 
 
 def defaults(command):
-    return {name: one.default for name, one in inspect.signature(command).parameters.items()}
+    return {
+        one.name: inspect.Parameter.empty if one.is_required else one.default
+        for one in command_table.list_parameters(command)
+    }
 
 
 def option_names(command):
     return [
         name
-        for one in command_table._list_parameters(command)
+        for one in command_table.list_parameters(command)
         for name in command_table._option_names(one)
     ]
 

@@ -408,3 +408,19 @@ def test_the_parts_can_be_used_without_the_command_line(small) -> None:
     code = "; ".join(f"import capdisc_indexer.{part}" for part in parts.split())
     code += "; import sys; sys.exit(any(name in sys.modules for name in ('capdisc', 'typer', 'click')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_description_with_headings_is_never_left_out(capdisc, hermetic, monkeypatch) -> None:
+    folder = hermetic / "caps" / "crane"
+    folder.mkdir(parents=True)
+    (folder / "CAPABILITY.yaml").write_text(
+        "name: crane\nkind: tool\ndisplayName: Paper crane folder\n"
+        "description: |\n  Folds a paper crane.\n\n  # When\n\n  On Sundays.\n"
+        "skillContent: |\n"
+        + "".join(f"  ## Part {n}\n\n  {'Fold it. ' * 200}\n" for n in range(4))
+    )
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "caps")
+    printed = capdisc("render", "fold a paper crane", "--tier", "2", "--budget", "300").out
+    assert "Title: Paper crane folder\nFolds a paper crane.\n\n# When\n\nOn Sundays.\n" in printed
+    assert "## Part 3" in printed and "Fold it." not in printed

@@ -284,8 +284,8 @@ def test_what_is_typed_silences_whatever_the_file_says(capdisc, clone, sneaky) -
 
 
 def test_no_profile_is_milder_where_a_rule_guards_the_reader() -> None:
-    from capdisc_indexer.validation.profiles import ONLY, PROFILES
-    from capdisc_indexer.validation.suppression_comments import is_guarded
+    from capdisc_indexer.validation.finding_selection import is_guarded
+    from capdisc_indexer.validation.rules import ONLY, PROFILES
 
     assert not [code for code in ONLY if is_guarded(code)]
     severities = {
@@ -356,7 +356,7 @@ def test_off_a_terminal_nothing_is_allowed_without_a_yes(capdisc, clone, outside
 def test_at_a_terminal_it_asks(capdisc, clone, outside, monkeypatch, answer, code) -> None:
     configure(clone, 'roots = ["../outside"]\n')
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         assert capdisc("trust", stdin=answer).code == code
     assert ("roots" in capdisc("index").err) is bool(code)
 

@@ -12,11 +12,9 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
-from typing import Any, NamedTuple
+from typing import Any
 
-from capdisc.args.command_table import COMMANDS
-from capdisc.args.params import Param
+from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
 from capdisc.output.failures import ExitCode
 from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
@@ -57,29 +55,19 @@ OTHER_VARIABLES = {
 _KIND_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
 
 
-class Parameter(NamedTuple):
-    """One parameter of a command, as its declaration says it."""
+def spellings(parameter: CommandParameter) -> tuple[str, ...]:
+    """The words that stand for the option; typer gives a flag without words of its own an
+    opposite.
+    """
+    if parameter.param.names:
+        return tuple(word for text in parameter.param.names for word in text.split("/"))
+    name = parameter.name.replace("_", "-")
+    return (f"--{name}", f"--no-{name}") if parameter.type is bool else (f"--{name}",)
 
-    name: str
-    param: Param
-    kind: type
-    is_list: bool
-    default: Any
 
-    @property
-    def is_positional(self) -> bool:
-        """Whether it is an argument rather than an option."""
-        return self.param.names is None
-
-    @property
-    def spellings(self) -> tuple[str, ...]:
-        """The words that stand for the option; typer gives a flag without words of its own an
-        opposite.
-        """
-        if self.param.names:
-            return tuple(word for text in self.param.names for word in text.split("/"))
-        name = self.name.replace("_", "-")
-        return (f"--{name}", f"--no-{name}") if self.kind is bool else (f"--{name}",)
+def is_positional(parameter: CommandParameter) -> bool:
+    """Whether it is an argument rather than an option."""
+    return parameter.param.names is None
 
 
 def load_function(command: str) -> Callable[..., int]:
@@ -87,21 +75,6 @@ def load_function(command: str) -> Callable[..., int]:
     module = import_module(f"capdisc.commands.{command}")
     function: Callable[..., int] = getattr(module, command, None) or getattr(module, f"{command}_")
     return function
-
-
-def list_parameters(function: Callable[..., int]) -> list[Parameter]:
-    """What a command takes, in the order of its declaration."""
-    signature = inspect.signature(function, eval_str=True)
-    return [_read_parameter(name, declared) for name, declared in signature.parameters.items()]
-
-
-def _read_parameter(name: str, declared: inspect.Parameter) -> Parameter:
-    kind = declared.annotation.__origin__
-    (param,) = declared.annotation.__metadata__
-    if isinstance(kind, UnionType):  # the other type is None
-        kind = kind.__args__[0]
-    is_list = getattr(kind, "__origin__", None) is list
-    return Parameter(name, param, kind.__args__[0] if is_list else kind, is_list, declared.default)
 
 
 def reference() -> str:
@@ -124,10 +97,10 @@ def _command_section(name: str) -> str:
     usage = " ".join(["capdisc", name, *_usage_words(parameters)])
     lines = [f"## capdisc {name}\n", f"```text\n{usage}\n```\n"]
     lines += [f"{paragraph}\n" for paragraph in _paragraphs(function)]
-    if arguments := [each for each in parameters if each.is_positional]:
+    if arguments := [each for each in parameters if is_positional(each)]:
         rows = [f"| `{_cell(_metavar(each))}` | {_cell(each.param.help)} |" for each in arguments]
         lines += ["\n".join(["| argument | meaning |", "|---|---|", *rows]) + "\n"]
-    if options := [each for each in parameters if not each.is_positional]:
+    if options := [each for each in parameters if not is_positional(each)]:
         rows = [
             f"| {_option_cell(each)} | {_default_cell(each)} | {_meaning_cell(each)} |"
             for each in options
@@ -136,15 +109,15 @@ def _command_section(name: str) -> str:
     return "\n".join(lines)
 
 
-def _usage_words(parameters: list[Parameter]) -> Iterator[str]:
-    if any(not parameter.is_positional for parameter in parameters):
+def _usage_words(parameters: list[CommandParameter]) -> Iterator[str]:
+    if any(not is_positional(parameter) for parameter in parameters):
         yield "[OPTIONS]"
-    yield from (_metavar(parameter) for parameter in parameters if parameter.is_positional)
+    yield from (_metavar(parameter) for parameter in parameters if is_positional(parameter))
 
 
-def _metavar(parameter: Parameter) -> str:
+def _metavar(parameter: CommandParameter) -> str:
     plain = parameter.param.metavar or parameter.name.upper()
-    if parameter.default is inspect.Parameter.empty or plain.startswith("["):
+    if parameter.is_required or plain.startswith("["):
         return plain
     return f"[{plain}]" + ("..." if parameter.is_list and not plain.endswith("...") else "")
 
@@ -160,24 +133,24 @@ def _paragraphs(function: Callable[..., int]) -> Iterator[str]:
             yield re.sub(r"(?<!`)<!--.*?-->(?!`)", lambda match: f"`{match[0]}`", line)
 
 
-def _option_cell(parameter: Parameter) -> str:
-    words = ", ".join(parameter.spellings)
-    if parameter.kind is bool:
+def _option_cell(parameter: CommandParameter) -> str:
+    words = ", ".join(spellings(parameter))
+    if parameter.type is bool:
         return f"`{words}`"
-    return f"`{words} {_cell(parameter.param.metavar or _KIND_NAMES[parameter.kind])}`"
+    return f"`{words} {_cell(parameter.param.metavar or _KIND_NAMES[parameter.type])}`"
 
 
-def _default_cell(parameter: Parameter) -> str:
+def _default_cell(parameter: CommandParameter) -> str:
     """The default; a setting stands in for it where the option says nothing."""
     if parameter.default is None:
         names = (parameter.name, f"validate.{parameter.name}")
         return "".join(f"setting `{name}`" for name in names if name in SETTINGS)
-    if parameter.default in ("", False) and parameter.kind in (str, bool):
+    if parameter.default in ("", False) and parameter.type in (str, bool):
         return ""
     return f"`{_cell(str(parameter.default))}`"
 
 
-def _meaning_cell(parameter: Parameter) -> str:
+def _meaning_cell(parameter: CommandParameter) -> str:
     low, high = parameter.param.min, parameter.param.max
     limits = ""
     if low is not None:

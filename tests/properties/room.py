@@ -23,11 +23,13 @@ from capdisc.render.render_options import (
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Block, Context, Tier
-from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.capability_text import detail_text, fields_text, name_line
 from capdisc_indexer.rendering.excerpt import split_units
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
 from capdisc_indexer.rendering.location import locate
-from capdisc_indexer.rendering.token_accounting import location_lines, name_line
+from capdisc_indexer.rendering.token_accounting import (
+    location_lines,
+)
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
@@ -109,7 +111,7 @@ def _least(desk: RenderContext, d, level: int, note: str) -> str:
         return form.summary(shortened, name_line(d), place.path) + form.location(place.path)
     text, label = detail_text(d), one_line(d.id, 100)
     pieces = split_chunks(text)
-    fields = next(iter(split_units(text, pieces, [1] * len(pieces))))
+    fields = next(iter(split_units(text, len(fields_text(d)), pieces, [1] * len(pieces))))
     lead = [*([f"{note}\n"] if note else []), *location_lines(place)]
     end = [LEFT_OUT_MARK, CLIPPED_MARK.format(id=d.id)]
     inside = "".join(map(form.chunk, [*lead, *([] if fields.level else [fields.text]), *end]))

@@ -9,8 +9,7 @@ import time
 import pytest
 from served import message, until
 
-from capdisc.serve import request, server_address
-from capdisc_indexer.config.configuration import find_workspace
+from capdisc.serve import protocol
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -79,8 +78,8 @@ def test_a_server_knows_which_secrets_are_set(small, serving, client) -> None:
 
 def test_an_answer_of_another_version_is_not_used(small, serving, monkeypatch) -> None:
     server = serving()
-    monkeypatch.setattr(request, "__version__", "0.0.0")
-    assert server.asked(*QUERY) == [request.DECLINED, b"it is of another version"]
+    monkeypatch.setattr(protocol, "__version__", "0.0.0")
+    assert server.asked(*QUERY) == [protocol.DECLINED, b"it is of another version"]
 
 
 def test_a_folder_that_is_another_one_there_is_declined(
@@ -162,7 +161,7 @@ def test_stdin_that_was_read_for_a_server_is_there_for_the_command(small, servin
     expected = client("search", "-", "--ids", "--server", "off", stdin=QUERY[1])
     server = serving()
     for more in (-100, 100):  # both too long for a request, and the second for a command
-        big = QUERY[1] + "\n" * (request.MAX_REQUEST + more)
+        big = QUERY[1] + "\n" * (protocol.MAX_REQUEST + more)
         cold = client("search", "-", "--ids", "--server", "off", stdin=big)
         assert client("search", "-", "--ids", stdin=big) == cold
         assert cold == expected or more > 0
@@ -176,17 +175,31 @@ def test_files_of_the_process_itself_are_read_there(small, serving, client) -> N
     assert "never asked" in client(*argv, "--server", "require", stdin="More.")[2]
 
 
-def test_the_workspace_is_the_one_that_commands_mean(hermetic, tmp_path) -> None:
-    home = tmp_path / "home"
-    for folder in (home / "a" / "b", home / "c" / ".capdisc" / "x", hermetic / "d" / "e", home):
-        folder.mkdir(parents=True, exist_ok=True)
-        assert server_address.workspace_folder(str(folder), str(home)) == str(
-            find_workspace(folder, home)
-        )
-    (home / ".git").mkdir()
-    assert server_address.workspace_folder(str(home / "a"), str(home)) == str(
-        find_workspace(home / "a", home)
-    )
+@pytest.mark.parametrize(
+    ("marks", "folder", "workspace"),
+    [
+        ((), "home/a/b", "home/a/b"),
+        (("home/a/.git/",), "home/a/b", "home/a"),
+        (("home/a/.git/", "home/a/b/capdisc.toml"), "home/a/b", "home/a/b"),
+        (("home/a/.git/",), "home/a/.git/c", "home/a"),
+        (("home/.git/",), "home/a/b", "home/a/b"),
+        (("home/.git/",), "home", "home"),
+        (("home/.git/", "home/a/.capdisc/"), "home/a/b", "home/a"),
+        (("repository/.git",), "repository/d", "repository"),
+        (("home/.git/", "capdisc.toml"), "home/a", ""),
+    ],
+)
+def test_the_workspace_is_the_nearest_marked_folder(
+    marks: tuple[str, ...], folder: str, workspace: str, tmp_path
+) -> None:
+    for mark in marks:
+        place = tmp_path / mark
+        (place if mark.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
+        if not mark.endswith("/"):
+            place.touch()
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    found = protocol.workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
+    assert found == str(tmp_path / workspace)
 
 
 def test_the_client_imports_next_to_nothing(small, serving) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 from capdisc.args.params import Param
 from capdisc.context.signals import StopSignal
 from capdisc.output import failures
+from capdisc_indexer.model.frozen import defaults
+from capdisc_indexer.text.normalization import compile_late
 
 # The parser of plain command lines, since importing typer takes half of a cold query's time.
 #
@@ -32,20 +34,25 @@ class _NotPlainError(ValueError):
     """The command line is left to typer."""
 
 
-class _Parameter(NamedTuple):
-    """A parameter of a command; `type` is that of one value, several of which make a list."""
+class CommandParameter(NamedTuple):
+    """An option or argument of a command; `type` is that of one value, several of which make a
+    list. `group` is the parameter of the command that takes it, together with others, where that
+    is not the one of its own name.
+    """
 
     name: str
     param: Param
     type: type
     is_list: bool
     is_required: bool
+    default: Any = None
+    group: str = ""
 
 
 def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
     """The values of the command's parameters in a plain command line; None for any other."""
     try:
-        parameters = _list_parameters(command)
+        parameters = list_parameters(command)
         option_texts, positionals = _split_options(
             words,
             {name: parameter for parameter in parameters for name in _option_names(parameter)},
@@ -64,7 +71,7 @@ def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
 
 
 def _split_options(
-    words: Sequence[str], options: dict[str, _Parameter]
+    words: Sequence[str], options: dict[str, CommandParameter]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The texts of each option by the name of its parameter, and the positional words."""
     option_texts: dict[str, list[str]] = {}
@@ -96,8 +103,8 @@ def _next_value(remaining: Iterator[str]) -> str:
 
 
 def _bind_positionals(
-    parameters: Sequence[_Parameter], words: Sequence[str]
-) -> list[tuple[_Parameter, list[str]]]:
+    parameters: Sequence[CommandParameter], words: Sequence[str]
+) -> list[tuple[CommandParameter, list[str]]]:
     """The words as values of the positional arguments, in order. An argument that takes many words
     must be the only one.
     """
@@ -111,14 +118,14 @@ def _bind_positionals(
     return [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
 
 
-def _convert_values(parameter: _Parameter, texts: Sequence[str]) -> object:
+def _convert_values(parameter: CommandParameter, texts: Sequence[str]) -> object:
     if parameter.type is bool:
         return True
     values = [_convert(parameter, text) for text in texts]
     return values if parameter.is_list else values[0]
 
 
-def _convert(parameter: _Parameter, text: str) -> Any:
+def _convert(parameter: CommandParameter, text: str) -> Any:
     param = parameter.param
     value = (param.parser or _CONVERTERS[parameter.type])(text)
     if param.min is not None and not value >= param.min:
@@ -128,33 +135,78 @@ def _convert(parameter: _Parameter, text: str) -> Any:
     return param.callback(value) if param.callback else value
 
 
+def call_command(command: Command, values: ArgumentValues) -> int:
+    """Run the command with these values; the fields of a group become one value of its class.
+    Returns the exit code.
+    """
+    arguments, groups = dict(values), dict[str, ArgumentValues]()
+    for parameter in list_parameters(command):
+        if parameter.group and parameter.name in arguments:
+            fields_of_group = groups.setdefault(parameter.group, {})
+            fields_of_group[parameter.name] = arguments.pop(parameter.name)
+    for name, fields_of_group in groups.items():
+        arguments[name] = _annotation(command, name)(**fields_of_group)
+    return command(**arguments)
+
+
 @cache
-def _list_parameters(command: Command) -> list[_Parameter]:
-    return list(_read_parameters(command))
+def list_parameters(command: Command) -> tuple[CommandParameter, ...]:
+    """What the command takes, in the order of its declaration, with the fields of its groups."""
+    return tuple(_read_parameters(command))
 
 
-def _read_parameters(command: Command) -> Iterator[_Parameter]:
+def _read_parameters(command: Command) -> Iterator[CommandParameter]:
     """The parameters of the command, from its code and annotations: `inspect` would cost more."""
-    code, defaults = command.__code__, command.__defaults__ or ()
+    code, presets = command.__code__, command.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
+    required_count = len(names) - len(presets)
     for position, name in enumerate(names):
-        annotation = command.__annotations__[name]
-        if isinstance(annotation, str):
-            # Our own source, which typing would evaluate, too.
-            annotation = eval(annotation, command.__globals__)
-        yield _build_parameter(name, annotation, position < len(names) - len(defaults))
+        annotation = _annotation(command, name)
+        if isinstance(annotation, type):  # a group
+            for field, default in defaults(annotation).items():
+                hint = _evaluate(annotation.__annotations__[field], annotation.__module__)
+                yield _build_parameter(field, hint, default=default, group=name)
+        elif position < required_count:
+            yield _build_parameter(name, annotation, is_required=True)
+        else:
+            yield _build_parameter(name, annotation, default=presets[position - required_count])
 
 
-def _build_parameter(name: str, annotation: Any, is_required: bool) -> _Parameter:
+def _annotation(command: Command, name: str) -> Any:
+    return _evaluate(command.__annotations__[name], command.__module__)
+
+
+def _evaluate(annotation: Any, module: str) -> Any:
+    """The annotation, which is a text of our own source; typing would evaluate it, too."""
+    return (
+        eval(annotation, vars(sys.modules[module])) if isinstance(annotation, str) else annotation
+    )
+
+
+def _build_parameter(
+    name: str,
+    annotation: Any,
+    *,
+    is_required: bool = False,
+    default: Any = None,
+    group: str = "",
+) -> CommandParameter:
     declared_type = annotation.__origin__
     if isinstance(declared_type, UnionType):  # the other one is None
         declared_type = declared_type.__args__[0]
     is_list = getattr(declared_type, "__origin__", None) is list
-    value_type = declared_type.__args__[0] if is_list else declared_type
-    return _Parameter(name, annotation.__metadata__[0], value_type, is_list, is_required)
+    return CommandParameter(
+        name=name,
+        param=annotation.__metadata__[0],
+        type=declared_type.__args__[0] if is_list else declared_type,
+        is_list=is_list,
+        is_required=is_required,
+        default=default,
+        group=group,
+    )
 
 
-def _option_names(parameter: _Parameter) -> tuple[str, ...]:
+def _option_names(parameter: CommandParameter) -> tuple[str, ...]:
     """The names of the option; none for a positional argument, and for a pair of opposites."""
     names = parameter.param.names
     if names and "/" in names[0]:
@@ -168,6 +220,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "Keep the index up to date while files change.",
     "search": "Find the capabilities that fit a sentence.",
     "render": "Print a context for an agent within a token budget.",
+    "hook": "Answer a hook of an agent's client: what fits a prompt, or nothing.",
     "show": "Print a capability in full.",
     "list": "List the capabilities, or their cost in tokens.",
     "validate": "Check capability files.",
@@ -183,12 +236,13 @@ COMMANDS: Mapping[str, str] = {
     "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",
+    "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
 
 
@@ -206,7 +260,7 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
     Where a signal came in (`stop`), its exit code is returned, whatever error it caused.
     """
     if argv and argv[0] not in _COMMANDS_WITH_PATHS:
-        argv = [_LONE_SURROGATES.sub("\ufffd", word) for word in argv]
+        argv = [word if word.isascii() else _LONE_SURROGATES.sub("\ufffd", word) for word in argv]
     name = argv[0] if argv and argv[0] in COMMANDS else None
     try:
         return int(_dispatch(argv, name))
@@ -219,7 +273,7 @@ def _dispatch(argv: list[str], name: str | None) -> int:
     if command:
         values = parse(command, argv[1:])
         if values is not None:
-            return command(**values)
+            return call_command(command, values)
     from capdisc.args import typer_app
 
     return typer_app.run(argv or ["--help"], COMMANDS, command, name)

@@ -3,6 +3,9 @@
 `command_table` reads plain command lines by them in a millisecond, without a library; `typer_app`
 makes typer's options of them, for help and for every other command line. Importing typer costs
 half of what a whole cold query may.
+
+Options that several commands share as a group are the fields of a frozen class. A command takes
+them as one parameter of that class.
 """
 
 from __future__ import annotations
@@ -95,22 +98,6 @@ Words = Annotated[
 Also = Annotated[
     list[str] | None,
     option("--also", metavar="QUERY", help="The query in other words; the rankings are fused."),
-]
-Kind = Annotated[list[str] | None, option("--kind", help="Only this kind (repeatable).")]
-Category = Annotated[
-    list[str] | None, option("--category", help="Only this category (repeatable).")
-]
-Tag = Annotated[list[str] | None, option("--tag", help="Only with this tag (repeatable).")]
-Exclude = Annotated[
-    list[str] | None,
-    option("--exclude", metavar="ID", help="Leave this capability out (repeatable)."),
-]
-MaxRisk = Annotated[
-    str,
-    option("--max-risk", metavar="RISK", help="At most this risk: low, medium, high or critical."),
-]
-Available = Annotated[
-    bool, option("--available", help="Only those whose secrets and programs are here.")
 ]
 Mode = Annotated[str | None, option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
 SessionName = Annotated[

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import capdisc_indexer as cd
+from capdisc.args.params import option
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import EncoderError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
+from capdisc_indexer.retrieval import query_rules
 from capdisc_indexer.retrieval.pipeline import MODES
-from capdisc_indexer.retrieval.query_rules import require_known_filters
 from capdisc_indexer.store.text_queries import RISKS
 
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
 
 
-@frozen
+@frozen(kw_only=True)
 class Filters:
     """The filter options as they were typed, the same for every command that takes a query."""
 
-    kind: Sequence[str] | None
-    category: Sequence[str] | None
-    tag: Sequence[str] | None
-    exclude: Sequence[str] | None
-    max_risk: str
-    available: bool
+    kind: Annotated[list[str] | None, option("--kind", help="Only this kind (repeatable).")] = None
+    category: Annotated[
+        list[str] | None, option("--category", help="Only this category (repeatable).")
+    ] = None
+    tag: Annotated[list[str] | None, option("--tag", help="Only with this tag (repeatable).")] = (
+        None
+    )
+    exclude: Annotated[
+        list[str] | None,
+        option("--exclude", metavar="ID", help="Leave this capability out (repeatable)."),
+    ] = None
+    max_risk: Annotated[
+        str,
+        option(
+            "--max-risk",
+            metavar="RISK",
+            help="At most this risk: low, medium, high or critical.",
+        ),
+    ] = ""
+    available: Annotated[
+        bool, option("--available", help="Only those whose secrets and programs are here.")
+    ] = False
 
     def query(self, texts: tuple[str, ...], limit: int) -> Query:
         """The query for these texts with the filters."""
@@ -74,7 +93,7 @@ def prompt_texts(
 
 def check_query(ctx: open_index.CommandContext, query: Query) -> None:
     """Raises UsageError for a kind, category, tag or risk that no capability of the index has."""
-    require_known_filters(ctx.index.overview, query.kinds, query.categories)
+    query_rules.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
             raise UsageError(f"no capability has the tag {tag!r}", "run: capdisc list --json")
@@ -83,6 +102,13 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> None:
             console.print_notice(f"notice: there is no {name} to leave out")
     if query.max_risk and query.max_risk not in RISKS:
         raise UsageError(f"unknown risk {query.max_risk!r}", f"one of: {', '.join(RISKS)}")
+
+
+def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
+    """Whether a capability passes the filters that the text index does not hold."""
+    return query_rules.passes_filters(
+        header, query, lambda header: open_index.is_available(ctx.runtime, header)
+    )
 
 
 def rank_query(

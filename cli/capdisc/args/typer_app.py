@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
-from typing import Annotated, Any, cast, get_type_hints
+from inspect import Parameter as SignatureParameter
+from inspect import Signature
+from typing import Annotated, Any
 
 import typer
 
+from capdisc.args.command_table import CommandParameter, call_command, list_parameters
 from capdisc.args.params import BadValueError, Param
 from capdisc.output import console
 from capdisc_indexer import __version__
@@ -87,27 +89,30 @@ def _overview() -> int:
 
 
 def annotate_command(command: Callable[..., int]) -> Callable[..., int]:
-    """A copy of the command with typer's declarations in place of ours."""
-    code, name = cast(FunctionType, command).__code__, command.__name__
-    twin = FunctionType(code, command.__globals__, name, command.__defaults__)
-    twin.__doc__ = command.__doc__
-    hints = get_type_hints(command, include_extras=True)
-    twin.__annotations__ = {
-        parameter_name: _typer_hint(hint) for parameter_name, hint in hints.items()
+    """A function that runs the command, with typer's declarations of its parameters."""
+
+    def run_command(**values: Any) -> int:
+        return call_command(command, values)
+
+    parameters = [_declare_for_typer(parameter) for parameter in list_parameters(command)]
+    run_command.__name__, run_command.__doc__ = command.__name__, command.__doc__
+    run_command.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in parameters
     }
-    return twin
+    run_command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run_command
 
 
-def _typer_hint(hint: Any) -> Any:
-    declared = next(
-        (
-            annotation
-            for annotation in getattr(hint, "__metadata__", ())
-            if isinstance(annotation, Param)
-        ),
-        None,
+def _declare_for_typer(parameter: CommandParameter) -> SignatureParameter:
+    kind: Any = list[parameter.type] if parameter.is_list else parameter.type  # type: ignore[name-defined]
+    if parameter.default is None and not parameter.is_required:
+        kind = kind | None
+    return SignatureParameter(
+        parameter.name,
+        SignatureParameter.KEYWORD_ONLY,
+        default=SignatureParameter.empty if parameter.is_required else parameter.default,
+        annotation=Annotated[kind, _typer_parameter(parameter.param)],
     )
-    return hint if declared is None else Annotated[hint.__origin__, _typer_parameter(declared)]
 
 
 def _typer_parameter(declared: Param) -> Any:

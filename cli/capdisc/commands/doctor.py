@@ -10,13 +10,22 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.hook import guard
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc.serve import claim, server_address
+from capdisc.serve import claim, protocol
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.diagnosis import Check, CheckState, examine_index, worst_state
-from capdisc_indexer.diagnosis.shared_index import examine_shared_index
+from capdisc_indexer.diagnosis import (
+    Check,
+    CheckState,
+    examine_index,
+    examine_shared_index,
+    worst_state,
+)
+from capdisc_indexer.model.errors import InputError
 
+# A hook's error is shown for so long, unless newer ones follow.
+_HOOK_ERRORS_S = 7 * 24 * 3600
 _EXIT_CODES = {CheckState.PROBLEM: ExitCode.FINDINGS, CheckState.UNUSABLE: ExitCode.INDEX}
 
 
@@ -44,7 +53,12 @@ def doctor(
             if shared
             else examine_index(where, deep, time.time_ns(), runtime.builder_id(where))
         )
-        checks = [*index_checks, _check_server(), _check_trust(runtime, config)]
+        checks = [
+            *index_checks,
+            _check_server(),
+            _check_trust(runtime, config),
+            _check_hook(runtime),
+        ]
     if json:
         console.print_document(
             {
@@ -71,10 +85,32 @@ def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:
     )
 
 
+def _check_hook(runtime: surroundings.Runtime) -> Check:
+    """What went wrong of late in the hooks of clients, which say nothing themselves."""
+    try:
+        failures = guard.read_failures(runtime.user_state_dir())
+    except InputError as error:
+        return Check(name="hook", state=CheckState.NOTICE, text=error.message, fix=error.hint)
+    oldest = time.strftime(guard.TIME_FORMAT, time.gmtime(time.time() - _HOOK_ERRORS_S))
+    recent = [failure for failure in failures if str(failure["at"]) >= oldest]
+    if not recent:
+        return Check(name="hook", state=CheckState.OK, text="no error in the last seven days")
+    newest = recent[-1]
+    text = f"{newest['at']} {newest['client']}: {newest['error']}"
+    if len(recent) > 1:
+        text += f" ({console.format_count(len(recent), 'error')} in seven days)"
+    return Check(
+        name="hook",
+        state=CheckState.NOTICE,
+        text=text,
+        fix=f"see what it says now: capdisc hook {newest['client'] or 'CLIENT'} --explain < EVENT.json",
+    )
+
+
 def _check_server() -> Check:
     """Whether a server answers for this workspace, and whether commands may ask it."""
-    folder = Path(server_address.socket_path(os.environ)).parent
-    if folder.is_absolute() and (flaw := server_address.path_flaw(str(folder))):
+    folder = Path(protocol.socket_path(os.environ)).parent
+    if folder.is_absolute() and (flaw := protocol.path_flaw(str(folder))):
         fix = "set XDG_RUNTIME_DIR to a folder of yours"
         return Check(
             name="server",
@@ -82,11 +118,7 @@ def _check_server() -> Check:
             text=f"{flaw}: no server is asked there",
             fix=fix,
         )
-    if (
-        folder.is_dir()
-        and folder.is_absolute()
-        and not server_address.is_private_folder(str(folder))
-    ):
+    if folder.is_dir() and folder.is_absolute() and not protocol.is_private_folder(str(folder)):
         text = f"others can reach into {folder}: no server is asked there"
         return Check(name="server", state=CheckState.NOTICE, text=text, fix=f"chmod 700 {folder}")
     number = claim.server_pid()

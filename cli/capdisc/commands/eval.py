@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params, query_options
 from capdisc.args.params import argument, option
+from capdisc.commands.eval_tables import (
+    format_comparison_table,
+    format_mode_table,
+    format_recall_table,
+    recall_document,
+    summary_document,
+)
 from capdisc.context import open_index
 from capdisc.output import console, user_files
 from capdisc.output.failures import ExitCode
-from capdisc_indexer import lazy_imports
-from capdisc_indexer.evaluation import query_files, summary
-from capdisc_indexer.evaluation.query_files import EvalQuery, GoldStandard, resolve_judgements
-from capdisc_indexer.evaluation.summary import (
-    METRICS,
-    EvalGroup,
+from capdisc_indexer import evaluation, lazy_imports
+from capdisc_indexer.evaluation import (
     EvalRun,
     EvalSummary,
+    query_files,
     run_queries,
     summarise_run,
 )
+from capdisc_indexer.evaluation.query_files import EvalQuery, GoldStandard, resolve_judgements
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
+
+if TYPE_CHECKING:
+    from capdisc_indexer.encoders import Encoder
+    from capdisc_indexer.evaluation.context_recall import ContextRecall
 
 
 @frozen(kw_only=True)
@@ -90,91 +99,6 @@ def print_skipped(judged: JudgedQueries) -> None:
             console.print_notice(f"notice: {text} ({len(names):,}): {console.format_names(names)}")
 
 
-# Tables of figures for a person: percent with one decimal, in 80 columns.
-
-_NAME_WIDTH = 12
-# Each column as wide as its heading, or as "100.0".
-_WIDTHS = [max(len(metric), 5) for metric in METRICS]
-_PERCENTILES = (50, 95)
-
-
-def format_mode_table(summary: EvalSummary, limit: int, colour: bool) -> list[str]:
-    """The lines of a table for one mode: a row for each group of queries, and how long a query
-    took.
-    """
-    width = min(_NAME_WIDTH, max(len(group.name) for group in summary.groups))
-    rows = [console.bold(f"{'':{width}}  {'n':>5}{_heading_cells()}", colour)]
-    for group in summary.groups:
-        name = console.sanitise(one_line(group.name, width))
-        rows.append(f"{name:{width}}  {group.n:5,}{_metric_cells(group.means)}")
-        if group.name == "all":
-            rows.append(
-                console.dim(f"{'±':>{width + 7}}{_metric_cells(group.half_widths)}", colour)
-            )
-    times = ", ".join(f"p{percent} {value:.1f} ms" for percent, value in summary.latency.items())
-    return [*rows, f"{times} a query", f"mode {summary.mode}, {_legend(limit)}"]
-
-
-def format_comparison_table(
-    summaries: Sequence[EvalSummary], limit: int, colour: bool
-) -> list[str]:
-    """The lines of a table with a row for each mode over all queries, and its interval below it."""
-    width = max(len("mode"), *(len(summary.mode) for summary in summaries))
-    rows = [
-        console.bold(
-            f"{'mode':{width}}{_heading_cells()}{''.join(f'  p{percent} ms' for percent in _PERCENTILES)}",
-            colour,
-        )
-    ]
-    for run_summary in summaries:
-        overall = run_summary.groups[0]
-        times = "".join(f"{run_summary.latency[percent]:8.1f}" for percent in _PERCENTILES)
-        rows.append(f"{run_summary.mode:{width}}{_metric_cells(overall.means)}{times}")
-        rows.append(console.dim(f"{'±':>{width}}{_metric_cells(overall.half_widths)}", colour))
-    return [
-        *rows,
-        f"{console.format_count(summaries[0].groups[0].n, 'query', 'queries')}, {_legend(limit)}",
-    ]
-
-
-def summary_document(summary: EvalSummary) -> dict[str, object]:
-    """The figures of one mode for JSON: metrics in percent, times in milliseconds."""
-    return {
-        "mode": summary.mode,
-        "groups": {group.name: _group_document(group) for group in summary.groups},
-        "latency_ms": {
-            f"p{percent}": round(value, 3) for percent, value in summary.latency.items()
-        },
-        "degraded": summary.degraded,
-    }
-
-
-def _group_document(group: EvalGroup) -> dict[str, object]:
-    return {
-        "n": group.n,
-        **_round_metrics(group.means),
-        "half_width_95": _round_metrics(group.half_widths),
-    }
-
-
-def _round_metrics(values: Mapping[str, float]) -> dict[str, float]:
-    return {metric: round(value, 4) for metric, value in values.items()}
-
-
-def _heading_cells() -> str:
-    return "".join(f"  {metric:>{width}}" for metric, width in zip(METRICS, _WIDTHS, strict=True))
-
-
-def _metric_cells(values: Mapping[str, float]) -> str:
-    return "".join(
-        f"  {values[metric]:{width}.1f}" for metric, width in zip(METRICS, _WIDTHS, strict=True)
-    )
-
-
-def _legend(limit: int) -> str:
-    return f"{console.format_count(limit, 'hit')} deep; in percent, ± half of a 95 % interval"
-
-
 CHART_SUFFIXES = (".svg", ".png")
 
 
@@ -198,6 +122,14 @@ def eval_(
     plot: Annotated[
         Path | None, option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.")
     ] = None,
+    budget: Annotated[
+        str,
+        option(
+            "--budget",
+            metavar="N,…",
+            help="Measure printed contexts of at most so many tokens instead of rankings.",
+        ),
+    ] = "",
     encoder: params.EncoderName = None,
     quiet: Annotated[
         bool, option("--quiet", "-q", help="Print figures and errors, no notices.")
@@ -211,8 +143,17 @@ def eval_(
     QRELS has the judgements: "qid 0 id grade", or qid, id and grade with tabs between, or {"qid",
     "id", "grade"}.
 
+    With --budget 300,1200: how many of the right answers stand in what render prints for so many
+    tokens, beside the first hits by words alone and the list of everything.
+
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid
     """
+    budgets = _parse_budgets(budget)
+    if budgets and (compare or run):
+        raise UsageError(
+            "--budget measures one mode, and prints no ranking",
+            "leave out --compare and --run",
+        )
     if queries == qrels == user_files.STDIN:
         raise UsageError("only one of the two can come from stdin", "name a file for the other")
     with open_index.open_index(index_dir) as ctx:
@@ -224,6 +165,10 @@ def eval_(
         ]
         targets = _output_paths(ctx, run, plot, modes, inputs)
         judged = load_judged_queries(ctx, queries, qrels)
+        if budgets:
+            rows = _measure_contexts(ctx, judged, modes[0], encoder, budgets, quiet or json)
+            _print_contexts(ctx, judged, rows, targets.get("plot"), quiet, json)
+            return ExitCode.OK
         results = _answer_queries(ctx, judged, modes, encoder, limit, quiet or json)
         summaries = [
             summarise_run(judged.queries, judged.gold.grades, result) for result in results
@@ -244,6 +189,86 @@ def eval_(
                 "\n".join(format_mode_table(summaries[0], limit, ctx.runtime.colour))
             )
     return ExitCode.OK
+
+
+_MAX_BUDGETS, _MAX_BUDGET = 20, 1_000_000
+
+
+def _parse_budgets(text: str) -> tuple[int, ...]:
+    """The budgets of `300,1200`, smallest first. Raises UsageError for another text."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    budgets = {int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 8}
+    is_valid = len(budgets) == len(set(parts)) and len(budgets) <= _MAX_BUDGETS
+    if text and not (is_valid and budgets and min(budgets) > 0 and max(budgets) <= _MAX_BUDGET):
+        raise UsageError(
+            f"--budget {one_line(text, 40)!r} is no list of tokens",
+            f"for example: --budget 300,1200,3000; at most {_MAX_BUDGETS} numbers",
+        )
+    return tuple(sorted(budgets))
+
+
+def _measure_contexts(
+    ctx: open_index.CommandContext,
+    judged: JudgedQueries,
+    mode: str,
+    name: str | None,
+    budgets: Sequence[int],
+    is_silent: bool,
+) -> list[ContextRecall]:
+    from capdisc_indexer.evaluation.context_recall import measure_context_recall
+
+    encoder = _load_encoder(ctx, (mode,), name)
+    with console.progress_bar(ctx.runtime.stderr_is_terminal and not is_silent) as progress:
+        return measure_context_recall(
+            ctx.index,
+            judged.queries,
+            judged.gold.grades,
+            encoder,
+            mode,
+            budgets,
+            ctx.runtime.path_base,
+            progress,
+        )
+
+
+def _print_contexts(
+    ctx: open_index.CommandContext,
+    judged: JudgedQueries,
+    rows: Sequence[ContextRecall],
+    plot: Path | None,
+    quiet: bool,
+    json: bool,
+) -> None:
+    from capdisc_indexer.evaluation.context_recall import draw_recall_chart
+
+    if plot:
+        user_files.write_file(plot, draw_recall_chart(rows, plot.suffix.lower()[1:]))
+    if not quiet:
+        print_skipped(judged)
+    if json:
+        console.print_document(
+            {
+                "queries": len(judged.queries),
+                "unit": "percent",
+                "budgets": [recall_document(row) for row in rows],
+            }
+        )
+        return
+    console.print_result(
+        "\n".join(format_recall_table(rows, len(judged.queries), ctx.runtime.colour))
+    )
+
+
+def _load_encoder(
+    ctx: open_index.CommandContext, modes: Sequence[str], name: str | None
+) -> Encoder | None:
+    """The encoder that these modes need, or a notice that there is none."""
+    if set(modes) == {"lexical"}:
+        return None
+    encoder, failure = query_options.try_load_encoder(ctx, name)
+    if failure:
+        console.print_notice(f"notice: {failure}")
+    return encoder
 
 
 def _select_modes(
@@ -302,11 +327,7 @@ def _answer_queries(
     limit: int,
     is_silent: bool,
 ) -> list[EvalRun]:
-    encoder = None
-    if set(modes) != {"lexical"}:
-        encoder, failure = query_options.try_load_encoder(ctx, name)
-        if failure:
-            console.print_notice(f"notice: {failure}")
+    encoder = _load_encoder(ctx, modes, name)
     with console.progress_bar(ctx.runtime.stderr_is_terminal and not is_silent) as progress:
         return [
             run_queries(ctx.index, judged.queries, encoder, mode, limit, progress)
@@ -319,13 +340,13 @@ def _write_outputs(
 ) -> None:
     if path := targets.get("run"):
         text = (
-            summary.format_json_run(results[0].hits)
+            evaluation.format_json_run(results[0].hits)
             if path.suffix == ".jsonl"
-            else summary.format_trec_run(results[0].hits)
+            else evaluation.format_trec_run(results[0].hits)
         )
         user_files.write_file(path, text.encode("utf-8", "replace"))
     if path := targets.get("plot"):
-        user_files.write_file(path, summary.draw_chart(summaries, path.suffix.lower()[1:]))
+        user_files.write_file(path, evaluation.draw_chart(summaries, path.suffix.lower()[1:]))
 
 
 def _eval_document(

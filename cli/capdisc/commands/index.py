@@ -15,7 +15,7 @@ from capdisc.context import surroundings, workspace_trust
 from capdisc.context.roots import existing_roots
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.model.errors import CapdiscError, InputError
+from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, DeclaredSource, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
@@ -87,6 +87,10 @@ def index(
             "another release is an error. Without either: where it is needed."
         ),
     ] = None,
+    again: Annotated[
+        bool,
+        option("--again", help="Scan the folders of the last build, whatever is configured now."),
+    ] = False,
     verify: Annotated[
         bool,
         option("--verify", help="Read every file, also those whose time stamps have not changed."),
@@ -113,13 +117,15 @@ def index(
 
     Example: capdisc index fixtures/catalogs/small
     """
+    if again and paths:
+        raise UsageError("--again goes without PATH", "leave out one of them")
     runtime = surroundings.current_runtime()
     config = runtime.config()
     for key in config.unknown:
         console.print_notice(f"notice: unknown setting {key}")
     waiting = workspace_trust.announce_all(runtime, config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
-    sources = runtime.sources(config, paths or ())
+    sources = runtime.build_sources(config, paths or ())
     builder_id = None if shared else runtime.ensure_builder_id(where)
     server_sources.ask_servers(runtime, config, sources, ask_servers)
     ask_databases(runtime, sources, ask_servers)
@@ -140,7 +146,7 @@ def index(
     def build(folder: Path) -> BuildReport:
         roots = [runtime.expand(path) for path in paths or ()]
         if not roots:
-            roots = existing_roots(runtime, config, folder, builder_id)
+            roots = existing_roots(runtime, config, folder, builder_id, again)
         return cd.build(roots, folder, build_options, progress)
 
     with (

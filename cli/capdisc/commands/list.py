@@ -14,18 +14,16 @@ from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
-from capdisc_indexer.model.types import Query
+from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
-from capdisc_indexer.store.columns import Columns
+from capdisc_indexer.store.columns import Columns, is_told_by_columns
 from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
 def list_(
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
+    filters: query_options.Filters = query_options.Filters(),
     risk: Annotated[
         list[str] | None, option("--risk", help="Only of this risk (repeatable).")
     ] = None,
@@ -59,12 +57,7 @@ def list_(
     with open_index.open_index(index_dir) as ctx:
         if shadowed:
             return _print_shadowed(ctx, json)
-        query = Query(
-            texts=(),
-            kinds=tuple(kind or ()),
-            categories=tuple(category or ()),
-            tags=tuple(tag or ()),
-        )
+        query = filters.query((), 0)
         query_options.check_query(ctx, query)
         columns = ctx.index.columns
         places = _find_places(ctx, query, risk or (), confirm, invocable)
@@ -99,12 +92,13 @@ def _find_places(
         raise UsageError(f"unknown risk {unknown[0]!r}", f"one of: {', '.join(RISKS)}")
     columns = ctx.index.columns
     places = columns.matching(query)
-    if query.tags or risks or confirm:  # no columns of these: the documents have them
+    if risks or confirm or not is_told_by_columns(query):  # the documents have the others
         ids = {
             header["id"]
             for header in ctx.index.heads(query)
             if (not risks or (header.get("risk") or RISKS[0]) in risks)
             and (header.get("confirm") or not confirm)
+            and query_options.passes_filters(ctx, query, header)
         }
         places = [place for place in places if columns.ids[place] in ids]
     return [place for place in places if place not in columns.hidden] if invocable else places
@@ -134,18 +128,7 @@ def _print_categories(columns: Columns, places: Sequence[int], json: bool) -> in
 
 
 def _header_row(header: CapabilityHeader) -> JsonObject:
-    keys = (
-        "id",
-        "kind",
-        "name",
-        "title",
-        "category",
-        "tags",
-        "description",
-        "hidden",
-        "risk",
-        "confirm",
-    )
+    keys = ("id", *LISTED_FIELDS, "hidden")
     return {key: value for key, value in header.items() if key in keys} | {
         "path": header["source"]["path"]
     }

@@ -135,6 +135,14 @@ OnEmpty = Annotated[
         help="Where nothing fits: none prints the overview, all a line for each capability, or error.",
     ),
 ]
+Into = Annotated[
+    Path | None,
+    option(
+        "--into",
+        metavar="FILE",
+        help="Keep the context in a marked block of this file; without a query: everything.",
+    ),
+]
 
 
 def render(
@@ -165,12 +173,8 @@ def render(
     min_relevance: MinRelevance = MIN_SHOWN_RELEVANCE,
     on_empty: OnEmpty = "none",
     gate: Gate = "auto",
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
-    exclude: params.Exclude = None,
-    max_risk: params.MaxRisk = "",
-    available: params.Available = False,
+    into: Into = None,
+    filters: query_options.Filters = query_options.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
@@ -184,14 +188,13 @@ def render(
 
     Example: capdisc render "merge two PDF files" --budget 1200 | llm
     """
-    filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
     options = RenderOptions(
         request=QueryOptions(
             words=words,
             also=also,
             filters=filters,
             min_relevance=min_relevance,
-            on_empty=on_empty,
+            on_empty="all" if into and not words and on_empty == "none" else on_empty,
             mode=mode,
             encoder=encoder,
             gate=gate,
@@ -224,10 +227,10 @@ def render(
             threshold_pct=threshold_pct,
         ),
     )
-    return _print_context(options, index_dir)
+    return _print_context(options, index_dir, into)
 
 
-def _print_context(options: RenderOptions, index_dir: Path | None) -> int:
+def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | None) -> int:
     with open_index.open_index(index_dir) as ctx:
         render_ctx = prepare_render(ctx, options)
         if render_ctx.relevant.is_empty and options.request.on_empty == "error":
@@ -235,7 +238,13 @@ def _print_context(options: RenderOptions, index_dir: Path | None) -> int:
             return ExitCode.FINDINGS
         rendered = build_context(render_ctx)
         remember_shown(render_ctx, rendered)
-        console.print_result(render_ctx.form.format_context(render_ctx.form, rendered))
+        text = render_ctx.form.format_context(render_ctx.form, rendered)
+        if into:
+            from capdisc.setup import marked_block
+
+            marked_block.keep_block(ctx.runtime, into, text)
+        else:
+            console.print_result(text)
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)
     if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)

@@ -15,6 +15,7 @@ from capdisc.render.gate import Gate, decision_document, judge_ranking, print_de
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.records import listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
@@ -29,12 +30,7 @@ def search(
     limit: Annotated[
         int | None, option("-k", "--limit", min=1, max=1000, help="How many hits.")
     ] = None,
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
-    exclude: params.Exclude = None,
-    max_risk: params.MaxRisk = "",
-    available: params.Available = False,
+    filters: query_options.Filters = query_options.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
@@ -64,7 +60,6 @@ def search(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
     with open_index.open_index(index_dir) as ctx:
-        filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
@@ -188,19 +183,12 @@ def _hit_document(
 ) -> JsonObject:
     return {
         "id": hit.id,
-        "name": header["name"],
-        "kind": header["kind"],
-        "title": header.get("title", ""),
-        "description": header["description"],
-        "category": header.get("category", ""),
-        "tags": header.get("tags", []),
+        **listed_fields(header),
         "score": round(hit.score, 4),
         "relevance": hit.relevance,
         "via": hit.via or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
-        "risk": header.get("risk", ""),
-        "confirm": header.get("confirm", False),
         "path": header["source"]["path"],
         "root": header["source"]["root"],
         "warnings": header.get("warnings", []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capdisc.args import params
@@ -9,7 +10,7 @@ from capdisc.args.params import argument, option
 from capdisc.context import open_index
 from capdisc.output import console, standard_streams, user_files
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.links.resolution import MAX_LINKS, Link, list_links, read_link
+from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict, frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -139,6 +140,16 @@ def show(
             help="Print what this link leads to: a file in its folder, a URL.",
         ),
     ] = None,
+    section: Annotated[
+        str,
+        option(
+            "--section", metavar="HEADING", help="Print only this section; its beginning will do."
+        ),
+    ] = "",
+    file: Annotated[
+        str,
+        option("--file", metavar="PATH", help="Print this file of its folder: references/x.md."),
+    ] = "",
     network: Annotated[
         bool, option("--network", help="Let --link fetch a URL, by https.")
     ] = False,
@@ -157,6 +168,8 @@ def show(
 ) -> int:
     """Print one capability (or several) in full.
 
+    An id may also be the path of the capability's file or folder.
+
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
     piped = (
@@ -170,13 +183,20 @@ def show(
     if not identifiers:
         raise UsageError("no id was given", "capdisc list --ids prints all of them")
     _check_options(links, link, network, allow_http or allow_html)
+    if (section or file) and (links or link is not None or embedding_text):
+        raise UsageError(
+            "--section and --file print a part of the text alone", "leave out the other option"
+        )
     if max_tokens and (json or links or link is not None):
         raise UsageError(
             "--max-tokens goes with the text of a capability alone",
             "leave it out, or the other option",
         )
     with open_index.open_index(index_dir) as ctx:
-        descriptors = [ctx.index.descriptor(identifier) for identifier in identifiers]
+        descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
+        if section or file:
+            _print_part(ctx, descriptors, section, file, max_tokens, json)
+            return ExitCode.OK
         if links or link is not None:
             permissions = FetchPermissions(network=network, http=allow_http, html=allow_html)
             return print_links(ctx, descriptors, link, permissions, json)
@@ -189,6 +209,41 @@ def show(
                 max_tokens,
             )
     return ExitCode.OK
+
+
+def _find_descriptor(ctx: open_index.CommandContext, name: str) -> Descriptor:
+    """The capability with this id or name, or whose file or folder lies at this path."""
+    if ("/" in name or name.endswith(".md")) and ctx.index.resolve(name) is None:
+        from capdisc_indexer.tools.capability_reading import find_by_path
+
+        path = str(ctx.runtime.expand(Path(name)))
+        if header := find_by_path(ctx.index, path, ctx.runtime.cwd):
+            return ctx.index.full_descriptor(header)
+    return ctx.index.descriptor(name)
+
+
+def _print_part(
+    ctx: open_index.CommandContext,
+    descriptors: list[Descriptor],
+    section: str,
+    file: str,
+    max_tokens: int | None,
+    json: bool,
+) -> None:
+    """Print one section, or one file, of one capability."""
+    if len(descriptors) != 1:
+        raise UsageError("--section and --file take one capability", "name one id")
+    from capdisc_indexer.lazy_imports import load_token_counter
+    from capdisc_indexer.tools.capability_reading import read_part
+
+    tool_ctx = open_index.build_tool_context(ctx)
+    text = read_part(tool_ctx, descriptors[0], section, file, load_token_counter())
+    if json:
+        part = {"section": section, "file": file}
+        names = {name: value for name, value in part.items() if value}
+        console.print_document({"id": descriptors[0].id, **names, "text": text})
+    else:
+        _print_texts([text.rstrip("\n")], max_tokens)
 
 
 def _print_texts(texts: list[str], max_tokens: int | None) -> None:

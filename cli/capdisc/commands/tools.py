@@ -22,8 +22,10 @@ from capdisc_indexer.tools.definitions import (
     parameter_renames,
 )
 from capdisc_indexer.tools.definitions.builders import Definition
+from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
 
+_FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -41,6 +43,8 @@ class DefinitionRequest:
     """Which definitions to print. `only` are names of tools, and `is_whole` says that every
     discovery tool is printed. `progressive` False prints everything, True the tools that find the
     others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
+    `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
+    provider searches. At most `budget_tokens` are printed (None: any number).
     """
 
     query: Query
@@ -52,6 +56,9 @@ class DefinitionRequest:
     auto: bool
     max_tokens: int
     session: str | None
+    is_deferred: bool
+    is_hosted: bool
+    budget_tokens: int | None
 
 
 @frozen(kw_only=True)
@@ -75,25 +82,73 @@ def select_definitions(
     encoder: str | None,
 ) -> DefinitionSet:
     """The definitions to print. Notices say what was left out or renamed."""
+    if request.is_deferred:
+        return _select_deferred(ctx, tool_ctx, request, mode, encoder)
+    definitions, choice = _choose_definitions(ctx, tool_ctx, request, mode, encoder)
+    return _build_definition_set(request, definitions, choice)
+
+
+def _choose_definitions(
+    ctx: open_index.CommandContext,
+    tool_ctx: ToolContext,
+    request: DefinitionRequest,
+    mode: str | None,
+    encoder: str | None,
+) -> tuple[list[Definition], str]:
+    """The definitions, and a word for how they were chosen."""
     if request.only:
-        return _build_definition_set(
-            request, tool_selection.definitions_by_name(tool_ctx, request.only), "only"
-        )
+        return tool_selection.definitions_by_name(tool_ctx, request.only), "only"
+    is_code = request.form in STUB_LANGUAGES
+    # Code calls what was found; the tools that find are for a model.
+    discovery = [] if is_code else _discovery_definitions(tool_ctx, request)
     if request.query.texts:
         matches = _query_definitions(ctx, tool_ctx, request, mode, encoder)
-        return _build_definition_set(
-            request,
-            _add_pinned(
-                ctx, tool_ctx, request, _discovery_definitions(tool_ctx, request), matches
-            ),
-            "query",
-        )
+        return _add_pinned(ctx, tool_ctx, request, discovery, matches), "query"
+    if is_code:
+        return tool_selection.capability_definitions(tool_ctx), "static"
     if not _is_progressive(ctx, request):
-        return _build_definition_set(request, _all_definitions(tool_ctx, request), "static")
-    few = _add_pinned(ctx, tool_ctx, request, _discovery_definitions(tool_ctx, request), [])
+        return _all_definitions(tool_ctx, request), "static"
+    few = _add_pinned(ctx, tool_ctx, request, discovery, [])
     if _is_auto(ctx, request):
-        return _select_smaller(request, _all_definitions(tool_ctx, request), few)
-    return _build_definition_set(request, few, "progressive")
+        return _choose_smaller(request, _all_definitions(tool_ctx, request), few)
+    return few, "progressive"
+
+
+def _select_deferred(
+    ctx: open_index.CommandContext,
+    tool_ctx: ToolContext,
+    request: DefinitionRequest,
+    mode: str | None,
+    encoder: str | None,
+) -> DefinitionSet:
+    """Everything: what fits the query or is pinned loads at once, the others when they are
+    found.
+    """
+    from capdisc_indexer.tools.definitions import deferral
+
+    matches = (
+        _query_definitions(ctx, tool_ctx, request, mode, encoder) if request.query.texts else []
+    )
+    loaded = _add_pinned(ctx, tool_ctx, request, [], matches)
+    loaded_ids = {definition.id for definition in loaded}
+    deferred_request = deferral.DeferredRequest(
+        search=tool_selection.search_definition(tool_ctx),
+        loaded=loaded,
+        deferred=[
+            definition
+            for definition in tool_selection.capability_definitions(tool_ctx)
+            if definition.id not in loaded_ids
+        ],
+        is_hosted=request.is_hosted,
+    )
+    value, names = deferral.defer_definitions(request.form, deferred_request)
+    return DefinitionSet(
+        form=request.form,
+        value=value,
+        names=names,
+        parameters=parameter_renames(request.form, [*loaded, *deferred_request.deferred]),
+        choice="deferred",
+    )
 
 
 def _discovery_definitions(tool_ctx: ToolContext, request: DefinitionRequest) -> list[Definition]:
@@ -193,44 +248,85 @@ def _progressive_setting(ctx: open_index.CommandContext) -> str:
     return text
 
 
-def _select_smaller(
+def _choose_smaller(
     request: DefinitionRequest, everything: list[Definition], few: list[Definition]
-) -> DefinitionSet:
+) -> tuple[list[Definition], str]:
     """All definitions where they have at most `max_tokens` tokens, else the few."""
-    full_set = _build_definition_set(request, everything, "static")
+    full_set = _encode_definitions(request, everything, "static")
     tokens = load_token_counter()(console.format_json_text(full_set.value, None))
     console.print_notice(
         f"notice: all definitions have {tokens:,} tokens; {request.max_tokens:,} are allowed"
     )
-    return (
-        full_set
-        if tokens <= request.max_tokens
-        else _build_definition_set(request, few, "progressive")
-    )
+    return (everything, "static") if tokens <= request.max_tokens else (few, "progressive")
 
 
 def _build_definition_set(
     request: DefinitionRequest, definitions: list[Definition], choice: str
 ) -> DefinitionSet:
-    value, names = encode_definitions(request.form, definitions)
+    """The definitions that fit the budget. Notices name what was left out or renamed."""
+    kept_definitions = _fit_budget(request, definitions, choice)
+    definition_set = _encode_definitions(request, kept_definitions, choice)
+    names = definition_set.names
     changed = [
         f"{definition.id} is {names[definition.id]}"
-        for definition in definitions
+        for definition in kept_definitions
         if names[definition.id] != definition.name
     ]
-    if changed and request.form != "json":
+    # Our own form and code have the ids beside the names.
+    if changed and request.form not in ("json", *STUB_LANGUAGES):
         console.print_notice(
             f"notice: called otherwise here: {console.format_names(changed)} (--map lists all)"
         )
-    parameters = parameter_renames(request.form, definitions)
     if changed_parameters := [
         f"{own_name} is {new}"
-        for renames in parameters.values()
+        for renames in definition_set.parameters.values()
         for new, own_name in renames.items()
     ]:
         console.print_notice(
             f"notice: parameters called otherwise here: {console.format_names(changed_parameters)} (--map lists all)"
         )
+    return definition_set
+
+
+def _fit_budget(
+    request: DefinitionRequest, definitions: list[Definition], choice: str
+) -> list[Definition]:
+    """As many of the definitions, from the first, as fit into the budget, found by bisection.
+    Raises UsageError where not even one fits.
+    """
+    if request.budget_tokens is None:
+        return definitions
+    count, budget_tokens = load_token_counter(), request.budget_tokens
+
+    def fits(number: int) -> bool:
+        definition_set = _encode_definitions(request, definitions[:number], choice)
+        return count(format_definitions(definition_set) + "\n") <= budget_tokens
+
+    fitting_number, excess_number = 0, len(definitions) + 1
+    while excess_number - fitting_number > 1:
+        middle = (fitting_number + excess_number) // 2
+        if fits(middle):
+            fitting_number = middle
+        else:
+            excess_number = middle
+    if definitions and not fitting_number:
+        raise UsageError(
+            f"no definition fits into {budget_tokens:,} tokens", "give a larger --budget"
+        )
+    if omitted := [definition.name for definition in definitions[fitting_number:]]:
+        console.print_notice(f"notice: left out to fit: {console.format_names(omitted)}")
+    return definitions[:fitting_number]
+
+
+def _encode_definitions(
+    request: DefinitionRequest, definitions: list[Definition], choice: str
+) -> DefinitionSet:
+    if request.form in STUB_LANGUAGES:
+        value, names = format_stubs(request.form, definitions)
+        parameters: dict[str, dict[str, str]] = {}
+    else:
+        value, names = encode_definitions(request.form, definitions)
+        parameters = parameter_renames(request.form, definitions)
     return DefinitionSet(
         form=request.form, value=value, names=names, parameters=parameters, choice=choice
     )
@@ -238,8 +334,10 @@ def _build_definition_set(
 
 def format_definitions(definition_set: DefinitionSet) -> str:
     """The definitions as their provider takes them; our own format is a document with a version
-    and its tokens.
+    and its tokens, and a language is its own text.
     """
+    if definition_set.form in STUB_LANGUAGES:
+        return str(definition_set.value)
     if definition_set.form != "json":
         return console.format_json_text(definition_set.value)
     tokens = load_token_counter()(console.format_json_text(definition_set.value, None))
@@ -252,10 +350,30 @@ def format_definitions(definition_set: DefinitionSet) -> str:
     return console.format_json_text(document)
 
 
+def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
+    """Raises UsageError for a format that cannot defer, for --hosted alone, and for options that
+    choose definitions otherwise.
+    """
+    from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
+
+    if hosted:
+        raise UsageError("--hosted needs --defer", "add --defer")
+    if form not in DEFERRING_FORMATS:
+        raise UsageError(
+            f"the format {form} has no deferred definitions",
+            f"add --format {' or '.join(DEFERRING_FORMATS)}",
+        )
+    if selection:
+        raise UsageError(
+            "--defer defines everything, so the options that choose definitions do not apply",
+            "leave out --only, --all, --auto, --budget, --progressive and --static",
+        )
+
+
 def tools(
     words: params.Words = None,
     also: params.Also = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(DEFINITION_FORMATS)}.")] = "json",
+    format: Annotated[str, option("--format", help=f"{', '.join(_FORMATS)}.")] = "json",
     names: Annotated[bool, option("--names", help="Print names only, one on each line.")] = False,
     mapping: Annotated[
         bool, option("--map", help="Print the ids and parameters behind changed names.")
@@ -273,12 +391,7 @@ def tools(
         float,
         option(min=0, max=1, callback=params.check_finite, help="Leave out less relevant hits."),
     ] = 0.0,
-    kind: params.Kind = None,
-    category: params.Category = None,
-    tag: params.Tag = None,
-    exclude: params.Exclude = None,
-    max_risk: params.MaxRisk = "",
-    available: params.Available = False,
+    filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[
         bool | None,
         option(
@@ -301,6 +414,21 @@ def tools(
             help="With --auto: how many per cent of the context are small.",
         ),
     ] = 10.0,
+    defer: Annotated[
+        bool,
+        option(
+            "--defer",
+            help="Define everything, and load at once only what fits the query (anthropic, openai-responses).",
+        ),
+    ] = False,
+    hosted: Annotated[
+        bool,
+        option("--hosted", help="With --defer: the provider searches, instead of capdisc call."),
+    ] = False,
+    budget: Annotated[
+        int | None,
+        option("--budget", min=1, metavar="TOKENS", help="Print no more, the best first."),
+    ] = None,
     session: params.SessionName = None,
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
@@ -310,14 +438,27 @@ def tools(
     the others.
 
     Without a query: those tools alone, or with --static every capability, too. Names that a
-    provider would refuse are changed; --map prints the ids and parameters behind them.
+    provider would refuse are changed; --map prints the ids and parameters behind them. The formats
+    typescript and python are typed functions, for an agent that calls tools by code.
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
-    if format not in DEFINITION_FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(DEFINITION_FORMATS)}")
+    if format not in _FORMATS:
+        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(_FORMATS)}")
+    if defer or hosted:
+        _check_deferral(
+            format,
+            hosted=hosted and not defer,
+            selection=bool(
+                only or all_tools or auto or budget is not None or progressive is not None
+            ),
+        )
+    if format in STUB_LANGUAGES and (all_tools or auto or progressive):
+        raise UsageError(
+            "code calls capabilities, not the tools that find them",
+            "leave out --all, --auto and --progressive",
+        )
     with open_index.open_index(index_dir) as ctx:
-        filters = query_options.Filters(kind, category, tag, exclude, max_risk, available)
         request = DefinitionRequest(
             query=filters.query(query_options.query_texts(words, also), limit),
             form=format,
@@ -328,6 +469,9 @@ def tools(
             auto=auto,
             max_tokens=int(context_size * threshold_pct / 100),
             session=session,
+            is_deferred=defer,
+            is_hosted=hosted,
+            budget_tokens=budget,
         )
         definition_set = select_definitions(
             ctx, build_tool_context(ctx, mode), request, mode, encoder

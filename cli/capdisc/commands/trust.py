@@ -1,5 +1,5 @@
-"""capdisc trust: show and allow what a workspace's file, an index from elsewhere or a changed
-definition may do.
+"""capdisc trust: show and allow what a workspace's file, an index from elsewhere, a changed
+definition or a tool of an MCP server may do.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import trust_grants
+from capdisc.commands import trust_grants, trust_tools
 from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.configuration import MARKS, WORKSPACE_FILES
+from capdisc.serve.protocol import is_workspace
+from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources.scan.scanned_files import printable_path
@@ -138,7 +139,9 @@ def trust(
     The configuration of a cloned folder may choose what lies inside the folder. Paths, links, an
     index or a model elsewhere, databases, servers, and silencing rules that guard the reader wait
     for this command. Trust holds for the file as it is now: a changed file waits again. For an
-    index folder: shows whose it is, and trusts it as your own. Exit status 5: nobody said yes.
+    index folder: shows whose it is, and trusts it as your own. For the id of a tool of an MCP
+    server (tool:SERVER.TOOL, or tool:SERVER.*): lets agents call it through `capdisc mcp
+    --gateway`. Exit status 5: nobody said yes.
 
     Example: capdisc trust --list
     """
@@ -151,6 +154,8 @@ def trust(
     if revoke:
         if yes:
             raise UsageError("--revoke needs no --yes", "leave it out")
+        if target and _CAPABILITY_ID.fullmatch(target) and not os.path.lexists(path):
+            return trust_tools.revoke_tools(runtime, target, json)
         return trust_grants.revoke(runtime, path, json)
     if target is not None and not os.path.lexists(path):
         return _trust_definition(runtime, target, yes, json)
@@ -163,8 +168,8 @@ def trust(
 
 def _is_index(path: Path) -> bool:
     """Whether the folder is an index and no workspace, since a clone can have files of any name."""
-    is_workspace = any((path / mark).exists() for mark in MARKS)
-    return (path / "CURRENT").is_file() and (path / "gens").is_dir() and not is_workspace
+    has_generations = (path / "CURRENT").is_file() and (path / "gens").is_dir()
+    return has_generations and not is_workspace(str(path))
 
 
 def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runtime:
@@ -177,9 +182,15 @@ def _trust_definition(
     runtime: surroundings.Runtime, identifier: str, yes: bool, json: bool
 ) -> int:
     """Accept the changed definition of the capability with this id, or of those whose ids fit this
-    pattern. Raises UsageError where none is held back.
+    pattern; where none is held back, approve the tools of MCP servers with this id or pattern.
+    Raises UsageError where there is neither.
     """
     if not _CAPABILITY_ID.fullmatch(identifier):
         raise UsageError(f"there is no {identifier}", _WHAT)
-
+    is_held = any(
+        identifier == change.id or fnmatchcase(change.id, identifier)
+        for change in definition_memory.waiting(Path(runtime.definition_guard().memory))
+    )
+    if not is_held and (tools := trust_tools.find_tools(runtime, identifier)):
+        return trust_tools.approve_tools(runtime, tools, yes, json)
     return approve_definitions(runtime, identifier, yes, json)

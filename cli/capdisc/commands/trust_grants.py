@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc.commands.trust_tools import list_approved
 from capdisc.context import workspace_trust
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.configuration import find_workspace
 from capdisc_indexer.config.trust import Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.store import builders, durable_files, generation
+from capdisc_indexer.store import durable_files, generation
 from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     ApprovalRequiredError where nobody does.
     """
     config = runtime.config()
-    requests = workspace_trust.list_requests(runtime, config)
-    refused = set(workspace_trust.refused_requests(runtime, config))
+    requests = workspace_trust.list_requests(runtime, config, with_clients=True)
+    refused = set(workspace_trust.refused_requests(runtime, config, with_clients=True))
     if not json:
         console.print_lines(_format_requests(runtime, config, requests, refused))
     is_allowed = not refused or _is_agreed(runtime, yes)
@@ -66,7 +66,7 @@ def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int
         )
     is_allowed = is_known or _is_agreed(runtime, yes)
     if is_allowed and not is_known:
-        builders.remember_id(runtime.trust_dir, index_dir, published.builder_id)
+        generation.remember_builder_id(runtime.trust_dir, index_dir, published.builder_id)
     if json:
         console.print_document({**description, "trusted": is_allowed})
     if not is_allowed:
@@ -85,7 +85,7 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
     """
     real_path = os.path.realpath(path)
     workspaces = dict.fromkeys((real_path, os.path.realpath(workspace_at(runtime, path))))
-    if builders.forget_id(runtime.trust_dir, path):
+    if generation.forget_builder_id(runtime.trust_dir, path):
         revoked = [real_path]
     else:
         revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
@@ -102,7 +102,9 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
 
 
 def list_trusted(runtime: Runtime, json: bool) -> int:
-    """Print the workspaces and index folders that are trusted."""
+    """Print the workspaces and index folders that are trusted, and the tools of MCP servers that
+    are approved.
+    """
     workspaces = [
         {
             "workspace": stored.workspace,
@@ -115,13 +117,15 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
     ]
     indexes = [
         {"index": folder, "state": "there" if Path(folder).is_dir() else "gone"}
-        for folder in builders.list_folders(runtime.trust_dir)
+        for folder in generation.list_own_indexes(runtime.trust_dir)
     ]
+    tools = list_approved(runtime)
     if json:
-        console.print_document({"workspaces": workspaces, "indexes": indexes})
+        console.print_document({"workspaces": workspaces, "indexes": indexes, "tools": tools})
         return ExitCode.OK
     rows = [("workspace", row["workspace"], row["state"], row["at"]) for row in workspaces]
     rows += [("index", row["index"], row["state"], "") for row in indexes]
+    rows += [("tool", row["tool"], row["state"], row["at"]) for row in tools]
     cells = [tuple(escape_line(str(cell)) for cell in row) for row in rows]
     headings = ("what", "where", "state", "since")
     console.print_lines(console.format_table(headings, cells) if cells else ["nothing is trusted"])
@@ -130,9 +134,7 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
 
 def workspace_at(runtime: Runtime, path: Path) -> Path:
     """The workspace that a folder, or a configuration file in it, belongs to."""
-    return find_workspace(
-        path if path.is_dir() or not path.exists() else path.parent, runtime.home
-    )
+    return runtime.workspace_of(path if path.is_dir() or not path.exists() else path.parent)
 
 
 def _format_requests(

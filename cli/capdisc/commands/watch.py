@@ -131,7 +131,7 @@ def watch(
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=runtime.sources(config, named_paths),
+        sources=runtime.build_sources(config, named_paths),
         guard=runtime.definition_guard(),
         builder_id=builder_id,
         confined={} if named_paths else runtime.confined_roots(config),
@@ -155,9 +155,9 @@ def _server_context(is_enabled: bool) -> AbstractContextManager[None]:
     """A server in this process while the block runs, where it is enabled."""
     if not is_enabled:
         return nullcontext()
-    from capdisc.serve import server_address, supervisor
+    from capdisc.serve import protocol, supervisor
 
-    path = server_address.own_socket_path()
+    path = protocol.own_socket_path()
     return supervisor.serve_in_thread(
         path, lambda: console.print_notice(f"notice: answering at {path}")
     )

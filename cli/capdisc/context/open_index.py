@@ -22,7 +22,7 @@ from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote.remote_types import SharedIndex
+    from capdisc_indexer.remote import SharedIndex
     from capdisc_indexer.tools import ToolContext
     from capdisc_indexer.tools.tool_types import Executor
 
@@ -139,6 +139,7 @@ def build_tool_context(
         state_dir=ctx.runtime.state_dir(),
         mode=query_options.retrieval_mode(ctx, mode),
         execute=execute,
+        workspace=ctx.runtime.workspace,
     )
 
 

@@ -13,16 +13,21 @@ from capdisc_indexer.model.errors import InputError
 
 
 def existing_roots(
-    runtime: surroundings.Runtime, config: Config, where: Path, builder_id: str | None
+    runtime: surroundings.Runtime,
+    config: Config,
+    where: Path,
+    builder_id: str | None,
+    again: bool = False,
 ) -> list[Path]:
-    """The configured and conventional folders that exist; where there is none and no source, those
-    of this builder's last build. Raises InputError where nothing is left.
+    """The configured and conventional folders that exist; where there is none and no source, or
+    with `again`, those of this builder's last build. Raises InputError where nothing is left.
     """
-    folders = find_default_roots(runtime, config)
+    folders = _last_roots(runtime, config, where, builder_id) if again else []
+    folders = folders or find_default_roots(runtime, config)
     folders = folders or (
         [] if config.sources else _last_roots(runtime, config, where, builder_id)
     )
-    if not folders and not config.sources:
+    if not folders and not config.sources and not runtime.has_tool_lists():
         raise InputError(
             "there is nothing to index here",
             "name a folder: capdisc index PATH, or start one: capdisc init",

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc.serve.protocol import workspace_folder
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     default_index_dir,
     default_state_dir,
-    find_workspace,
     load_config,
 )
 from capdisc_indexer.config.trust import Grant, TrustRequest, is_inside
@@ -24,10 +24,10 @@ from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
-from capdisc_indexer.store.builders import ensure_id, load_id
+from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote.remote_types import SharedIndex
+    from capdisc_indexer.remote import SharedIndex
 
 
 @frozen(kw_only=True)
@@ -44,7 +44,11 @@ class Runtime:
     @property
     def workspace(self) -> Path:
         """The folder of the project that the current folder belongs to."""
-        return find_workspace(self.cwd, self.home)
+        return self.workspace_of(self.cwd)
+
+    def workspace_of(self, folder: Path) -> Path:
+        """The folder of the project that a folder belongs to."""
+        return Path(workspace_folder(str(folder), str(self.home)))
 
     @property
     def path_base(self) -> Path | None:
@@ -128,7 +132,7 @@ class Runtime:
         """The id that an index in this folder has if this user built it ("": the user built none
         there); None for the copy of a shared index, which is checked by the digests of its store.
         """
-        return None if shared else load_id(self.trust_dir, index_dir)
+        return None if shared else load_builder_id(self.trust_dir, index_dir)
 
     def index_dir(self, flag: Path | None, config: Config) -> Path:
         """Where the index lies: by `flag`, by setting, else below the user's cache folder. For an
@@ -161,7 +165,7 @@ class Runtime:
         """The id of indexes that this user builds in this folder, made and recorded where there is
         none yet. Raises InputError where the user's state cannot be written.
         """
-        return ensure_id(self.trust_dir, index_dir)
+        return ensure_builder_id(self.trust_dir, index_dir)
 
     def state_dir(self) -> Path:
         """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the
@@ -230,6 +234,33 @@ class Runtime:
         return self.place(
             replace(source, within=within, allow_secret_files=allowed) for source in config.sources
         )
+
+    @property
+    def tool_lists_dir(self) -> Path:
+        """Where the lists of tools lie of the servers that `capdisc mcp --gateway` serves here."""
+        return self.state_dir() / "gateway"
+
+    def has_tool_lists(self) -> bool:
+        """Whether the gateway has asked a server for its tools."""
+        folder = self.tool_lists_dir
+        return folder.is_dir() and any(folder.glob("*.tools.json"))
+
+    def build_sources(
+        self, config: Config, paths: Sequence[Path] = ()
+    ) -> tuple[DeclaredSource, ...]:
+        """The sources of an index: the declared ones and, unless `paths` are named, the gateway's
+        lists of tools.
+        """
+        sources = self.sources(config, paths)
+        if paths or not self.has_tool_lists():
+            return sources
+        lists = DeclaredSource(
+            format="mcp",
+            path=str(self.tool_lists_dir),
+            origin="capdisc mcp --gateway",
+            trusted=True,
+        )
+        return (*sources, lists)
 
     def place(self, sources: Iterable[DeclaredSource]) -> tuple[DeclaredSource, ...]:
         """The declarations with absolute paths, and with the folders for the answers of programs."""
@@ -329,10 +360,22 @@ def current_runtime() -> Runtime:
         environ=os.environ,
         cwd=_current_folder(),
         home=home,
-        stdin_is_terminal=_is_terminal(sys.stdin),
-        stdout_is_terminal=_is_terminal(sys.stdout),
-        stderr_is_terminal=_is_terminal(sys.stderr),
+        stdin_is_terminal=is_terminal(sys.stdin),
+        stdout_is_terminal=is_terminal(sys.stdout),
+        stderr_is_terminal=is_terminal(sys.stderr),
     )
+
+
+def enter_folder(folder: str) -> None:
+    """Make the folder the current one, by this name of it. Raises InputError where it cannot be
+    entered.
+    """
+    try:
+        os.chdir(folder)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        raise InputError(f"cannot enter {folder}: {why}", "see whether it exists") from error
+    os.environ["PWD"] = folder
 
 
 def _current_folder() -> Path:
@@ -346,7 +389,8 @@ def _current_folder() -> Path:
         raise InputError("the current folder is gone", "change to another folder") from error
 
 
-def _is_terminal(stream: object) -> bool:
+def is_terminal(stream: object) -> bool:
+    """Whether the stream is a terminal; a closed one is none."""
     try:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):

@@ -52,20 +52,30 @@ def announce_all(runtime: Runtime, config: Config) -> tuple[str, ...]:
     )
 
 
-def list_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
-    """Everything that the workspace asks for beyond its own folder, allowed or not, each once."""
+def list_requests(
+    runtime: Runtime, config: Config, with_clients: bool = False
+) -> tuple[TrustRequest, ...]:
+    """Everything that the workspace asks for beyond its own folder, allowed or not, each once;
+    `with_clients`, also the MCP servers that its files for clients name, which only the gateway
+    starts.
+    """
+    from capdisc.context.gateway_servers import workspace_requests
+
     requests = (
         *config.requests,
         *rule_requests(config),
         *_server_requests(runtime, config),
         *runtime.link_requests(config),
+        *(workspace_requests(runtime) if with_clients else ()),
     )
     return tuple(dict.fromkeys(requests))
 
 
-def refused_requests(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+def refused_requests(
+    runtime: Runtime, config: Config, with_clients: bool = False
+) -> tuple[TrustRequest, ...]:
     """The requests that the user has not allowed."""
-    requests = list_requests(runtime, config)
+    requests = list_requests(runtime, config, with_clients)
     grant = runtime.load_grant() if requests else None
     return tuple(
         request for request in requests if grant and not grant.covers(request, config.digest)

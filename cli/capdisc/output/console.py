@@ -100,6 +100,8 @@ def sanitise(text: str) -> str:
     """The text with every character that could steer a terminal or hide from a reader written as
     <U+XXXX>.
     """
+    if text.isprintable():  # no printable character is unsafe
+        return text
     return UNSAFE_CHARACTERS.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 

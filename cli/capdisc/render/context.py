@@ -11,7 +11,6 @@ from capdisc.context import open_index, surroundings
 from capdisc.output import user_files
 from capdisc.render import tier_selection
 from capdisc.render.relevant_capabilities import (
-    is_filtered,
     offered_headers,
     offered_places,
 )
@@ -53,7 +52,7 @@ def overview_lines(
     """The categories of the overview: as the build stored them, or made anew of what passes the
     filters.
     """
-    if not kinds_first and not is_filtered(query):
+    if not kinds_first and not query.filters:
         return ctx.index.overview["categories"]
     cards = _cards(ctx, query)
     return summarise_by_kind(cards) if kinds_first else summarise_categories(cards)
@@ -259,7 +258,8 @@ def _select_levels(render_ctx: RenderContext) -> tuple[int, ...]:
         or render_ctx.form.is_always_split
     ):
         return levels
-    shown = {0: True, 1: render_ctx.pinned, 2: render_ctx.session.active}
+    has_lines = render_ctx.relevant.is_everything or render_ctx.pinned
+    shown = {0: True, 1: has_lines, 2: render_ctx.session.active}
     return tuple(level for level in levels if shown[level])
 
 

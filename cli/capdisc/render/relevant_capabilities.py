@@ -43,11 +43,7 @@ def offered_headers(
 ) -> Iterator[CapabilityHeader]:
     """The headers of the ids that pass the query's filters, in the order of the ids."""
     headers = ctx.index.documents.in_order(ids, query)
-    return (
-        header
-        for header in headers
-        if not query.available or open_index.is_available(ctx.runtime, header)
-    )
+    return (header for header in headers if query_options.passes_filters(ctx, query, header))
 
 
 class Everything:
@@ -140,6 +136,10 @@ def find_relevant(
     `--on-empty` names. With `is_list_set`, also those far behind the best.
     """
     if not query.texts:
+        if request.on_empty == "all":
+            return RelevantCapabilities(
+                ranking=empty_ranking(query), is_everything=True, everything=everything()
+            )
         return RelevantCapabilities(ranking=empty_ranking(query))
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
     # Judged before hits are left out, so that `search` says the same of the same text.
@@ -166,20 +166,6 @@ def all_in_full(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
     """
     ids = [ctx.index.columns.ids[place] for place in offered_places(ctx, query)]
     return tuple(ctx.index.with_counts(header) for header in offered_headers(ctx, query, ids))
-
-
-def is_filtered(query: Query) -> bool:
-    """Whether the query has a filter."""
-    return any(
-        (
-            query.kinds,
-            query.categories,
-            query.tags,
-            query.exclude,
-            query.max_risk,
-            query.available,
-        )
-    )
 
 
 @frozen(kw_only=True)
@@ -229,7 +215,7 @@ def _select_style(prompting: PromptOptions) -> PromptStyle:
 
 def _catalogue_size(ctx: open_index.CommandContext, query: Query) -> list[int]:
     """Tokens and characters in full of all capabilities that pass the filters."""
-    if not is_filtered(query):
+    if not query.filters:
         static: list[int] = ctx.index.overview["static"]
         return static
     columns, places = ctx.index.columns, offered_places(ctx, query)

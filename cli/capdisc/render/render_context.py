@@ -151,10 +151,7 @@ def load_pinned(ctx: open_index.CommandContext, query: Query) -> tuple[CountedDe
         identifier
         for identifier in ids
         if identifier in passing_headers
-        and (
-            not query.available
-            or open_index.is_available(ctx.runtime, passing_headers[identifier])
-        )
+        and query_options.passes_filters(ctx, query, passing_headers[identifier])
     ]
     return tuple(ctx.index.with_counts(passing_headers[identifier]) for identifier in usable)
 

@@ -37,22 +37,6 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource
 
-# What marks a folder as a workspace.
-MARKS = (".capdisc", "capdisc.toml", ".git")
-
-
-def find_workspace(cwd: Path, home: Path) -> Path:
-    """The nearest folder upwards that holds capdisc's own files or a repository; else the folder
-    itself.
-
-    The home folder counts only as the current one: what lies there belongs to the user, not to
-    every project.
-    """
-    upwards = [folder for folder in (cwd, *cwd.parents) if folder == cwd or folder != home]
-    return next(
-        (folder for folder in upwards if any((folder / mark).exists() for mark in MARKS)), cwd
-    )
-
 
 def default_index_dir(workspace: Path, cache_home: Path) -> Path:
     """Where the index of a workspace lies below the user's cache folder."""

@@ -21,7 +21,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -41,6 +41,8 @@ from capdisc_indexer.validation.program_text.steering import is_closed
 _CONFIRMED_RISKS = ("medium", "high", "critical")
 # How many answers are remembered; the oldest calls are asked about again.
 _MAX_APPROVALS = 2_000
+# In place of a definition, in the entry of a tool of an MCP server that was approved by its name.
+_NAMED = "gateway"
 
 
 @frozen(kw_only=True)
@@ -142,11 +144,53 @@ def approve(state_dir: Path, call_fingerprint: str, identifier: str, definition:
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         entry = {"id": identifier, "at": now, "definition": definition}
         entries = {**_load_approvals(state_dir), call_fingerprint: entry}
-        latest = dict(list(entries.items())[-_MAX_APPROVALS:])
-        state_file.replace_state_file(
-            _approvals_path(state_dir),
-            json.dumps({"version": 1, "approved": latest}, indent=1).encode(),
-        )
+        _save_approvals(state_dir, dict(list(entries.items())[-_MAX_APPROVALS:]))
+
+
+def _save_approvals(state_dir: Path, entries: Mapping[str, object]) -> None:
+    """Only inside `lock_folder`."""
+    state_file.replace_state_file(
+        _approvals_path(state_dir),
+        json.dumps({"version": 1, "approved": entries}, indent=1).encode(),
+    )
+
+
+@frozen(kw_only=True)
+class NamedApproval:
+    """A tool of an MCP server that was approved with any arguments: its id, and when."""
+
+    id: str
+    at: str
+
+
+def approve_named(state_dir: Path, digests: Mapping[str, str]) -> None:
+    """Remembers a yes to tools of MCP servers: their ids by the digests of what it holds for."""
+    for digest, identifier in digests.items():
+        approve(state_dir, digest, identifier, _NAMED)
+
+
+def list_named(state_dir: Path) -> dict[str, NamedApproval]:
+    """The tools of MCP servers that were approved, by digest, oldest first."""
+    return {
+        digest: NamedApproval(id=str(entry.get("id", "")), at=str(entry.get("at", "")))
+        for digest, entry in _load_approvals(state_dir).items()
+        if isinstance(entry, Mapping) and entry.get("definition") == _NAMED
+    }
+
+
+def revoke_named(state_dir: Path, fits: Callable[[str], bool]) -> list[str]:
+    """Forgets the approvals of the tools of MCP servers whose ids fit; the ids."""
+    chosen = {
+        digest: named.id for digest, named in list_named(state_dir).items() if fits(named.id)
+    }
+    if chosen:
+        with state_file.lock_folder(_approvals_path(state_dir).parent):
+            entries = _load_approvals(state_dir)
+            _save_approvals(
+                state_dir,
+                {digest: entry for digest, entry in entries.items() if digest not in chosen},
+            )
+    return list(dict.fromkeys(chosen.values()))
 
 
 def _digest(*parts: object) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import Arguments
+from capdisc_indexer.model.json_types import Arguments, JsonObject
 
 MAX_OUTPUT_BYTES = 1024 * 1024
 DEFAULT_SECONDS = 60.0
@@ -38,6 +39,37 @@ class CallLimits:
     seconds: float = DEFAULT_SECONDS
     max_bytes: int = MAX_OUTPUT_BYTES
     is_stopped: Callable[[], bool] = lambda: False
+
+
+class Consent(StrEnum):
+    """What the user says to a call: no, yes to this one, or yes to the tool for as long as this
+    process lives.
+    """
+
+    NO = "no"
+    ONCE = "once"
+    ALWAYS = "always"
+
+
+# Asks the user a question; the second text holds all that the question is about.
+Confirm: TypeAlias = Callable[[str, str], Consent]
+# Asks the user what a server wants to know: the parameters of `elicitation/create` of MCP, and its
+# result.
+Elicit: TypeAlias = Callable[[JsonObject], JsonObject]
+# Takes what is done, of how much (None: unknown), and a text.
+Progress: TypeAlias = Callable[[float, float | None, str], None]
+
+
+@frozen(kw_only=True)
+class Caller:
+    """Who waits for a call of an agent. `is_stopped` says whether the caller is gone; where
+    `confirm` or `elicit` is None, its user cannot be asked.
+    """
+
+    is_stopped: Callable[[], bool] = lambda: False
+    confirm: Confirm | None = None
+    elicit: Elicit | None = None
+    progress: Progress | None = None
 
 
 @frozen(kw_only=True)

@@ -72,7 +72,7 @@ async def _list_pages(
             async with sdk.Client(
                 server.connect(), client_info=sdk.types.Implementation(name="capdisc", version="1")
             ) as client:
-                pages = await _request_pages(client)
+                pages = await request_pages(client)
         except Exception as error:
             problem = _listing_error(error, secrets)
     if pages is None or scope.cancelled_caught:
@@ -89,7 +89,8 @@ async def _list_pages(
     return pages
 
 
-async def _request_pages(client: Any) -> list[ToolsPage]:
+async def request_pages(client: Any) -> list[ToolsPage]:
+    """The pages of the server's list, at most MAX_PAGES."""
     pages: list[ToolsPage] = []
     cursor = None
     while len(pages) < MAX_PAGES:
@@ -130,14 +131,14 @@ async def _call_tool(
     with sdk.anyio.move_on_after(limits.seconds) as scope:
         try:
             async with sdk.anyio.create_task_group() as tasks:
-                tasks.start_soon(_end_when_stopped, sdk, limits, scope)
+                tasks.start_soon(end_when_stopped, sdk, limits, scope)
                 result = await _request_tool(sdk, server, call)
                 tasks.cancel_scope.cancel()
         except Exception as error:
-            problem = _error_line(error)
+            problem = error_line(error)
     status = "stopped" if limits.is_stopped() else "timeout" if scope.cancelled_caught else ""
     status = "too-large" if server.is_too_large else status
-    return _build_outcome(result, status, problem, server.stderr, time.monotonic() - began)
+    return build_outcome(result, status, problem, server.stderr, time.monotonic() - began)
 
 
 async def _request_tool(sdk: Any, server: ServerProcess, call: ToolCall) -> Any:
@@ -146,13 +147,14 @@ async def _request_tool(sdk: Any, server: ServerProcess, call: ToolCall) -> Any:
         return await client.call_tool(call.tool, dict(call.arguments))
 
 
-async def _end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
+async def end_when_stopped(sdk: Any, limits: CallLimits, scope: Any) -> None:
+    """Cancels the scope as soon as the caller is gone."""
     while not limits.is_stopped():
         await sdk.anyio.sleep(_POLL_SECONDS)
     scope.cancel()
 
 
-def _error_line(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """What went wrong, on one line; of several errors at once, the first. Raises the error where
     it is one of ours.
     """
@@ -163,9 +165,12 @@ def _error_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _build_outcome(
+def build_outcome(
     result: Any, status: str, problem: str, stderr: bytes, seconds: float
 ) -> Outcome:
+    """The outcome of a call: the result's texts as stdout, or, where there is no result or we
+    ended the call (`status`), the problem and the log.
+    """
     if result is None or status:
         # The message comes first, as the log may end in the middle of a secret.
         message = (

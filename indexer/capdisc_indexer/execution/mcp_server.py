@@ -7,32 +7,47 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from capdisc_indexer import __version__, lazy_imports
-from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.execution.call_types import Caller
+from capdisc_indexer.execution.client_questions import InputNeededError, make_caller
+from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject
+from capdisc_indexer.text.normalization import one_line
+
+T = TypeVar("T")
 
 OVERVIEW_URI = "capdisc://tier0"
 _POLL_SECONDS = 1.0
 # Less than the time between a signal and the end of the process.
 _SETTLE_SECONDS = 1.0
-_INSTRUCTIONS = "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before the first step."
+# A capability is a resource under its id.
+CAPABILITY_URI = "capdisc://capability/"
+PROMPT = "find-capabilities"
 
 
 @frozen(kw_only=True)
 class ToolService:
     """What the server answers from. All may raise CapdiscError.
 
-    `tools` gives definitions as `tools/list` has them. `answer` gives the text for a tool's name,
-    its arguments, and a function that is true once the caller is gone. `version` gives another
-    text once the index has changed.
+    `instructions` is what a client tells its model about the server. `tools` gives definitions as
+    `tools/list` has them. `answer` gives the text for a tool's name, its arguments and its
+    caller, and whether the text tells of a failure. `prompt` gives the capabilities that fit a task,
+    `capability` the text of the one with an id, `complete_id` the ids with a beginning. `version`
+    gives another text once the index has changed.
     """
 
+    instructions: str
+
     tools: Callable[[], list[JsonObject]]
-    answer: Callable[[str, Arguments, Callable[[], bool]], str]
+    answer: Callable[[str, Arguments, Caller], tuple[str, bool]]
+    prompt: Callable[[str], str]
     overview: Callable[[], str]
+    capability: Callable[[str], str]
+    complete_id: Callable[[str], list[str]]
     version: Callable[[], str]
 
 
@@ -45,12 +60,15 @@ class RequestTracker:
         self._sdk, self._service = sdk, service
         self._unfinished: set[threading.Event] = set()
 
-    async def answer_call(self, name: str, arguments: Arguments) -> tuple[str, bool]:
-        """The text of the answer and False, or that of an error and True."""
+    async def answer_call(self, context: Any, params: Any) -> tuple[str, bool]:
+        """The text of the answer and False, or that of an error and True. Raises InputNeededError
+        where the user has to answer something first.
+        """
         abandoned, finished = threading.Event(), threading.Event()
         self._unfinished.add(finished)
+        caller = make_caller(self._sdk, context, params, abandoned.is_set)
         try:
-            answer = partial(self._answer, name, arguments, abandoned, finished)
+            answer = partial(self._answer, params.name, params.arguments or {}, caller, finished)
             text, is_error = await self._sdk.anyio.to_thread.run_sync(
                 answer, abandon_on_cancel=True
             )
@@ -67,11 +85,13 @@ class RequestTracker:
         self,
         name: str,
         arguments: Arguments,
-        abandoned: threading.Event,
+        caller: Caller,
         finished: threading.Event,
     ) -> tuple[str, bool]:
         try:
-            return self._service.answer(name, arguments, abandoned.is_set), False
+            return self._service.answer(name, arguments, caller)
+        except InputNeededError:
+            raise
         except CapdiscError as error:
             return format_error(error), True
         except Exception as error:
@@ -123,29 +143,13 @@ def _build_server(
         )
 
     async def call_tool(context: Any, params: Any) -> Any:
-        text, is_error = await calls.answer_call(params.name, params.arguments or {})
+        try:
+            text, is_error = await calls.answer_call(context, params)
+        except InputNeededError as error:
+            return types.InputRequiredResult(input_requests=error.requests)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], is_error=is_error
         )
-
-    async def list_resources(context: Any, params: Any) -> Any:
-        overview = types.Resource(
-            uri=OVERVIEW_URI,
-            name="overview",
-            description="The categories of capabilities that there are, in at most 200 tokens.",
-            mime_type="text/plain",
-        )
-        return types.ListResourcesResult(resources=[overview])
-
-    async def read_resource(context: Any, params: Any) -> Any:
-        try:
-            if str(params.uri) != OVERVIEW_URI:
-                raise sdk.Error(types.INVALID_PARAMS, f"there is no resource but {OVERVIEW_URI}")
-            text = service.overview()
-        except CapdiscError as error:
-            raise sdk.Error(types.INTERNAL_ERROR, format_error(error)) from None
-        content = types.TextResourceContents(uri=OVERVIEW_URI, text=text, mime_type="text/plain")
-        return types.ReadResourceResult(contents=[content])
 
     async def remember_session(context: Any, params: Any) -> None:
         sessions.add(context.session)
@@ -153,17 +157,114 @@ def _build_server(
     server = sdk.Server(
         "capdisc",
         version=__version__,
-        instructions=_INSTRUCTIONS,
+        instructions=service.instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_read_resource=read_resource,
         on_subscriptions_listen=subscriptions,
+        **_resource_handlers(sdk, service),
+        **_prompt_handlers(sdk, service),
     )
     server.add_notification_handler(
         "notifications/initialized", types.NotificationParams, remember_session
     )
     return server
+
+
+def _resource_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
+    """What answers requests for the overview and for the capabilities as resources."""
+    types = sdk.types
+
+    async def list_resources(context: Any, params: Any) -> Any:
+        overview = types.Resource(
+            uri=OVERVIEW_URI,
+            name="overview",
+            title="Overview",
+            description="The categories of capabilities that there are, in at most 200 tokens.",
+            mime_type="text/plain",
+        )
+        return types.ListResourcesResult(resources=[overview])
+
+    async def list_templates(context: Any, params: Any) -> Any:
+        capability = types.ResourceTemplate(
+            uri_template=f"{CAPABILITY_URI}{{id}}",
+            name="capability",
+            title="Capability",
+            description="One capability as read_capability shows it, by its id or name.",
+            mime_type="text/markdown",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[capability])
+
+    async def read_resource(context: Any, params: Any) -> Any:
+        uri = str(params.uri)
+        text = await _answer_in_thread(sdk, _read_resource, service, uri)
+        mime_type = "text/plain" if uri == OVERVIEW_URI else "text/markdown"
+        content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
+        return types.ReadResourceResult(contents=[content])
+
+    return {
+        "on_list_resources": list_resources,
+        "on_list_resource_templates": list_templates,
+        "on_read_resource": read_resource,
+    }
+
+
+def _read_resource(service: ToolService, uri: str) -> str:
+    """The text of a resource. Raises UsageError for an unknown address."""
+    if uri == OVERVIEW_URI:
+        return service.overview()
+    if uri.startswith(CAPABILITY_URI):
+        return service.capability(unquote(uri.removeprefix(CAPABILITY_URI)))
+    raise UsageError(f"there is no resource but {OVERVIEW_URI} and {CAPABILITY_URI}ID")
+
+
+def _prompt_handlers(sdk: Any, service: ToolService) -> dict[str, Any]:
+    """What answers requests for the prompt, and completes the ids of resources."""
+    types = sdk.types
+
+    async def list_prompts(context: Any, params: Any) -> Any:
+        task = types.PromptArgument(
+            name="task", description="What has to be done, in a sentence.", required=True
+        )
+        prompt = types.Prompt(
+            name=PROMPT,
+            title="Find capabilities",
+            description="Adds the skills, tools and documents here that fit a task.",
+            arguments=[task],
+        )
+        return types.ListPromptsResult(prompts=[prompt])
+
+    async def get_prompt(context: Any, params: Any) -> Any:
+        if params.name != PROMPT:
+            raise sdk.Error(types.INVALID_PARAMS, f"there is no prompt but {PROMPT}")
+        task = (params.arguments or {}).get("task", "")
+        text = await _answer_in_thread(sdk, service.prompt, task)
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(
+            description=f"Capabilities for: {one_line(task, 200)}", messages=[message]
+        )
+
+    async def complete(context: Any, params: Any) -> Any:
+        values: list[str] = []
+        if params.argument.name == "id":
+            values = await _answer_in_thread(sdk, service.complete_id, params.argument.value)
+        return types.CompleteResult(completion=types.Completion(values=values))
+
+    return {
+        "on_list_prompts": list_prompts,
+        "on_get_prompt": get_prompt,
+        "on_completion": complete,
+    }
+
+
+async def _answer_in_thread(sdk: Any, answer: Callable[..., T], *arguments: object) -> T:
+    """The answer, as a search may wait for a first build; errors as the protocol has them."""
+    try:
+        value: T = await sdk.anyio.to_thread.run_sync(partial(answer, *arguments))
+    except CapdiscError as error:
+        is_usage = isinstance(error, UsageError)
+        code = sdk.types.INVALID_PARAMS if is_usage else sdk.types.INTERNAL_ERROR
+        raise sdk.Error(code, format_error(error)) from None
+    return value
 
 
 async def _notify_changes(sdk: Any, service: ToolService, bus: Any, sessions: set[Any]) -> None:

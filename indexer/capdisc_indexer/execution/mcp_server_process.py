@@ -17,20 +17,31 @@ from capdisc_indexer.execution.process import delay_signals, kill_group, start_e
 _GRACE_SECONDS = 1.0
 
 
+# Of a server that is kept, so much of what it writes beside the protocol is remembered.
+_KEPT_LOG_BYTES = 16 * 1024
+
+
 class ServerProcess:
     """The server from its start to its end. `is_too_large` says that it wrote more than
-    `max_bytes`, after which nothing of it was read.
+    `max_bytes`, after which nothing of it was read. A server that is kept for many calls
+    (`is_kept`) may write more in all: its limit is that of one message.
     """
 
     def __init__(
-        self, sdk: Any, call: ToolCall, environment: Mapping[str, str], max_bytes: int
+        self,
+        sdk: Any,
+        call: ToolCall,
+        environment: Mapping[str, str],
+        max_bytes: int,
+        is_kept: bool = False,
     ) -> None:
         self._sdk, self._call, self._environment = sdk, call, environment
-        self._max_bytes, self._size = max_bytes, 0
+        self._max_bytes, self._size, self._is_kept = max_bytes, 0, is_kept
         self._stderr: list[bytes] = []
         self._stray: list[bytes] = []  # lines on stdout that are no messages
         self._process: Any = None
         self.is_too_large = False
+        self.has_ended = False
 
     @property
     def stderr(self) -> bytes:
@@ -38,6 +49,16 @@ class ServerProcess:
         piece.
         """
         return b"".join([*self._stray, *self._stderr])
+
+    def forget_log(self) -> None:
+        """Forgets what it wrote beside the protocol until now."""
+        self._stderr.clear()
+        self._stray.clear()
+
+    def kill(self) -> None:
+        """Kills the server and all that it started, from any thread."""
+        if self._process is not None and self._process.returncode is None:
+            kill_group(self._process.pid)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -53,8 +74,7 @@ class ServerProcess:
             async with self._open_streams() as streams:
                 yield streams
         except BaseException:
-            if self._process is not None and self._process.returncode is None:
-                kill_group(self._process.pid)
+            self.kill()
             raise
 
     @asynccontextmanager
@@ -118,6 +138,9 @@ class ServerProcess:
                         await self._dispatch_line(b"".join([*pending, line_end]), incoming)
                         pending = []
                     pending.append(unfinished_line)
+                    if self._is_kept and line_ends:
+                        self._size = len(unfinished_line)
+        self.has_ended = True
 
     async def _receive_chunk(self, stream: Any) -> bytes:
         data: bytes = await stream.receive()
@@ -128,7 +151,7 @@ class ServerProcess:
     async def _dispatch_line(self, line: bytes, incoming: Any) -> None:
         message = self._parse_message(line) if line.lstrip().startswith(b"{") else None
         if message is None:  # a greeting, or a log in the wrong place
-            self._stray.append(line + b"\n")
+            self._remember_log(self._stray, line + b"\n")
         else:
             await incoming.send(self._sdk.SessionMessage(message))
 
@@ -140,8 +163,18 @@ class ServerProcess:
 
     async def _read_stderr(self) -> None:
         with suppress(*self._stream_errors):
-            while data := await self._receive_chunk(self._process.stderr):
-                self._stderr.append(data)
+            while data := await (
+                self._process.stderr.receive()
+                if self._is_kept
+                else self._receive_chunk(self._process.stderr)
+            ):
+                self._remember_log(self._stderr, data)
+
+    def _remember_log(self, chunks: list[bytes], data: bytes) -> None:
+        """Adds the data; of a server that is kept, only the end of its log stays."""
+        chunks.append(data)
+        if self._is_kept:
+            chunks[:] = [b"".join(chunks)[-_KEPT_LOG_BYTES:]]
 
     async def _write_messages(self, outgoing: Any) -> None:
         with suppress(*self._stream_errors):

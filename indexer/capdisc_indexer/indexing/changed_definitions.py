@@ -17,11 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from capdisc_indexer.indexing.change_detection import Review, StatesByPath
-from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool, SpooledRecord
+from capdisc_indexer.indexing.file_reader import DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import DefinitionGuard, HeldDefinition
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.store.definition_memory import (
@@ -47,11 +48,6 @@ from capdisc_indexer.validation.changes.definition import (
     told_of,
 )
 
-# Lists of tools, which programs answer or publish, are guarded wherever they lie. Prose tells an
-# agent in words how to act: it is guarded where it is neither the user's own nor in the workspace.
-# Tables and documents are data.
-_LISTS = frozenset({"mcp", "mcp-servers", "functions", "openapi"})
-_PROSE = frozenset({"skill", "capability", "catalogue"})
 _FORGOTTEN = "it was held back before, and no earlier definition of it is remembered"
 
 
@@ -109,9 +105,8 @@ def is_guarded(file: FoundFile, own_places: Iterable[str]) -> bool:
     """Whether changed definitions in the file are reviewed: it lists tools, or it is prose outside
     of the user's own places.
     """
-    return file.format in _LISTS or (
-        file.format in _PROSE and not is_inside(file.resolved, own_places)
-    )
+    source = SOURCES[file.format]
+    return source.lists_tools or (source.is_prose and not is_inside(file.resolved, own_places))
 
 
 def _unusable_notice(error: InputError) -> str:
@@ -181,7 +176,7 @@ class _Reviewer:
         waiting = self._memory.held(file.path) if self._memory else {}
         old_state = self._parsed.previous_states.get(file.path)
         published = _PublishedFile(old_state, self._load_records)
-        is_prose = file.format in _PROSE
+        is_prose = SOURCES[file.format].is_prose
         reasons_by_id: dict[str, tuple[str, ...]] = {}
         newly_accepted: dict[str, Accepted] = {}
         for spooled in self._parsed.records[file.path]:

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoders.token_bags import build_token_bag, encode_bag
-from capdisc_indexer.graph.traversal import find_skill_requirements
+from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
+from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
@@ -40,9 +40,13 @@ from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
-from capdisc_indexer.store.text_queries import IndexedDocument, alias_key
-from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, embedding_texts, lexical_document
-from capdisc_indexer.text.minhash import signature
+from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
+from capdisc_indexer.text.embedding_text import (
+    BODY_CHARACTERS,
+    embedding_texts,
+    lexical_document,
+    signature,
+)
 from capdisc_indexer.text.token_counts import TokenCounter
 
 if TYPE_CHECKING:
@@ -348,12 +352,11 @@ def _assemble_document(
     d = descriptor
     plain_id = d.id.partition("@")[0]
     aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
+    categories = {(d.category or UNCATEGORISED).lower(), find_category(d).lower()}
+    facets = facet_values(d) | {"category": tuple(sorted(categories))}
     return IndexedDocument(
         id=d.id,
-        kind=d.kind.lower(),
-        categories=sorted({(d.category or UNCATEGORISED).lower(), find_category(d).lower()}),
-        tags=[tag.lower() for tag in d.tags],
-        risk=d.risk,
+        facets=facets,
         aliases=list(dict.fromkeys(alias_key(alias) for alias in aliases if alias)),
         name=f"{d.name} {d.title}" if d.title.lower() != d.name.lower() else d.name,
         text=lexical_document(d),

@@ -2,7 +2,7 @@
 
 The standard library compiles half a dozen methods for each class when it is declared, and imports
 `inspect` for it: for the 34 classes of one cold query that was 30 of 120 ms. Here all classes
-share their methods; the constructor of a class is compiled when its first value is made. To a type
+share their methods, and only a class of many values gets a constructor of its own. To a type
 checker the classes are dataclasses (PEP 681).
 """
 
@@ -14,6 +14,10 @@ from typing import Any, TypeAlias, TypeVar, dataclass_transform, overload
 T = TypeVar("T")
 # The fields of a value by name.
 FieldValues: TypeAlias = dict[str, Any]
+
+# To compile a constructor takes 150 microseconds, as long as 40 values take that are made by the
+# shared one. Most classes have a handful of values in a command; of hits there are hundreds.
+_SHARED_INIT_VALUES = 16
 
 _set_attribute = object.__setattr__
 
@@ -115,20 +119,41 @@ def _make_value_class(cls: type, kw_only: bool) -> type:
         "__value_fields__": (*inherited, *names),
         "__value_defaults__": getattr(cls, "__value_defaults__", {}) | preset,
         "__value_kw_only__": kw_only,
-        "__init__": _first_init,
+        "__value_count__": 0,
+        "__init__": _shared_init,
     }
     return type(cls)(cls.__name__, cls.__bases__, _METHODS | body)
 
 
-def _first_init(self: Any, *args: Any, **named: Any) -> None:
-    """Compiles the constructor when the first value is made.
-
-    Most classes that a command imports never have a value.
+def _shared_init(self: Any, *args: Any, **named: Any) -> None:
+    """The constructor of the first values of each class; then the class gets its own, which also
+    words the error where arguments are missing or unknown.
     """
     kind: Any = next(base for base in type(self).__mro__ if "__value_fields__" in vars(base))
+    count = kind.__value_count__
+    if count < _SHARED_INIT_VALUES and (values := _bind_arguments(kind, args, named)) is not None:
+        type.__setattr__(kind, "__value_count__", count + 1)
+        for name, value in values.items():
+            _set_attribute(self, name, value)
+        return
     constructor = _compile_init(kind)
     type.__setattr__(kind, "__init__", constructor)
     constructor(self, *args, **named)
+
+
+def _bind_arguments(kind: Any, args: tuple[Any, ...], named: FieldValues) -> FieldValues | None:
+    """The value of each field; None where the arguments do not fit the fields."""
+    names: tuple[str, ...] = kind.__value_fields__
+    if len(args) > (0 if kind.__value_kw_only__ else len(names)):
+        return None
+    values = dict(zip(names, args, strict=False))
+    if not values.keys().isdisjoint(named) or not named.keys() <= set(names):
+        return None
+    values |= named
+    for name, default in kind.__value_defaults__.items():
+        if name not in values:
+            values[name] = default.factory() if isinstance(default, _DefaultFactory) else default
+    return values if len(values) == len(names) else None
 
 
 def _compile_init(kind: Any) -> Callable[..., None]:

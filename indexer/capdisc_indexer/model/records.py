@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from capdisc_indexer.model.frozen import defaults, fields, is_value, shallow_dict
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Requirements
-from capdisc_indexer.model.types import Descriptor, Edge, Parameter, SourceRef
+from capdisc_indexer.model.types import LISTED_FIELDS, Descriptor, Edge, Parameter, SourceRef
 
 # Between the names of programs of which one is enough.
 ANY_OF_SEPARATOR = "|"
@@ -89,6 +89,7 @@ _BODY_FIELDS = (
     "content",
     "schema",
     "output_schema",
+    "input_examples",
     "instructions",
     "guidance",
     "extract",
@@ -135,6 +136,12 @@ def from_record(header: CapabilityHeader, body: JsonObject | None = None) -> Des
     values["parameters"] = tuple(Parameter(**row) for row in header.get("parameters", ()))
     values["edges"] = tuple(Edge(**row) for row in header.get("edges", ()))
     return Descriptor(**values)
+
+
+def listed_fields(header: CapabilityHeader) -> JsonObject:
+    """The fields that lists of capabilities print as JSON, also those with their default value."""
+    stored: Mapping[str, object] = {**header}
+    return {name: stored.get(name, _DEFAULTS[name]) for name in LISTED_FIELDS}
 
 
 def encode_descriptor(descriptor: Descriptor) -> bytes:

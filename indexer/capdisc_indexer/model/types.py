@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from capdisc_indexer.model.frozen import field, frozen
-from capdisc_indexer.model.json_types import FileEntry, JsonSchema
+from capdisc_indexer.model.frozen import field, fields, frozen
+from capdisc_indexer.model.json_types import FileEntry, JsonObject, JsonSchema
 
 
 class Severity(StrEnum):
@@ -71,7 +71,7 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `requires`, `composed_with` and `related` hold names or ids as written;
+    works on, none for all. `input_examples` are arguments of whole calls. `requires`, `composed_with` and `related` hold names or ids as written;
     they are resolved against the index when a query is answered, so that a capability may appear
     after the one that requires it.
     """
@@ -100,6 +100,7 @@ class Descriptor:
     hidden: bool = False
     schema: JsonSchema | None = None
     output_schema: Mapping[str, Any] | None = None
+    input_examples: tuple[JsonObject, ...] = ()
     content: str = ""
     usage_hint: str = ""
     guidance: str = ""
@@ -108,6 +109,10 @@ class Descriptor:
     run: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+# The fields that lists of capabilities print as JSON, in this order.
+LISTED_FIELDS = ("name", "kind", "title", "description", "category", "tags", "risk", "confirm")
 
 
 @frozen(kw_only=True)
@@ -125,7 +130,9 @@ class LoadedFile:
 
 @frozen(kw_only=True)
 class Query:
-    """A search request. Several `texts` are fused; empty filters let everything through."""
+    """A search request. Several `texts` are fused; all other fields but `limit` are filters, and
+    empty ones let everything through.
+    """
 
     texts: tuple[str, ...]
     kinds: tuple[str, ...] = ()
@@ -135,6 +142,17 @@ class Query:
     available: bool = False
     max_risk: str = ""
     limit: int = 10
+
+    @property
+    def filters(self) -> frozenset[str]:
+        """The names of the filters that are set."""
+        names = (name for name in fields(self) if name not in ("texts", "limit"))
+        return frozenset(name for name in names if getattr(self, name))
+
+
+# The fields of a Descriptor that a query filters by, each with the field of Query that holds the
+# values of which one is enough, whatever the case of their letters.
+FACETS = (("kind", "kinds"), ("category", "categories"), ("tags", "tags"))
 
 
 @frozen(kw_only=True)

@@ -1,10 +1,11 @@
-"""The text of a capability in full, which all formats share."""
+"""The texts of a capability that all formats share: in full, and on one line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED, any_of_systems
 from capdisc_indexer.model.types import Descriptor
@@ -18,7 +19,8 @@ def reference_text(descriptor: Descriptor) -> str:
     before the text in full.
     """
     d = descriptor
-    return f"# {one_line(d.title or d.name)}\nKind: {d.kind} | Id: {one_line(d.id)}\n\n{detail_text(d)}"
+    text = detail_text(replace(d, title=""))
+    return f"# {one_line(d.title or d.name)}\nKind: {d.kind} | Id: {one_line(d.id)}\n\n{text}"
 
 
 def detail_text(descriptor: Descriptor) -> str:
@@ -26,7 +28,7 @@ def detail_text(descriptor: Descriptor) -> str:
     instructions. Its headings divide it into the sections that an excerpt chooses from.
     """
     d = descriptor
-    lines = [*_format_lead(d), *_format_labels(d)]
+    lines = [fields_text(d)]
     if d.schema:
         lines += ["", "## Input Schema", *_format_properties(d.schema, 1)]
     elif d.parameters:
@@ -55,12 +57,16 @@ def detail_text(descriptor: Descriptor) -> str:
     return f" {joined}" if joined.startswith("/") else joined
 
 
-def _format_lead(d: Descriptor) -> list[str]:
-    """The title, where the name does not say it already, and the description."""
+def fields_text(descriptor: Descriptor) -> str:
+    """What a text in full begins with: title, description, and the short fields. The title stands
+    there where the name does not say it already.
+    """
+    d = descriptor
     title, description = one_line(d.title), strip_controls(d.description).strip()
     repeats = (d.name, description[: len(title)], d.content.lstrip("# \n")[: len(title)])
     is_new = title and _letters(title) not in map(_letters, repeats)
-    return [*([f"# {title}"] if is_new else []), description]
+    lines = [*([f"Title: {title}"] if is_new else []), description, *_format_labels(d)]
+    return "\n".join(lines).strip()
 
 
 def _letters(text: str) -> str:
@@ -173,3 +179,92 @@ def _format_type(schema: JsonSchema) -> str:
             else "array"
         )
     return one_line(str(kind), 20) if kind else ("object" if schema.get("properties") else "any")
+
+
+# A capability on one line: in full, then shorter and shorter.
+
+DESCRIPTION_CHARACTERS = 240
+SHOWN_PARAMETERS = 3
+# Characters of the description in shorter lines; the shortest line is the id alone.
+SHORTER_LENGTHS = (120, 50)
+_ID_CHARACTERS = 100
+ASK_NOTE = "Ask before use."
+
+
+def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:
+    """The capability on one line: id, description, first parameters, what it requires, and at last
+    `note`.
+
+    No field can break the line, and each has a maximum length.
+    """
+    d = descriptor
+    parts = [f"{_short_id(d)}: {_end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
+    if d.parameters and d.kind != "table":  # whose description names its columns
+        names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
+        parts.append(
+            f"Params: {', '.join(names)}{', …' if len(d.parameters) > SHOWN_PARAMETERS else ''}."
+        )
+    if d.requires:
+        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
+    if hint and d.usage_hint:
+        parts.append(f"Hint: {_end_sentence(one_line(d.usage_hint, SHORTER_LENGTHS[0]))}")
+    return _append_notes(" ".join(parts), d, note)
+
+
+def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
+    """The line with less and less of the description, at last the id alone. What needs consent says
+    so even there; the note stays until then.
+    """
+    d = descriptor
+    lines = [
+        f"{_short_id(d)}: {_end_sentence(one_line(d.description, limit))}"
+        for limit in SHORTER_LENGTHS
+    ]
+    return [*(_append_notes(line, d, note) for line in lines), shortest_line(d)]
+
+
+def short_line(descriptor: Descriptor, note: str = "") -> str:
+    """The line of a capability that is not among the first ones."""
+    description = _end_sentence(one_line(descriptor.description, SHORTER_LENGTHS[-1]))
+    return _append_notes(f"{_short_id(descriptor)}: {description}", descriptor, note)
+
+
+def shortest_line(descriptor: Descriptor) -> str:
+    """The id, and whether it needs consent."""
+    identifier = _short_id(descriptor)
+    return f"{identifier}: {ASK_NOTE}" if descriptor.confirm else identifier
+
+
+def shorter_descriptions(descriptor: Descriptor) -> Sequence[Descriptor]:
+    """The capability with shorter descriptions, for a format without lines."""
+    return [
+        replace(descriptor, description=one_line(descriptor.description, limit))
+        for limit in SHORTER_LENGTHS
+    ]
+
+
+def name_line(descriptor: Descriptor) -> str:
+    """The id alone."""
+    return _short_id(descriptor)
+
+
+def pointer_line(descriptor: Descriptor, note: str = "") -> str:
+    """The line of a capability whose text stands further down."""
+    return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
+
+
+def missing_note(names: Sequence[str]) -> str:
+    """The note on a capability that lacks these secrets or programs here."""
+    return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
+
+
+def _short_id(descriptor: Descriptor) -> str:
+    return one_line(descriptor.id, _ID_CHARACTERS)
+
+
+def _append_notes(line: str, d: Descriptor, note: str) -> str:
+    return " ".join(part for part in (line, ASK_NOTE if d.confirm else "", note) if part)
+
+
+def _end_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."

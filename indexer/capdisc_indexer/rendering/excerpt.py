@@ -18,7 +18,7 @@ from typing import Any
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Block, Descriptor
-from capdisc_indexer.rendering.capability_text import detail_text
+from capdisc_indexer.rendering.capability_text import detail_text, fields_text
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
 from capdisc_indexer.rendering.templates import RenderJob
 from capdisc_indexer.rendering.token_accounting import location_lines
@@ -74,7 +74,7 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
     mark = form.chunk(CLIPPED_MARK.format(id=d.id))
     gap = form.chunk(LEFT_OUT_MARK)
     tokens_for_text = tokens_left - frame_tokens - count(mark)
-    units = split_units(text, chunks, counts)
+    units = split_units(text, len(fields_text(d)), chunks, counts)
     outline = _choose_outline(units, tokens_for_text, count(gap))
     if outline is None:
         return None, full_tokens
@@ -90,11 +90,17 @@ def _block(identifier: str, pieces: Iterable[str], tokens: int) -> Block:
     return Block(id=identifier, text="".join(pieces), tokens=tokens)
 
 
-def split_units(text: str, chunks: Sequence[str], counts: Sequence[int]) -> list[Unit]:
-    """The units of the text in order, which together hold all of its chunks."""
+def split_units(
+    text: str, fields: int, chunks: Sequence[str], counts: Sequence[int]
+) -> list[Unit]:
+    """The units of the text in order, which together hold all of its chunks. Its first `fields`
+    characters belong to one, whatever looks like a heading there.
+    """
     offsets = [0, *accumulate(map(len, chunks))]
     levels = {
-        bisect_left(offsets, section.start): section.level for section in split_sections(text)
+        bisect_left(offsets, section.start): section.level
+        for section in split_sections(text)
+        if section.start >= fields
     }
     starts = sorted({0, *(place for place in levels if place < len(chunks))})
     return [

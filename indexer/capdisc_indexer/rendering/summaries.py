@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from capdisc_indexer.model.types import Block, Descriptor, DroppedBlock, Tier
-from capdisc_indexer.rendering.templates import Descriptors, RenderJob
-from capdisc_indexer.rendering.token_accounting import (
+from capdisc_indexer.rendering.capability_text import (
     name_line,
     pointer_line,
     short_line,
@@ -16,6 +15,7 @@ from capdisc_indexer.rendering.token_accounting import (
     shortest_line,
     summary_line,
 )
+from capdisc_indexer.rendering.templates import Descriptors, RenderJob
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
 # for the last tokens of a budget was looked for in all of 80,000 capabilities.

@@ -1,6 +1,4 @@
-"""How many tokens the pieces of a capability have, counted once when it is indexed; and the lines
-that stand for it in an overview of hits.
-"""
+"""How many tokens the pieces of a capability have, counted once when it is indexed."""
 
 from __future__ import annotations
 
@@ -9,10 +7,19 @@ from itertools import chain, combinations
 from pathlib import PurePath
 from typing import Any, TypeAlias, TypedDict
 
-from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.records import any_of_systems
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.rendering.capability_text import detail_text, guidance_id, guidance_text
+from capdisc_indexer.rendering.capability_text import (
+    detail_text,
+    guidance_id,
+    guidance_text,
+    missing_note,
+    pointer_line,
+    short_line,
+    shorter_lines,
+    summary_line,
+)
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import (
     CLIPPED_MARK,
@@ -26,95 +33,6 @@ from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
 from capdisc_indexer.rendering.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
-
-# A capability on one line: in full, then shorter and shorter.
-
-DESCRIPTION_CHARACTERS = 240
-SHOWN_PARAMETERS = 3
-# Characters of the description in shorter lines; the shortest line is the id alone.
-SHORTER_LENGTHS = (120, 50)
-_ID_CHARACTERS = 100
-ASK_NOTE = "Ask before use."
-
-
-def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> str:
-    """The capability on one line: id, description, first parameters, what it requires, and at last
-    `note`.
-
-    No field can break the line, and each has a maximum length.
-    """
-    d = descriptor
-    parts = [f"{_short_id(d)}: {_end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
-    if d.parameters and d.kind != "table":  # whose description names its columns
-        names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
-        parts.append(
-            f"Params: {', '.join(names)}{', …' if len(d.parameters) > SHOWN_PARAMETERS else ''}."
-        )
-    if d.requires:
-        parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
-    if hint and d.usage_hint:
-        parts.append(f"Hint: {_end_sentence(one_line(d.usage_hint, SHORTER_LENGTHS[0]))}")
-    return _append_notes(" ".join(parts), d, note)
-
-
-def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
-    """The line with less and less of the description, at last the id alone. What needs consent says
-    so even there; the note stays until then.
-    """
-    d = descriptor
-    lines = [
-        f"{_short_id(d)}: {_end_sentence(one_line(d.description, limit))}"
-        for limit in SHORTER_LENGTHS
-    ]
-    return [*(_append_notes(line, d, note) for line in lines), shortest_line(d)]
-
-
-def short_line(descriptor: Descriptor, note: str = "") -> str:
-    """The line of a capability that is not among the first ones."""
-    description = _end_sentence(one_line(descriptor.description, SHORTER_LENGTHS[-1]))
-    return _append_notes(f"{_short_id(descriptor)}: {description}", descriptor, note)
-
-
-def shortest_line(descriptor: Descriptor) -> str:
-    """The id, and whether it needs consent."""
-    identifier = _short_id(descriptor)
-    return f"{identifier}: {ASK_NOTE}" if descriptor.confirm else identifier
-
-
-def shorter_descriptions(descriptor: Descriptor) -> Sequence[Descriptor]:
-    """The capability with shorter descriptions, for a format without lines."""
-    return [
-        replace(descriptor, description=one_line(descriptor.description, limit))
-        for limit in SHORTER_LENGTHS
-    ]
-
-
-def name_line(descriptor: Descriptor) -> str:
-    """The id alone."""
-    return _short_id(descriptor)
-
-
-def pointer_line(descriptor: Descriptor, note: str = "") -> str:
-    """The line of a capability whose text stands further down."""
-    return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
-
-
-def missing_note(names: Sequence[str]) -> str:
-    """The note on a capability that lacks these secrets or programs here."""
-    return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
-
-
-def _short_id(descriptor: Descriptor) -> str:
-    return one_line(descriptor.id, _ID_CHARACTERS)
-
-
-def _append_notes(line: str, d: Descriptor, note: str) -> str:
-    return " ".join(part for part in (line, ASK_NOTE if d.confirm else "", note) if part)
-
-
-def _end_sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
-
 
 # The pieces of these formats are counted when a capability is indexed; those of the others, when
 # they are printed.

@@ -26,9 +26,10 @@ from capdisc_indexer.retrieval.candidates import (
     fuse_candidates,
 )
 from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
-from capdisc_indexer.retrieval.graph_expansion import IsAvailable, collect_signals, expand_graph
+from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import analyse_text
+from capdisc_indexer.retrieval.query_rules import IsAvailable, passes_filters
 from capdisc_indexer.store.snapshot import Index
 
 MODES = ("auto", "hybrid", "lexical", "vector", "no-graph")
@@ -63,7 +64,11 @@ def search_index(
     ]
     signals = collect_signals(candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
-    headers = _select_available(headers, query, is_available)
+    headers = {
+        key: header
+        for key, header in headers.items()
+        if passes_filters(header, query, is_available)
+    }
     times.append(time.perf_counter())
     scores = fusion.penalize_keyword_stuffing(scores, headers)
     use_graph = mode != "no-graph"
@@ -139,14 +144,6 @@ def _rerank_encoder(index: Index, encoder: Encoder) -> StaticEncoder | None:
     except EncoderError:
         return None
     return reranker if reranker.fingerprint == index.generation.pieces else None
-
-
-def _select_available(
-    headers: dict[str, CapabilityHeader], query: Query, is_available: IsAvailable | None
-) -> dict[str, CapabilityHeader]:
-    if is_available is None or not query.available:
-        return headers
-    return {key: header for key, header in headers.items() if is_available(header)}
 
 
 def _nearest_categories(

@@ -4,17 +4,19 @@ which of its hits are worth showing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.json_types import Overview
+from capdisc_indexer.model.json_types import CapabilityHeader, Overview
 from capdisc_indexer.model.records import UNCATEGORISED
-from capdisc_indexer.model.types import Hit
+from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.text.normalization import one_line
 
 # Below this relevance a hit only fills the place of an answer: measured on requests for something
 # that the catalogue does not have.
 MIN_SHOWN_RELEVANCE = 0.05
+# Whether a capability has everything here that it needs.
+IsAvailable = Callable[[CapabilityHeader], bool]
 # A context lists so many hits whatever their scores, and further ones with this share of the best
 # score. Over ten judged sets the share leaves out 3 of 15 hits and 0.5 of 77.2 % right answers.
 ALWAYS_LISTED, LISTED_SHARE = 5, 0.5
@@ -44,6 +46,15 @@ def select_listed_hits(hits: Sequence[Hit]) -> list[Hit]:
         for rank, hit in enumerate(hits)
         if rank < ALWAYS_LISTED or hit.score >= LISTED_SHARE * best
     ]
+
+
+def passes_filters(
+    header: CapabilityHeader, query: Query, is_available: IsAvailable | None
+) -> bool:
+    """Whether a capability passes the filters that the text index does not hold. A query finds at
+    most 200 candidates, and each of them is asked once.
+    """
+    return not query.available or is_available is None or is_available(header)
 
 
 def require_known_filters(

@@ -75,7 +75,7 @@ class Columns:
 
 def is_told_by_columns(query: Query) -> bool:
     """Whether the columns suffice to answer the query's filters, without the documents."""
-    return not (query.tags or query.exclude or query.max_risk or query.available)
+    return query.filters <= {"kinds", "categories"}
 
 
 def columns_document(cards: Mapping[str, CapabilityCard]) -> ColumnsRecord:

@@ -10,14 +10,14 @@ that a user typed is ever parsed as query syntax.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Query
+from capdisc_indexer.model.types import FACETS, Descriptor, Query
 from capdisc_indexer.store.native_errors import translate_native_errors
 from capdisc_indexer.text.normalization import lexical_text
 
@@ -26,10 +26,27 @@ NAME_WEIGHT = 0.3
 RISKS = ("low", "medium", "high", "critical")
 
 
+# The names that facets have in the index, where those are not the names of the fields.
+_FACET_NAMES = {"tags": "tag"}
+
+
+def facet_values(descriptor: Descriptor) -> dict[str, tuple[str, ...]]:
+    """The values of a capability by the name of each facet in the index."""
+    values: dict[str, tuple[str, ...]] = {"risk": (descriptor.risk or RISKS[0],)}
+    for field, _ in FACETS:
+        value = getattr(descriptor, field)
+        values[_facet_name(field)] = value if isinstance(value, tuple) else (value,)
+    return values
+
+
+def _facet_name(field: str) -> str:
+    return _FACET_NAMES.get(field, field)
+
+
 def build_schema() -> Any:
     """The schema of the text index."""
     builder = lazy_imports.tantivy().SchemaBuilder()
-    for field in ("id", "kind", "category", "tag", "risk", "alias"):
+    for field in ("id", *(_facet_name(field) for field, _ in FACETS), "risk", "alias"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("name", tokenizer_name=ANALYSER_NAME, index_option="freq")
     builder.add_text_field("text", tokenizer_name=ANALYSER_NAME, index_option="freq")
@@ -149,9 +166,9 @@ def has_filters(query: Query) -> bool:
 
 def _field_filters(query: Query) -> list[tuple[str, Sequence[str]]]:
     risks = RISKS[: RISKS.index(query.max_risk) + 1] if query.max_risk else ()
-    fields = {"kind": query.kinds, "category": query.categories, "tag": query.tags, "risk": risks}
+    wanted = {_facet_name(field): getattr(query, name) for field, name in FACETS} | {"risk": risks}
     return [
-        (field, [value.lower() for value in values]) for field, values in fields.items() if values
+        (name, [value.lower() for value in values]) for name, values in wanted.items() if values
     ]
 
 
@@ -166,13 +183,12 @@ _HEAP_BYTES = 64_000_000
 
 @frozen(kw_only=True)
 class IndexedDocument:
-    """The fields of one document, as the schema has them."""
+    """The fields of one document, as the schema has them; `facets` are the values by the name of
+    each facet.
+    """
 
     id: str
-    kind: str
-    categories: Sequence[str]
-    tags: Sequence[str]
-    risk: str
+    facets: Mapping[str, Sequence[str]]
     aliases: Sequence[str]
     name: str
     text: str
@@ -211,12 +227,10 @@ def update_text_index(
 def _to_tantivy_document(document: IndexedDocument) -> Any:
     engine_document = lazy_imports.tantivy().Document()
     engine_document.add_text("id", document.id)
-    engine_document.add_text("kind", document.kind)
-    for category in document.categories:
-        engine_document.add_text("category", category)
-    engine_document.add_text("risk", document.risk or RISKS[0])
-    for tag in document.tags:
-        engine_document.add_text("tag", tag)
+    for name, values in document.facets.items():
+        for value in values:
+            if value:
+                engine_document.add_text(name, value.lower())
     for alias in document.aliases:
         engine_document.add_text("alias", alias)
     engine_document.add_text("name", lexical_text(document.name))

@@ -20,14 +20,14 @@ from capdisc_indexer.tools.capability_documents import (
     document_tool,
     summary,
 )
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_lookup import (
     SearchResult,
+    find_by_name,
     headers_of_kinds,
     hit_row,
     search_capabilities,
     short_description,
 )
-from capdisc_indexer.tools.name_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import (
     MAX_QUERY,
     Tool,
@@ -77,12 +77,7 @@ class ToolRow(TypedDict):
 
 
 def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
-    callable_kinds = [
-        kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS
-    ]
-    search_result = search_capabilities(
-        ctx, arguments["query"], arguments["limit"], callable_kinds or [ANY_KIND]
-    )
+    search_result = search_tools(ctx, arguments["query"], arguments["limit"])
     descriptors = [ctx.index.full_descriptor(header) for _, header in search_result.pairs]
     name_counts = Counter(descriptor.name for descriptor in descriptors)
     return {
@@ -93,6 +88,12 @@ def _tool_search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         "workflowGuidance": workflow_guidance(ctx, descriptors) if descriptors else "",
         "instruction": FOUND_INSTRUCTION if descriptors else NOTHING_INSTRUCTION,
     }
+
+
+def search_tools(ctx: ToolContext, query: str, limit: int) -> SearchResult:
+    """The capabilities that fit, of the kinds that are called or followed."""
+    kinds = [kind for kind in ctx.index.overview["kinds"] if kind not in NON_CALLABLE_KINDS]
+    return search_capabilities(ctx, query, limit, kinds or [ANY_KIND])
 
 
 def _tool_row(descriptor: Descriptor, has_unique_name: bool) -> ToolRow:

@@ -5,21 +5,24 @@ those that fit a need.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.records import to_record
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools import BRIDGE_TOOLS, TOOLS, find_tool, is_listed
-from capdisc_indexer.tools.capability_search import headers_of_kinds
+from capdisc_indexer.tools.capability_lookup import WIDE_LIMIT, find_by_name, headers_of_kinds
 from capdisc_indexer.tools.definitions.builders import (
     Definition,
     define_capability,
     define_tool,
     is_callable,
 )
-from capdisc_indexer.tools.name_lookup import find_by_name
+from capdisc_indexer.tools.discovery_tools import search_tools
 from capdisc_indexer.tools.tool_types import ToolContext
+
+SEARCH_TOOL = "tool_search"
 
 
 def bridge_definitions(ctx: ToolContext) -> list[Definition]:
@@ -60,6 +63,19 @@ def define_callable(ctx: ToolContext, descriptors: Sequence[Descriptor]) -> list
 def _define_with_availability(ctx: ToolContext, descriptor: Descriptor) -> Definition:
     header, _ = to_record(descriptor)
     return define_capability(descriptor, ctx.available(header))
+
+
+def find_callable(ctx: ToolContext, query: str, limit: int) -> list[Definition]:
+    """The functions that the tool search finds for the query, best first, at most `limit`."""
+    search_result = search_tools(ctx, query, WIDE_LIMIT)
+    descriptors = (ctx.index.full_descriptor(header) for _, header in search_result.pairs)
+    callable_descriptors = (descriptor for descriptor in descriptors if is_callable(descriptor))
+    return define_callable(ctx, list(islice(callable_descriptors, limit)))
+
+
+def search_definition(ctx: ToolContext) -> Definition:
+    """The tool that finds definitions where the others are deferred."""
+    return define_tool(ctx, TOOLS[SEARCH_TOOL], True)
 
 
 def definitions_by_name(ctx: ToolContext, names: Sequence[str]) -> list[Definition]:

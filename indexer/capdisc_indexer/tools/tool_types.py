@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol, TypeAlias
 
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.retrieval.graph_expansion import IsAvailable
+from capdisc_indexer.retrieval.query_rules import IsAvailable
 from capdisc_indexer.store.snapshot import Index
 
 # What a tool answers: an object that is printed as JSON. The rows in it have types, each declared
@@ -28,7 +28,7 @@ class ToolContext:
     `state_dir` holds facts and sessions. `environ` decides what is available on this machine.
     `execute` is there only where capabilities may be run; without it, `execute_tool` describes the
     call instead of making it. `execute_tool` reaches the discovery tools for whose names `offers`
-    is true.
+    is true. Paths inside `workspace` are printed relative to it.
     """
 
     index: Index
@@ -39,6 +39,7 @@ class ToolContext:
     mode: str = "auto"
     execute: Executor | None = None
     offers: Callable[[str], bool] = lambda _: True
+    workspace: PurePath | None = None
 
 
 ToolHandler: TypeAlias = Callable[[ToolContext, Arguments], ToolAnswer]

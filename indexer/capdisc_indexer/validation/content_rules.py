@@ -18,9 +18,12 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
+from capdisc_indexer.sources.readers.field_reader import squeeze_key
+from capdisc_indexer.sources.readers.yaml_nodes import place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
+from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.capability_strings import (
     CapabilityText,
     capability_texts,
@@ -33,10 +36,10 @@ from capdisc_indexer.validation.masking import (
     holds_key,
     line_beginnings,
     mask_descriptor,
+    mask_keys,
     redact_samples,
 )
 from capdisc_indexer.validation.payloads import payload_findings
-from capdisc_indexer.validation.secret_keys import mask_keys
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in
@@ -150,6 +153,29 @@ def _findings_of_schemas(part: ParsedCapability, path: str) -> Iterator[Finding]
     inline = {} if part.schema or part.descriptor is None else part.descriptor.schema or {}
     for schema in (inline, (part.descriptor.output_schema or {}) if part.descriptor else {}):
         yield from _schema_findings(schema, path, part.node.line)
+    if part.descriptor is not None:
+        yield from _example_findings(part, part.descriptor, path)
+
+
+def _example_findings(
+    part: ParsedCapability, descriptor: Descriptor, path: str
+) -> Iterator[Finding]:
+    """A finding for each example of the inputs that a call would not accept."""
+    keys = [key for key in part.node.entries if squeeze_key(key) == "inputexamples"]
+    for number, example in enumerate(descriptor.input_examples, 1):
+        if problems := find_problems(descriptor.schema, example):
+            line, column = place_of(part.node, (*keys[:1], number - 1))
+            message = f"example {number} of the inputs does not fit the schema: {problems[0]}"
+            hint = "correct the example, or the schema"
+            yield Finding(
+                code="example-mismatch",
+                severity=Severity.WARNING,
+                message=message,
+                hint=hint,
+                path=path,
+                line=line,
+                column=column,
+            )
 
 
 def _large_file_findings(file: FoundFile) -> Iterator[Finding]:

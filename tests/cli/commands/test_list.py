@@ -36,3 +36,14 @@ def test_what_authors_hide_is_left_out_where_agents_are_meant(
     assert capdisc("list", "--ids").out.split() == ["skill:kept", "skill:shown"]
     assert capdisc("list", "--ids", "--invocable").out == "skill:shown\n"
     assert [each["name"] for each in capdisc("call", "list_skills").json["skills"]] == ["shown"]
+
+
+def test_filters_of_a_search_narrow_the_list(capdisc, small) -> None:
+    everything = capdisc("list", "--ids").out.split()
+    left_out = "skill:merge-pdfs"
+    listed = capdisc("list", "--ids", "--exclude", left_out).out.split()
+    assert set(everything) - set(listed) == {left_out}
+    calm = capdisc("list", "--ids", "--max-risk", "low").out.split()
+    assert calm
+    assert set(calm) < set(everything)
+    assert capdisc("list", "--max-risk", "odd").err.startswith("error: unknown risk 'odd'")

@@ -3,10 +3,7 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,74 +12,14 @@ pytest.importorskip("mcp", reason="needs the extra mcp")
 
 import anyio
 from adopting import adopt
-from mcp import Client, StdioServerParameters, types
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
 from capdisc_indexer.lazy_imports import load_token_counter
+from mcp_sessions import ENOUGH, call_once, run_session, start_server, wait_for
 
 pytestmark = pytest.mark.mcp
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
-ENOUGH = 60
-# PYTHONPATH says which checkout is meant.
-KEPT = ("HOME", "PYTHONPATH")
-
-
-@pytest.fixture
-def index_dir(hermetic, monkeypatch) -> Path:
-    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
-    return hermetic / "index"
-
-
-@pytest.fixture
-def catalogue(hermetic, index_dir, capdisc, write_skill):
-    """A skill and two tools, indexed; what it gives adds a tool and indexes again."""
-    write_skill(
-        hermetic / "tools", "merge-pdfs", "Merges PDF files into one. Use when asked to join PDFs."
-    )
-
-    def add(name: str, fields: str = "") -> None:
-        path = hermetic / "tools" / name / "CAPABILITY.yaml"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"name: {name}\nkind: tool\ndescription: Says {name}.\n{fields}")
-        assert capdisc("index", "tools").code == 0
-
-    add("say-hello", "run: {command: [echo, hello]}\n")
-    return add
-
-
-@asynccontextmanager
-async def _server(*flags: str, mode: str = "auto", heard=None):
-    async def hear(message) -> None:
-        if heard is not None and isinstance(message, types.ServerNotification):
-            heard.append(message.method)
-
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith("CAPDISC_") or name in KEPT
-    }
-    command = StdioServerParameters(
-        command=sys.executable, args=["-m", "capdisc", "mcp", *flags], env=environment
-    )
-    with anyio.fail_after(ENOUGH):
-        async with Client(command, mode=mode, message_handler=hear) as client:
-            yield client
-
-
-def _talk(talk, *flags: str, **more):
-    async def session():
-        async with _server(*flags, **more) as client:
-            return await talk(client)
-
-    return anyio.run(session)
-
-
-def _called(name: str, arguments=None, *flags: str, mode: str = "auto") -> tuple[bool, str]:
-    async def talk(client):
-        answer = await client.call_tool(name, arguments or {})
-        return bool(answer.is_error), answer.content[0].text
-
-    return _talk(talk, *flags, mode=mode)
+ALL = ("--tools", "all")
 
 
 @MODES
@@ -92,7 +29,7 @@ def test_tools_are_listed_and_answer(catalogue, mode: str) -> None:
         answer = await client.call_tool("search_tool", {"query": "join PDF files"})
         return listed.tools, json.loads(answer.content[0].text)
 
-    listed, answer = _talk(talk, mode=mode)
+    listed, answer = run_session(talk, *ALL, mode=mode)
     names = [tool.name for tool in listed]
     assert {"discover_capabilities", "tool_search", "search_tool", "get_skill"} <= set(names)
     assert "execute_tool" not in names
@@ -103,10 +40,10 @@ def test_tools_are_listed_and_answer(catalogue, mode: str) -> None:
 @MODES
 def test_errors_are_answers_that_say_what_to_do(catalogue, mode: str) -> None:
     """An unknown tool name is answered with the known ones and with search (S110, S221)."""
-    is_error, text = _called("no_such_tool", mode=mode)
+    is_error, text = call_once("no_such_tool", {}, *ALL, mode=mode)
     assert is_error
     assert "discover_capabilities" in text
-    is_error, text = _called("get_skill", {"nam": "x"}, mode=mode)
+    is_error, text = call_once("get_skill", {"nam": "x"}, *ALL, mode=mode)
     assert is_error
     assert "name" in text
 
@@ -115,20 +52,22 @@ def test_tools_are_chosen_by_name_and_by_group(catalogue) -> None:
     async def talk(client):
         return [tool.name for tool in (await client.list_tools()).tools]
 
-    names = _talk(talk, "--tools", "search_tool,get_skill", "--tools", "discover_capabilities")
+    names = run_session(
+        talk, "--tools", "search_tool,get_skill", "--tools", "discover_capabilities"
+    )
     assert sorted(names) == ["discover_capabilities", "get_skill", "search_tool"]
-    is_error, text = _called("list_skills", {}, "--tools", "discovery")
+    is_error, text = call_once("list_skills", {}, "--tools", "discovery")
     assert is_error
     assert "not offered" in text
 
 
 def test_execute_tool_reaches_no_tool_that_is_not_offered(catalogue) -> None:
     flags = ("--allow-run", "--tools", "execute_tool,search_tool")
-    is_error, text = _called("execute_tool", {"tool_name": "list_skills"}, *flags)
+    is_error, text = call_once("execute_tool", {"tool_name": "list_skills"}, *flags)
     assert is_error
     assert "not offered" in text
     wish = {"tool_name": "search_tool", "arguments": {"query": "merge PDFs"}}
-    assert not _called("execute_tool", wish, *flags)[0]
+    assert not call_once("execute_tool", wish, *flags)[0]
 
 
 def test_the_overview_is_a_resource(catalogue) -> None:
@@ -137,7 +76,7 @@ def test_the_overview_is_a_resource(catalogue) -> None:
         read = await client.read_resource("capdisc://tier0")
         return str(listed.resources[0].uri), read.contents[0].text
 
-    uri, text = _talk(talk)
+    uri, text = run_session(talk)
     assert uri == "capdisc://tier0"
     assert "merge-pdfs" in text
 
@@ -156,10 +95,11 @@ def test_an_overview_of_very_many_categories_names_the_largest(catalogue, hermet
     async def talk(client):
         return (await client.read_resource("capdisc://tier0")).contents[0].text
 
-    lines = _talk(talk).splitlines()
+    lines = run_session(talk).splitlines()
     assert 10 < len(lines) < 100
     assert {"c0 (2)", "c1 (2)", "c2 (2)"} < set(lines)
-    assert lines[-1] == f"+{301 - len(lines) + 1} more categories"
+    left_out = int(lines[-1].removeprefix("+").removesuffix(" more categories"))
+    assert left_out + len(lines) - 1 in (301, 302)  # those without a category may be grouped
     assert load_token_counter()("\n".join(lines)) <= 200
 
 
@@ -176,7 +116,7 @@ def test_a_client_of_the_older_protocol_is_told_of_a_new_index(catalogue) -> Non
             await anyio.sleep(0.1)
         return await client.call_tool("search_tool", {"query": "say-bye"})
 
-    answer = _talk(talk, mode="legacy", heard=heard)
+    answer = run_session(talk, *ALL, mode="legacy", heard=heard)
     assert "tool:say-bye" in answer.content[0].text
 
 
@@ -187,7 +127,7 @@ def test_a_client_of_the_newer_protocol_that_listens_is_told_too(catalogue) -> N
             await anyio.to_thread.run_sync(catalogue, "say-bye")
             return {type(await anext(events)) for _ in range(2)}
 
-    assert _talk(talk) == {ToolsListChanged, ResourceUpdated}
+    assert run_session(talk) == {ToolsListChanged, ResourceUpdated}
 
 
 @MODES
@@ -203,7 +143,7 @@ def test_a_server_begins_without_an_index_and_finds_it_when_it_is_there(
         await anyio.to_thread.run_sync(capdisc, "index", "tools")
         return names, before, await client.call_tool("list_skills", {})
 
-    names, before, after = _talk(talk, mode=mode)
+    names, before, after = run_session(talk, *ALL, mode=mode)
     assert "search_tool" in names
     assert before.is_error
     assert "capdisc index" in before.content[0].text
@@ -211,8 +151,8 @@ def test_a_server_begins_without_an_index_and_finds_it_when_it_is_there(
 
 
 def test_nothing_is_run_without_leave(catalogue) -> None:
-    """execute_tool is not offered unless the server was started with leave (S108)."""
-    is_error, text = _called("execute_tool", {"tool_name": "say-hello"})
+    """Nothing that runs is offered unless the server was started with leave (S108)."""
+    is_error, text = call_once("run_capability", {"id": "say-hello"})
     assert is_error
     assert "not offered" in text
 
@@ -228,13 +168,13 @@ def test_other_arguments_than_those_agreed_to_are_refused(catalogue, capdisc, mo
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
 
     def run(arguments, *flags: str) -> tuple[bool, str]:
-        return _called(
-            "execute_tool", {"tool_name": "repeat", "arguments": arguments}, "--allow-run", *flags
+        return call_once(
+            "run_capability", {"id": "repeat", "arguments": arguments}, "--allow-run", *flags
         )
 
     def say(answer: str) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+            patched.setattr(surroundings, "is_terminal", lambda stream: True)
             assert capdisc("run", "repeat", '{"x": "hello"}', stdin=f"{answer}\n").code == 0
 
     say("y")
@@ -256,9 +196,9 @@ def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(
 ) -> None:
     """Once `sh -c "echo {x}"` ran the argument `; touch canary`."""
     catalogue("inject", SAYS + 'run: {command: ["sh","-c","echo {x}"]}\n')
-    wish = {"tool_name": "inject", "arguments": {"x": "; touch canary"}}
+    wish = {"id": "inject", "arguments": {"x": "; touch canary"}}
     for flags in ((), ("--yes",)):
-        is_error, text = _called("execute_tool", wish, "--allow-run", *flags)
+        is_error, text = call_once("run_capability", wish, "--allow-run", *flags)
         assert is_error
         assert "sh would run {x} as a part of its program" in text
         assert '"$1' in text
@@ -267,8 +207,8 @@ def test_an_argument_in_program_text_is_refused_whatever_was_agreed_to(
 
 def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypatch) -> None:
     """With leave only what a person agreed to runs, or all with --yes (S108, S281)."""
-    execute = ("execute_tool", {"tool_name": "say-hello"})
-    is_error, text = _called(*execute, "--allow-run")
+    execute = ("run_capability", {"id": "say-hello"})
+    is_error, text = call_once(*execute, "--allow-run")
     assert is_error
     assert "capdisc run tool:say-hello" in text
     from capdisc.context import surroundings
@@ -276,17 +216,17 @@ def test_with_leave_what_a_person_agreed_to_is_run(catalogue, capdisc, monkeypat
     monkeypatch.setenv("CAPDISC_STATE_DIR", str(Path.cwd() / "state"))
     adopt(Path(os.environ["CAPDISC_INDEX_DIR"]))
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         assert capdisc("run", "say-hello", stdin="y\n").out == "hello\n"
     for flags in (("--allow-run",), ("--allow-run", "--yes")):
-        is_error, text = _called(*execute, *flags)
+        is_error, text = call_once(*execute, *flags)
         assert not is_error
         assert json.loads(text)["stdout"] == "hello\n"
 
 
 def test_with_leave_side_effects_are_still_refused(catalogue) -> None:
     catalogue("say-danger", "hasSideEffects: true\nrun: {command: [echo, danger]}\n")
-    is_error, text = _called("execute_tool", {"tool_name": "say-danger"}, "--allow-run")
+    is_error, text = call_once("run_capability", {"id": "say-danger"}, "--allow-run")
     assert is_error
     assert "side effects" in text
 
@@ -296,18 +236,11 @@ def test_a_call_that_is_cancelled_ends_what_it_runs(catalogue, hermetic) -> None
 
     async def talk(client):
         with anyio.move_on_after(1):
-            await client.call_tool("execute_tool", {"tool_name": "linger"})
+            await client.call_tool("run_capability", {"id": "linger"})
         await anyio.sleep(5)
 
-    _talk(talk, "--allow-run", "--yes")
+    run_session(talk, "--allow-run", "--yes")
     assert not (hermetic / "lingered").exists()
-
-
-def _started(*flags: str) -> subprocess.Popen:
-    argv = [sys.executable, "-m", "capdisc", "mcp", *flags]
-    return subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
 
 
 INITIALIZE = {
@@ -319,7 +252,7 @@ INITIALIZE = {
 def test_stdout_holds_the_protocol_alone_and_the_end_of_stdin_ends_it(catalogue) -> None:
     begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     lines = [INITIALIZE, begun, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
-    with _started() as server:
+    with start_server() as server:
         server.stdin.write(
             "".join(json.dumps(line) + "\n" for line in lines).encode() + b"no json\n"
         )
@@ -333,7 +266,7 @@ def test_stdout_holds_the_protocol_alone_and_the_end_of_stdin_ends_it(catalogue)
 
 
 def test_a_signal_ends_it(catalogue) -> None:
-    with _started() as server:
+    with start_server() as server:
         server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
         server.stdin.flush()
         server.stdout.readline()
@@ -345,25 +278,18 @@ def test_a_signal_ends_it(catalogue) -> None:
 @pytest.mark.parametrize("how", ["stdin", "signal"])
 def test_with_the_server_ends_what_it_runs(catalogue, hermetic, how: str) -> None:
     catalogue("linger", 'run: {command: [sh, -c, "touch began; sleep 4; touch lingered"]}\n')
-    call = {"name": "execute_tool", "arguments": {"tool_name": "linger"}}
+    call = {"name": "run_capability", "arguments": {"id": "linger"}}
     lines = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     lines.append({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
-    with _started("--allow-run", "--yes") as server:
+    with start_server("--allow-run", "--yes") as server:
         server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
         server.stdin.flush()
-        _wait_for(hermetic / "began")
+        wait_for(hermetic / "began")
         if how == "signal":
             server.send_signal(signal.SIGTERM)
         server.communicate(timeout=ENOUGH)
     time.sleep(4.5)
     assert not (hermetic / "lingered").exists()
-
-
-def _wait_for(path: Path) -> None:
-    ends = time.monotonic() + ENOUGH
-    while not path.exists():
-        assert time.monotonic() < ends
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def terminal(monkeypatch):
         def is_terminal(stream: object) -> bool:
             return stdout if stream is sys.stdout else True
 
-        monkeypatch.setattr(surroundings, "_is_terminal", is_terminal)
+        monkeypatch.setattr(surroundings, "is_terminal", is_terminal)
 
     return sit
 
@@ -269,7 +269,7 @@ def test_a_yes_holds_for_these_arguments_but_for_numbers_and_choices(
 def test_a_person_may_say_yes_to_any_arguments(capdisc, tool, monkeypatch) -> None:
     tool("echo", ECHO)
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         done = capdisc("run", "echo", '{"text": "a"}', stdin="any\n")
     assert (done.code, done.out) == (0, "a 1\n")
     assert (
@@ -319,7 +319,7 @@ def test_what_a_person_agreed_to_runs_unattended_until_it_changes(
 ) -> None:
     tool("echo", ECHO)
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         capdisc("run", "echo", '{"text": "a"}', stdin="y\n")
     assert capdisc("run", "echo", '{"text": "a"}').out == "a 1\n"
     tool("echo", ECHO.replace("echo,", "echo, changed,"))
@@ -347,7 +347,7 @@ def test_side_effects_and_risk_are_asked_about_each_time(
     """Risk above low and `requiresConfirmation` need a yes, else status 5 (S280, S281)."""
     tool("echo", f"{ECHO}{field}\n")
     with monkeypatch.context() as patched:
-        patched.setattr(surroundings, "_is_terminal", lambda stream: True)
+        patched.setattr(surroundings, "is_terminal", lambda stream: True)
         assert capdisc("run", "echo", '{"text": "a"}', stdin="yes\n").code == 0
         assert capdisc("run", "echo", '{"text": "a"}', stdin="").code == 5
     assert capdisc("run", "echo", '{"text": "a"}').code == 5

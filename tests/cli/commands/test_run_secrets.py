@@ -55,7 +55,7 @@ def test_secrets_too_short_to_be_masked_are_named_before_a_yes(capdisc, tool, mo
         assert note in capdisc("run", "say", *flags).err
     for flags in (("--dry-run", "--json"), ("--yes", "--json")):
         assert capdisc("run", "say", *flags).json["unmasked"] == ["PIN"]
-    monkeypatch.setattr(surroundings, "_is_terminal", lambda stream: True)
+    monkeypatch.setattr(surroundings, "is_terminal", lambda stream: True)
     asked = capdisc("run", "say", stdin="n\n").err
     assert 0 < asked.index(note) < asked.index("Run it?")
     monkeypatch.setenv("PIN", "123456")

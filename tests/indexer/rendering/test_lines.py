@@ -1,8 +1,12 @@
 """A capability on one line, and in full."""
 
 from capdisc_indexer.model.types import Descriptor, Parameter, SourceRef
-from capdisc_indexer.rendering.capability_text import detail_text
-from capdisc_indexer.rendering.token_accounting import missing_note, shorter_lines, summary_line
+from capdisc_indexer.rendering.capability_text import (
+    detail_text,
+    missing_note,
+    shorter_lines,
+    summary_line,
+)
 
 
 def capability(**fields) -> Descriptor:

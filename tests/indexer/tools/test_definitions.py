@@ -12,10 +12,10 @@ from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import (
     DEFINITION_FORMATS,
     encode_definitions,
+    gemini_schema,
     parameter_renames,
 )
 from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.definitions.gemini import gemini_schema
 from capdisc_indexer.tools.definitions.parameter_schema import object_schema, restore_names
 from capdisc_indexer.validation.arguments import find_problems
 from forms_of_providers import FORMS as SHAPES

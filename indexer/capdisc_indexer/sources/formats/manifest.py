@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
-from capdisc_indexer.sources.formats.companion_files import Companions
-from capdisc_indexer.sources.formats.input_parameters import read_parameters
-from capdisc_indexer.sources.formats.long_text_file import clip_content, text_or_file
+from capdisc_indexer.sources.formats.long_text_file import Companions, clip_content, text_or_file
 from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
@@ -15,8 +14,16 @@ from capdisc_indexer.sources.formats.naming_rules import (
     is_secret_name,
     name_problem,
 )
+from capdisc_indexer.sources.formats.parsed_capability import read_parameters
 from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.yaml_nodes import Json, ListNode, MapNode, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    ListNode,
+    MapNode,
+    Node,
+    TextNode,
+    to_json,
+)
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import visible_text
 
@@ -56,6 +63,8 @@ EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH"
 # Names of other programs for the same relations.
 _EDGE_KIND_ALIASES = {"DEPENDS_ON": "REQUIRES"}
 MAX_EDGES = 256
+# Each stands in every definition of the tool, and a model learns the form from a few.
+MAX_EXAMPLES = 20
 _EDGE_KEYS = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weight": ("weight",)}
 
 
@@ -93,6 +102,7 @@ def build_descriptor(
         hidden=fields.flag("hidden"),
         schema=schema,
         output_schema=fields.mapping("output_schema"),
+        input_examples=_input_examples(fields),
         content=_content(fields, file, companions),
         usage_hint=fields.text("usage_hint"),
         guidance=_file_text(fields, "guidance", file),
@@ -218,6 +228,29 @@ def _file_text(fields: Fields, field: str, file: FoundFile) -> str:
         fields.place(field, value)
         return ""
     return value
+
+
+def _input_examples(fields: Fields) -> tuple[JsonObject, ...]:
+    """The arguments of example calls; an example that is not a mapping is left out, with a
+    warning.
+    """
+    node = fields.value("input_examples")
+    if node is None:
+        return ()
+    value = to_json(node)
+    items = value if isinstance(value, list) else [value]
+    examples = [item for item in items if isinstance(item, dict)]
+    if len(examples) < len(items):
+        fields.warn(
+            "input_examples",
+            "field-type",
+            f"{fields.key('input_examples')} holds an example that is not a mapping",
+            "write a list, each item with the arguments of one call",
+        )
+    if len(examples) > MAX_EXAMPLES:
+        message = f"{fields.key('input_examples')} has {len(examples)} items; the first {MAX_EXAMPLES} are read"
+        fields.warn("input_examples", "too-many-items", message, "keep the telling ones")
+    return tuple(examples[:MAX_EXAMPLES])
 
 
 def _extra(fields: Fields) -> dict[str, Json]:

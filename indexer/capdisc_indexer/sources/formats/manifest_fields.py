@@ -34,6 +34,7 @@ MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "hidden": ("hidden",),
         "schema": ("inputSchema", "schema", "parameters"),
         "output_schema": ("outputSchema",),
+        "input_examples": ("inputExamples",),
         "content": ("skillContent",),
         "usage_hint": ("usageHint",),
         "guidance": ("guidance",),

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.sources.formats.manifest import MAX_EXAMPLES
 from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.tools.capability_lookup import (
+    CONTAINER_KEYS,
+    capability_metadata,
+    name_without_kind,
+    text_value,
+)
 from capdisc_indexer.tools.discovery_tools import ANY_KIND
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
 
@@ -18,7 +25,7 @@ DESCRIPTION_CHARACTERS = 1_024
 # With more kinds, the definition of discover_capabilities would pass 80 tokens.
 MAX_SHOWN_KINDS = 6
 # The tools that run something, or store something beside the index.
-_WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
+WRITING_TOOLS = frozenset({"execute_tool", "resolve_fact", "add_fact", "extract_facts_from_text"})
 _JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 # Keywords of our own schemas that guard us, and tell a model nothing.
 _GUARD_KEYWORDS = ("minLength", "maxLength", "minimum")
@@ -29,8 +36,10 @@ class Definition:
     """A function that a model may call, in no provider's form yet.
 
     `id` is that of a capability, or `capdisc:name` of a discovery tool, whose name no capability
-    may take. `schema` is as its author wrote it. `annotations` are MCP's hints: names that end in
-    `Hint`, each true or false.
+    may take. `schema` and `output_schema` are as their author wrote them, and so are the
+    `input_examples`, which need not fit. `container` is the name of the server, API or database
+    that it is a part of, "" for none. `annotations` are MCP's hints: names that end in `Hint`,
+    each true or false.
     """
 
     id: str
@@ -42,6 +51,9 @@ class Definition:
     is_available: bool = True
     is_ours: bool = False
     annotations: Mapping[str, bool] = field(default_factory=dict)
+    output_schema: JsonSchema | None = None
+    input_examples: tuple[JsonObject, ...] = ()
+    container: str = ""
 
 
 def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
@@ -54,19 +66,26 @@ def define_tool(ctx: ToolContext, tool: Tool, is_available: bool) -> Definition:
         kind=tool.group,
         is_available=is_available,
         is_ours=True,
-        annotations={"readOnlyHint": tool.name not in _WRITING_TOOLS},
+        annotations={"readOnlyHint": tool.name not in WRITING_TOOLS},
     )
 
 
 def _schema_for_model(ctx: ToolContext, schema: JsonSchema) -> JsonSchema:
     """The schema without what only guards us, and with the kinds of the index."""
+    unguarded_schema = drop_guards(schema)
+    properties = unguarded_schema["properties"]
+    kinds = sorted(ctx.index.overview["kinds"])
+    if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
+        properties["kind"] = {"enum": [ANY_KIND, *kinds]}
+    return unguarded_schema
+
+
+def drop_guards(schema: JsonSchema) -> JsonSchema:
+    """One of our own schemas without the keywords that guard us, and tell a model nothing."""
     properties = {
         name: {key: value for key, value in declared.items() if key not in _GUARD_KEYWORDS}
         for name, declared in schema["properties"].items()
     }
-    kinds = sorted(ctx.index.overview["kinds"])
-    if "kind" in properties and len(kinds) <= MAX_SHOWN_KINDS:
-        properties["kind"] = {"enum": [ANY_KIND, *kinds]}
     kept_keywords = {key: value for key, value in schema.items() if key != "additionalProperties"}
     return kept_keywords | {"properties": properties}
 
@@ -88,7 +107,25 @@ def define_capability(descriptor: Descriptor, is_available: bool) -> Definition:
         kind=descriptor.kind,
         is_available=is_available,
         annotations=_build_annotations(descriptor),
+        output_schema=descriptor.output_schema,
+        input_examples=_input_examples(descriptor),
+        container=_container(descriptor),
     )
+
+
+def _input_examples(descriptor: Descriptor) -> tuple[JsonObject, ...]:
+    """The examples that the author declared, else those in the schema's own keyword."""
+    in_schema = descriptor.schema.get("examples") if descriptor.schema else None
+    listed = in_schema if isinstance(in_schema, list) else []
+    return descriptor.input_examples or tuple(
+        example for example in listed[:MAX_EXAMPLES] if isinstance(example, dict)
+    )
+
+
+def _container(descriptor: Descriptor) -> str:
+    metadata = capability_metadata(descriptor)
+    owners = (text_value(metadata, key) for key in CONTAINER_KEYS)
+    return next((name_without_kind(owner) for owner in owners if owner), "")
 
 
 def _shorten_description(text: str) -> str:

@@ -17,8 +17,9 @@ from typing import Any, TypedDict
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.text.normalization import strip_controls
+from capdisc_indexer.tools.capability_lookup import local_name
 from capdisc_indexer.tools.definitions.builders import Definition
-from capdisc_indexer.tools.name_lookup import local_name
+from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 
 _HASH_LENGTH = 8
@@ -38,12 +39,14 @@ _MAX_LENGTH = 64
 @frozen(kw_only=True)
 class NameRule:
     """What a name of a function must be: without a character that the pattern `refused` fits, of
-    at most `max_length` characters, with a first character that the pattern `first` fits.
+    at most `max_length` characters, with a first character that the pattern `first` fits, and
+    none of the `reserved` names, which the provider's own tools have.
     """
 
     refused: str
     max_length: int
     first: str = r"[A-Za-z0-9_-]"
+    reserved: frozenset[str] = frozenset()
 
 
 def assign_names(definitions: Sequence[Definition], rule: NameRule) -> dict[str, str]:
@@ -60,6 +63,7 @@ def assign_names(definitions: Sequence[Definition], rule: NameRule) -> dict[str,
         for definition in definitions
     }
     our_names = {definition.name for definition in definitions if definition.is_ours}
+    our_names |= rule.reserved
     for make_distinct in (_qualify_name, _add_suffix):
         name_counts = Counter(names_by_id.values())
         for definition in definitions:
@@ -208,6 +212,37 @@ def accepted_schema(schema: JsonSchema | None) -> JsonSchema:
     if "required" in root_schema:
         renamed_schema["required"] = [renames.get(name, name) for name in root_schema["required"]]
     return renamed_schema
+
+
+def fitting_examples(definition: Definition, schema: JsonSchema) -> list[JsonObject]:
+    """The examples of the definition that the schema accepts, with the parameter names of that
+    schema: a provider refuses a whole request for one example that does not fit.
+    """
+    if not definition.input_examples:
+        return []
+    properties = as_mapping(schema.get("properties"))
+    renames = {
+        own_name: accepted_name
+        for own_name, accepted_name in rename_parameters(definition.schema).items()
+        if own_name not in properties
+    }
+    examples = [
+        {
+            renames.get(name, name): value
+            for name, value in as_mapping(clean_schema(example)).items()
+        }
+        for example in definition.input_examples
+    ]
+    return [example for example in examples if not find_problems(schema, example)]
+
+
+def with_examples(definition: Definition, schema: JsonSchema) -> JsonSchema:
+    """The schema with the examples of the definition under JSON Schema's own keyword, for
+    providers that have no field for them.
+    """
+    bare_schema = {key: value for key, value in schema.items() if key != "examples"}
+    examples = fitting_examples(definition, bare_schema)
+    return bare_schema | ({"examples": examples} if examples else {})
 
 
 def restore_names(schema: JsonSchema | None, arguments: Any) -> Any:

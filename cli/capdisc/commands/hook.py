@@ -1,0 +1,253 @@
+"""capdisc hook: what fits a prompt, for the hooks of agents' clients."""
+
+from __future__ import annotations
+
+import json as json_library
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from capdisc.args import params
+from capdisc.args.params import argument, option, parse_seconds
+from capdisc.context import surroundings
+from capdisc.hook.answer import (
+    HEADING,
+    CountTexts,
+    Limits,
+    Suggestion,
+    Suggestions,
+    count_here,
+    start_counter,
+)
+from capdisc.hook.clients import (
+    MAX_EVENT_BYTES,
+    PROMPT,
+    SESSION_CHANGE,
+    HookClient,
+    HookEvent,
+    find_client,
+)
+from capdisc.output import console, standard_streams
+from capdisc.output.failures import ExitCode
+from capdisc.serve import client as server_client
+from capdisc_indexer.model.errors import (
+    MALFORMED_DATA_ERRORS,
+    CapdiscError,
+    ForeignIndexError,
+    IndexStateError,
+    UsageError,
+)
+from capdisc_indexer.model.frozen import asdict, replace
+from capdisc_indexer.model.json_types import JsonObject
+
+DEFAULT_BUDGET, DEFAULT_DETAIL_BUDGET, DEFAULT_LIMIT = 150, 1_000, 3
+
+
+def hook(
+    client: Annotated[
+        str, argument(metavar="CLIENT", help="claude, codex, gemini, copilot or opencode.")
+    ],
+    max_tokens: Annotated[
+        int | None,
+        option(
+            "--budget", min=1, help="At most so many tokens.  [default: 150; 1000 with --detail]"
+        ),
+    ] = None,
+    limit: Annotated[
+        int, option("-k", "--limit", min=1, max=10, help="At most so many capabilities.")
+    ] = DEFAULT_LIMIT,
+    detail: Annotated[
+        bool,
+        option(
+            "--detail", help="Add the part of the best one's text that fits, if it fits whole."
+        ),
+    ] = False,
+    gate: Annotated[
+        str,
+        option("--gate", help='auto: talk such as "thanks!" gets nothing; off: all is answered.'),
+    ] = "auto",
+    explain: Annotated[
+        bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")
+    ] = False,
+    deadline: Annotated[
+        float | None,
+        option(
+            "--deadline",
+            metavar="TIME",
+            parser=parse_seconds,
+            help="Print nothing if it takes longer: 800ms, 2s.  [default: 800ms]",
+        ),
+    ] = None,
+    no_build: Annotated[
+        bool, option("--no-build", help="Never build an index, nor bring it up to date.")
+    ] = False,
+    index_dir: params.IndexDir = None,
+    json: Annotated[
+        bool, option("--json", help="Print what fits as JSON for programs, and remember nothing.")
+    ] = False,
+) -> int:
+    """Read a client's JSON from stdin, and print its JSON with a line for each capability that
+    fits the prompt; or nothing, where the prompt asks for nothing here.
+
+    Put it into the settings of a client, or let capdisc setup do so. Nothing is printed twice in a
+    session of the client. The exit status is always 0, so that no prompt is held up: capdisc
+    doctor shows what went wrong. An index that is missing is built meanwhile.
+
+    Example: echo '{"prompt": "merge two PDF files"}' | capdisc hook claude
+    """
+    kind = find_client(client)
+    if surroundings.is_terminal(sys.stdin):
+        raise UsageError(
+            "this command reads the JSON of a client's hook, and stdin is a terminal",
+            f'try: echo \'{{"prompt": "merge two PDF files"}}\' | capdisc hook {kind.name}',
+        )
+    data = standard_streams.read_stdin_bytes(MAX_EVENT_BYTES + 1)
+    event = kind.read_event(data)
+    place = index_dir.absolute() if index_dir and ":/" not in str(index_dir) else index_dir
+    if event.folder:
+        surroundings.enter_folder(event.folder)
+    limits = Limits(
+        budget_tokens=max_tokens or (DEFAULT_DETAIL_BUDGET if detail else DEFAULT_BUDGET),
+        capabilities=limit,
+        detail=detail,
+        gate=gate,
+    )
+    if json:
+        console.print_document(
+            _to_document(kind, _answer_prompt(event, limits, place, count_here))
+        )
+        return ExitCode.OK
+    if event.kind == SESSION_CHANGE:
+        _forget(kind, event)
+        answer = Suggestions(reason=f"{event.name}: this session starts anew")
+    elif reason := _reason_for_silence(event):
+        answer = Suggestions(reason=reason)
+    else:
+        answer = _ask(kind, event, limits, place, data, may_build=not no_build)
+    answer = _leave_out_repetitions(kind, event, answer)
+    if answer.items:
+        text = HEADING + "".join(item.line for item in answer.items) + _choose_detail(answer.items)
+        console.print_result(
+            console.format_json_text(kind.format_context(event, text), indent=None)
+        )
+    if answer.reason:
+        console.print_notice(f"notice: {answer.reason}")
+    return ExitCode.OK
+
+
+def _ask(
+    kind: HookClient,
+    event: HookEvent,
+    limits: Limits,
+    place: Path | None,
+    data: bytes,
+    *,
+    may_build: bool,
+) -> Suggestions:
+    """The answer of the workspace's server, if one runs, else that of this process. An index that
+    is missing or may be old is built meanwhile.
+    """
+    from capdisc.hook import background_build
+
+    runtime = surroundings.current_runtime()
+    try:
+        try:
+            answer = _fetch_suggestions(kind, limits, place, data)
+        except server_client.NoServerError:
+            answer = _answer_prompt(event, limits, place, start_counter())
+    except ForeignIndexError:
+        raise
+    except IndexStateError as error:
+        if not may_build:
+            raise
+        state = background_build.start_build(runtime, place, kind.name)
+        return Suggestions(reason=f"{error.message}: {state}")
+    if may_build:
+        with suppress(CapdiscError):
+            background_build.refresh_index(runtime, place, kind.name)
+    return answer
+
+
+def _fetch_suggestions(
+    kind: HookClient, limits: Limits, place: Path | None, data: bytes
+) -> Suggestions:
+    """The suggestions that a server finds. Raises NoServerError where none answers."""
+    words = ["hook", kind.name, "--json", "--gate", limits.gate]
+    words += ["--budget", str(limits.budget_tokens), "-k", str(limits.capabilities)]
+    words += ["--detail"] if limits.detail else []
+    words += ["--index-dir", str(place)] if place else []
+    printed = server_client.fetch_answer(words, data, server_client.ANSWER_TIMEOUT_S)
+    try:
+        document = json_library.loads(printed)
+        items = tuple(Suggestion(**record) for record in document["capabilities"])
+        return Suggestions(items=items, reason=document["reason"])
+    except MALFORMED_DATA_ERRORS as error:
+        raise server_client.NoServerError("its answer cannot be read") from error
+
+
+def _reason_for_silence(event: HookEvent) -> str:
+    """Why the event gets no answer, whatever the index has; "" for a prompt to the model."""
+    if event.kind != PROMPT:
+        return f"nothing is printed at {event.name}"
+    if not event.prompt:
+        return "the prompt is empty"
+    return "the prompt is a command of the client" if event.is_command else ""
+
+
+def _answer_prompt(
+    event: HookEvent, limits: Limits, place: Path | None, count_texts: CountTexts
+) -> Suggestions:
+    if reason := _reason_for_silence(event):
+        return Suggestions(reason=reason)
+    # Imported once the tokenizer is being loaded, and not where a server answers.
+    from capdisc.context import open_index
+    from capdisc.hook.suggestions import suggest_capabilities
+
+    with open_index.open_index(place) as ctx:
+        return suggest_capabilities(ctx, event.prompt, limits, count_texts)
+
+
+def _to_document(kind: HookClient, answer: Suggestions) -> JsonObject:
+    return {
+        "client": kind.name,
+        "reason": answer.reason,
+        "capabilities": [asdict(item) for item in answer.items],
+    }
+
+
+def _leave_out_repetitions(kind: HookClient, event: HookEvent, answer: Suggestions) -> Suggestions:
+    """The answer without what this session has seen. Where that cannot be known, all of it: a line
+    that is printed twice is better than one that is lost.
+    """
+    if not answer.items or not event.session:
+        return answer
+    from capdisc.hook import client_session
+
+    folder = surroundings.current_runtime().user_state_dir()
+    digests = {item.id: item.digest for item in answer.items}
+    try:
+        new_ids = client_session.record_printed(folder, kind.name, event.session, digests)
+    except CapdiscError as error:
+        return replace(answer, reason=f"what was printed before is not known: {error.message}")
+    repeated_ids = [item.id for item in answer.items if item.id not in new_ids]
+    if not repeated_ids:
+        return answer
+    return Suggestions(
+        items=tuple(item for item in answer.items if item.id in new_ids),
+        reason=f"printed before in this session: {console.format_names(repeated_ids)}",
+    )
+
+
+def _forget(kind: HookClient, event: HookEvent) -> None:
+    if event.session:
+        from capdisc.hook import client_session
+
+        folder = surroundings.current_runtime().user_state_dir()
+        client_session.forget_session(folder, kind.name, event.session)
+
+
+def _choose_detail(items: Sequence[Suggestion]) -> str:
+    """The detail of the best capability that has one."""
+    return next((item.detail for item in items if item.detail), "")

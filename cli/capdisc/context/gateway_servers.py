@@ -1,0 +1,140 @@
+"""Which MCP servers of the clients' configuration may the gateway serve here, and why not the
+others?
+
+The user's own files count by themselves. A server that a file of the workspace names is served
+once its user has trusted it as it is now: a clone can bring such files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from capdisc_indexer.config.client_servers import (
+    ServerDeclaration,
+    client_files,
+    find_repetitions,
+    is_capdisc,
+    read_servers,
+)
+from capdisc_indexer.config.trust import HOW, TrustRequest
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.validation.masking import mask_keys
+
+if TYPE_CHECKING:
+    from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.configuration import Config
+    from capdisc_indexer.execution.server_launch import GatewayPlaces
+
+# Name and password in a URL.
+_LOGIN = re.compile(r"//[^/@]*@")
+_NOT_CHOSEN = "not chosen"
+
+
+@frozen(kw_only=True)
+class ServerSelection:
+    """The servers that are served, and those that are not, each with the reason. `problems` are
+    files that could not be read.
+    """
+
+    served: tuple[ServerDeclaration, ...] = ()
+    left_out: tuple[tuple[ServerDeclaration, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def allowed_names(self) -> list[str]:
+        """The names of the servers that may be served here, chosen or not."""
+        others = (server.name for server, reason in self.left_out if reason == _NOT_CHOSEN)
+        return [*(server.name for server in self.served), *others]
+
+
+def select_servers(runtime: Runtime, config: Config, names: Sequence[str] = ()) -> ServerSelection:
+    """The servers of the clients' files, or those of them with these names. Raises UsageError for
+    a name that no file has.
+    """
+    declarations = _read_declarations(runtime)
+    problems = tuple(
+        f"{declaration.path}: {declaration.problem}"
+        for declaration in declarations
+        if not declaration.name
+    )
+    named = [declaration for declaration in declarations if declaration.name]
+    if unknown := sorted(set(names) - {declaration.name for declaration in named}):
+        known = ", ".join(sorted({declaration.name for declaration in named})) or "none"
+        raise UsageError(
+            f"no client's file names a server {unknown[0]}", f"servers there: {known}"
+        )
+    reasons = [(declaration, _reason(runtime, config, declaration)) for declaration in named]
+    allowed = [declaration for declaration, reason in reasons if not reason]
+    repetitions = find_repetitions(allowed)
+    unique = [server for place, server in enumerate(allowed) if place not in repetitions]
+    served = tuple(server for server in unique if not names or server.name in names)
+    left_out = [(declaration, reason) for declaration, reason in reasons if reason]
+    left_out += [(allowed[place], reason) for place, reason in repetitions.items()]
+    left_out += [(server, _NOT_CHOSEN) for server in unique if server not in served]
+    return ServerSelection(served=served, left_out=tuple(left_out), problems=problems)
+
+
+def workspace_requests(runtime: Runtime) -> Iterator[TrustRequest]:
+    """A request for each server that a file of the workspace names."""
+    for declaration in _read_declarations(runtime):
+        if declaration.name and declaration.scope == "workspace" and not declaration.problem:
+            yield _request(declaration)
+
+
+def gateway_places(runtime: Runtime) -> GatewayPlaces:
+    """Where the gateway works here."""
+    from capdisc_indexer.execution.server_launch import GatewayPlaces
+
+    return GatewayPlaces(
+        lists=runtime.tool_lists_dir,
+        approvals=runtime.user_state_dir(),
+        environ=runtime.environ,
+        home=runtime.home,
+        workspace=runtime.workspace,
+    )
+
+
+def describe_start(declaration: ServerDeclaration) -> str:
+    """What is started or reached, with the names of variables and headers, without their values,
+    and without keys of known shapes.
+    """
+    if declaration.url:
+        names = f", with {', '.join(declaration.headers)}" if declaration.headers else ""
+        return mask_keys(_LOGIN.sub("//", declaration.url.partition("?")[0])) + names
+    names = f", with {', '.join(declaration.env)}" if declaration.env else ""
+    return mask_keys(shlex.join([declaration.command, *declaration.args])) + names
+
+
+def _read_declarations(runtime: Runtime) -> list[ServerDeclaration]:
+    files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
+    return read_servers(files, runtime.home, runtime.workspace)
+
+
+def _reason(runtime: Runtime, config: Config, declaration: ServerDeclaration) -> str:
+    """Why the server is not served; "" where it is."""
+    if declaration.problem:
+        return declaration.problem
+    if is_capdisc(declaration):
+        return "it is capdisc itself"
+    if declaration.scope == "workspace" and not runtime.load_grant().covers(
+        _request(declaration), config.digest
+    ):
+        return f"it waits for your trust; {HOW}"
+    return ""
+
+
+def _request(declaration: ServerDeclaration) -> TrustRequest:
+    """The request for a server. Its digest covers all values, too, which are not shown."""
+    covered = json.dumps([declaration.name, declaration.start], sort_keys=True)
+    digest = hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return TrustRequest(
+        setting="server",
+        value=f"{declaration.name}: {describe_start(declaration)}",
+        place=digest,
+        origin=declaration.path,
+    )

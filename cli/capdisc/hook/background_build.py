@@ -1,0 +1,177 @@
+"""Builds an index beside the client, where it is missing or may be out of date.
+
+A prompt does not wait for a build of seconds: a later one finds the index. The build is a process of
+its own, which outlives the hook; it holds a lock as long as it runs, and none is started for a while
+after it, so that twenty prompts start one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from capdisc.context.surroundings import Runtime
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
+from capdisc_indexer.store.durable_files import make_private_folder
+from capdisc_indexer.store.generation import read_pointer
+
+PAUSE_S = 600
+# With the same sys.path as here, and without the current folder.
+_CODE = (
+    "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
+    "from capdisc.hook import background_build; background_build.main()"
+)
+_NICENESS = 5
+
+
+def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
+    """Start to build the index that `index_dir` names, unless that is being done or was tried a
+    short while ago. Returns what is the case, for a person.
+
+    Raises IndexStateError where a build would leave out a folder of the last one, and CapdiscError
+    where the user's state cannot be written.
+    """
+    from capdisc.context.roots import existing_roots
+
+    config = runtime.config()
+    if shared := runtime.shared_index(index_dir, config):
+        return f"{shared.url} is built by those who write it"
+    where = runtime.index_dir(index_dir, config)
+    try:
+        existing_roots(runtime, config, where, runtime.builder_id(where))
+    except InputError as error:
+        return error.message
+    if forgotten_roots := _find_other_roots(runtime, config, where):
+        raise IndexStateError(
+            "the index cannot be used, and its folders were named by hand",
+            f"build it anew: capdisc index {' '.join(map(shlex.quote, forgotten_roots))}",
+        )
+    lock = _lock_build(runtime.user_state_dir() / "hook", where)
+    if lock is None:
+        return "the index is being built"
+    try:
+        if (waited_s := time.time() - _read_time(lock)) < PAUSE_S:
+            return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
+        _write_time(lock)
+        _start_process(lock, index_dir, client)
+    finally:
+        os.close(lock)  # the process has the lock, too, and keeps it
+    return "the index is being built from now on"
+
+
+def refresh_index(runtime: Runtime, index_dir: Path | None, client: str) -> bool:
+    """Start to bring the index up to date, unless that was done a short while ago, or a build
+    would leave out a folder of the last one. Returns whether it was started.
+
+    Raises CapdiscError where the user's state cannot be written.
+    """
+    config = runtime.config()
+    if runtime.shared_index(index_dir, config):
+        return False
+    where = runtime.index_dir(index_dir, config)
+    lock = _lock_build(runtime.user_state_dir() / "hook", where)
+    if lock is None:
+        return False
+    try:
+        if time.time() - _read_time(lock) < PAUSE_S:
+            return False
+        _write_time(lock)
+        if _find_other_roots(runtime, config, where):
+            return False
+        _start_process(lock, index_dir, client)
+        return True
+    finally:
+        os.close(lock)
+
+
+def _find_other_roots(runtime: Runtime, config: Config, where: Path) -> tuple[str, ...]:
+    """The folders of the last build, if `capdisc index` without folders would not read all of
+    them; ("PATH",) where nobody knows them any more. Folders may have been named by hand.
+    """
+    from capdisc_indexer.indexing.previous_build import load_previous_build
+
+    last_roots = load_previous_build(where, builder_id=runtime.builder_id(where)).roots
+    if not last_roots:
+        return ("PATH",) if read_pointer(where) else ()
+    own_roots = {os.path.realpath(path) for _, path in runtime.roots(config)}
+    is_covered = {os.path.realpath(root) for root in last_roots} <= own_roots
+    return () if is_covered else last_roots
+
+
+def _lock_build(folder: Path, where: Path) -> int | None:
+    """A file with the lock on builds of this index; None where a build holds it. Raises
+    CapdiscError where the folder cannot be used.
+    """
+    make_private_folder(folder)
+    digits = hashlib.sha256(os.fsencode(where)).hexdigest()[:24]
+    try:
+        lock = os.open(
+            folder / f"{digits}.build",
+            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+            0o600,
+        )
+    except OSError as error:
+        raise InputError(f"cannot write in {folder}: {error.strerror}", "free it") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _read_time(lock: int) -> float:
+    with suppress(OSError, ValueError):
+        return float(os.pread(lock, 30, 0))
+    return 0.0
+
+
+def _write_time(lock: int) -> None:
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{time.time():.0f}".encode(), 0)
+
+
+def _start_process(lock: int, index_dir: Path | None, client: str) -> None:
+    import subprocess
+
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
+    command = [sys.executable, "-P", "-c", _CODE, path, client]
+    command += [] if index_dir is None else [str(index_dir)]
+    nowhere = subprocess.DEVNULL
+    subprocess.Popen(
+        command,
+        stdin=nowhere,
+        stdout=nowhere,
+        stderr=nowhere,
+        pass_fds=(lock,),
+        start_new_session=True,
+    )
+
+
+def main() -> None:
+    """Build, as `capdisc index` does; a failure goes to the log of hooks."""
+    import io
+
+    from capdisc.args.command_table import run_command
+    from capdisc.context import surroundings
+    from capdisc.hook import guard
+    from capdisc.output.failures import ExitCode
+
+    client, index_dir = sys.argv[1], sys.argv[2:]
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    notes = sys.stderr = io.StringIO()
+    code = run_command(["index", "--quiet", *(["--index-dir", *index_dir] if index_dir else [])])
+    if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.BUSY):
+        errors = [line for line in notes.getvalue().splitlines() if line.startswith("error: ")]
+        failure = "; ".join(errors).removeprefix("error: ") or f"exit status {code}"
+        with suppress(CapdiscError):
+            folder = surroundings.current_runtime().user_state_dir()
+            guard.log_failure(folder, client, f"the index could not be built: {failure}")

@@ -1,0 +1,160 @@
+"""Which JSON does each client hand to its hooks, and which does it take back?
+
+Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode
+1.18.33 (tests/bench/real_clients.py). All but opencode run a command with JSON on stdin and read
+JSON from stdout. In opencode a plugin does both; its JSON is ours, and docs/hook.md has it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+
+PROMPT, SESSION_CHANGE, OTHER = "prompt", "session change", "other"
+# The longest JSON of a client; a prompt with a pasted log has some megabytes.
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+# What a prompt begins with that is no request to the model: a command of the client, one of a
+# shell, and the client's own notes.
+_CLIENT_COMMAND = re.compile(
+    r"/[\w:.-]*(?:\s|$)|!|</?(?:task-notification|command-\w+|local-command-\w+|system-reminder)\b"
+)
+
+
+# Fields of a session's start and of compaction in the events of Copilot, which have no name.
+_CHANGE_FIELDS = frozenset(("source", "trigger"))
+
+
+@frozen(kw_only=True)
+class HookEvent:
+    """What a client says. `kind` is PROMPT, SESSION_CHANGE (what was printed before may be gone
+    from the model's context) or OTHER; `folder` is "" where the client names none.
+    """
+
+    kind: str
+    name: str
+    session: str
+    folder: str
+    prompt: str
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the prompt is for the client itself, as `/help` and `!ls` are."""
+        return _CLIENT_COMMAND.match(self.prompt) is not None
+
+
+def _add_to_event(event: HookEvent, text: str) -> JsonObject:
+    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+
+
+def _add_to_prompt(event: HookEvent, text: str) -> JsonObject:
+    return {"additionalContext": text}
+
+
+@frozen(kw_only=True)
+class HookClient:
+    """The hooks of one client: the event of a prompt, the events after which earlier context may
+    be gone, and the JSON that adds a text to the prompt.
+    """
+
+    name: str
+    prompt_event: str
+    change_events: frozenset[str]
+    format_context: Callable[[HookEvent, str], JsonObject]
+
+    def read_event(self, data: bytes) -> HookEvent:
+        """The event in the client's JSON. Raises InputError where it is none."""
+        fields = _parse_object(data, self.name)
+        # Copilot names no event where its settings spell events in its own way.
+        name = _text(fields, "hook_event_name")
+        if name == self.prompt_event or (not name and "prompt" in fields):
+            kind = PROMPT
+        elif name in self.change_events or (not name and _CHANGE_FIELDS & fields.keys()):
+            kind = SESSION_CHANGE
+        else:
+            kind = OTHER
+        return HookEvent(
+            kind=kind,
+            name=name or self.prompt_event,
+            session=_text(fields, "session_id") or _text(fields, "sessionId"),
+            folder=_text(fields, "cwd"),
+            prompt=_text(fields, "prompt").strip(),
+        )
+
+
+def _parse_object(data: bytes, client: str) -> Mapping[str, object]:
+    hint = f"capdisc hook is for the settings of {client}: capdisc hook --help"
+    if len(data) > MAX_EVENT_BYTES:
+        raise InputError(f"stdin has more than {MAX_EVENT_BYTES // 1024 // 1024} MiB", hint)
+    if not data.strip():
+        raise InputError("there is no JSON on stdin", hint)
+    try:
+        fields = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InputError("what is on stdin is not JSON", hint) from error
+    if not isinstance(fields, dict):
+        raise InputError("the JSON on stdin is not an object", hint)
+    return fields
+
+
+def _text(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+CLIENTS: Mapping[str, HookClient] = MappingProxyType(
+    {
+        client.name: client
+        for client in (
+            HookClient(
+                name="claude",
+                prompt_event="UserPromptSubmit",
+                change_events=frozenset(("SessionStart", "PreCompact", "PostCompact")),
+                format_context=_add_to_event,
+            ),
+            HookClient(
+                name="codex",
+                prompt_event="UserPromptSubmit",
+                change_events=frozenset(("SessionStart", "PreCompact", "PostCompact")),
+                format_context=_add_to_event,
+            ),
+            HookClient(
+                name="gemini",
+                prompt_event="BeforeAgent",
+                change_events=frozenset(("SessionStart", "PreCompress")),
+                format_context=_add_to_event,
+            ),
+            HookClient(
+                name="copilot",
+                prompt_event="UserPromptSubmit",
+                change_events=frozenset(("SessionStart", "PreCompact")),
+                format_context=_add_to_prompt,
+            ),
+            HookClient(
+                name="opencode",
+                prompt_event="chat.message",
+                change_events=frozenset(("session.compacted",)),
+                format_context=_add_to_prompt,
+            ),
+        )
+    }
+)
+# Clients without a known hook that adds to a prompt; MCP serves them.
+_WITHOUT_HOOK = ("cursor", "vscode", "agents-md")
+
+
+def find_client(name: str) -> HookClient:
+    """The client of this name. Raises UsageError for any other."""
+    if client := CLIENTS.get(name):
+        return client
+    hint = f"one of: {', '.join(CLIENTS)}"
+    if name in _WITHOUT_HOOK:
+        raise UsageError(
+            f"{name} has no hook that capdisc could answer", f"{hint}; any client: capdisc mcp"
+        )
+    raise UsageError(f"unknown client {name[:40]!r}", hint)

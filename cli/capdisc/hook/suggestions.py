@@ -1,0 +1,326 @@
+"""What is said about a prompt: a line for each capability that fits, and with `--detail` the part of
+its text that fits best.
+
+The texts of capabilities are other people's. Each stays on its line, without characters that steer
+or hide and without markup that could end the frame in which a client puts it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from operator import mul
+from pathlib import Path
+
+from capdisc.args import query_options
+from capdisc.context import open_index
+from capdisc.hook.answer import (
+    HEADING,
+    CountTexts,
+    Limits,
+    Suggestion,
+    Suggestions,
+    choose_length,
+)
+from capdisc.render.gate import judge_ranking
+from capdisc_indexer import encoders
+from capdisc_indexer.model.errors import EncoderError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.types import Hit, Query, Ranking
+from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.text.normalization import (
+    MAX_QUERY_CHARACTERS,
+    one_line,
+    simple_words,
+    strip_controls,
+)
+
+# Copies take places of the ranking, and only one of them is printed.
+_CANDIDATES = 12
+# A hit with less than this share of the best one's score stays away: of 485 requests that cost no
+# right one 0.8 points, and a sixth of the lines.
+_MIN_SCORE_SHARE = 0.7
+# Characters of the reasons: the longest with which all capabilities fit.
+_REASON_LENGTHS = (110, 80, 50, 0)
+# How much less the beginning of a text may fit than a later part, as a difference of cosines.
+_FIRST_LEAD = 0.12
+# A part that is shorter says too little by itself ("Use when asked").
+_MIN_REASON_CHARACTERS = 24
+# A comma ends a part only where the part would be too long with what follows.
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s+|\s+[—–]\s+|\s*\n+\s*")
+_CLAUSE_END = re.compile(r"(?<=[,:])\s+")
+# What reads as a tag of markup to a model, in the frames of clients as well.
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_CLIENT_FRAME = re.compile(r"<(?=/?(?:system|user|hook|assistant|human|developer)[-_]?\w*>)", re.I)
+# Of a section this much is compared with the prompt: encoding takes 30 µs a word.
+_COMPARED_CHARACTERS = 400
+_MAX_SECTIONS = 40
+
+# From the text of a prompt to how well each text fits it: higher is better.
+Scorer = Callable[[str, Sequence[str]], list[float]]
+
+
+def suggest_capabilities(
+    ctx: open_index.CommandContext, prompt: str, limits: Limits, count_texts: CountTexts
+) -> Suggestions:
+    """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
+    query = Query(texts=(_read_part(prompt),), limit=_CANDIDATES)
+    ranking = query_options.rank_query(ctx, query, None)
+    decision = judge_ranking(ctx, ranking, limits.gate).gate
+    if decision and not decision.is_request:
+        return Suggestions(reason=f"no request for anything here (score {decision.score:.2f})")
+    headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
+    fitting = list(_select_hits(ranking, headers))[: limits.capabilities]
+    if not fitting:
+        return Suggestions(reason="nothing here fits")
+    return _fit_budget(ctx, prompt, [headers[hit.id] for hit in fitting], limits, count_texts)
+
+
+def _read_part(prompt: str) -> str:
+    """As much of the prompt as a search reads: a request stands before what was pasted, or after
+    it.
+    """
+    if len(prompt) <= MAX_QUERY_CHARACTERS:
+        return prompt
+    half = MAX_QUERY_CHARACTERS // 2
+    return f"{prompt[: half - 1]}\n{prompt[-half:]}"
+
+
+def _select_hits(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> Iterator[Hit]:
+    """The hits that `search` shows, without those that are far behind the best one, that only
+    another hit requires, or that have the name of a better one.
+    """
+    names: set[str] = set()
+    least = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+    for hit in select_shown_hits(ranking.hits):
+        header = headers[hit.id]
+        name = header["name"].casefold()
+        if hit.via or name in names or hit.score < least or not _is_offered(header):
+            continue
+        names.add(name)
+        yield hit
+
+
+def _is_offered(header: CapabilityHeader) -> bool:
+    """Whether a model may be told of it unseen: it is not switched off, and no rule has found
+    anything in it that a person should review before use.
+    """
+    return bool(header.get("available", True)) and not header.get("warnings")
+
+
+def _fit_budget(
+    ctx: open_index.CommandContext,
+    prompt: str,
+    headers: Sequence[CapabilityHeader],
+    limits: Limits,
+    count_texts: CountTexts,
+) -> Suggestions:
+    """The suggestions of as many capabilities as fit, with reasons as long as that allows."""
+    score, tokenizer = _choose_scorer(), ctx.config["tokenizer"]
+    lines = [
+        [_format_line(ctx, header, prompt, score, length) for length in _REASON_LENGTHS]
+        for header in headers
+    ]
+    heading, *counts = count_texts(tokenizer, [HEADING, *(line for row in lines for line in row)])
+    width = len(_REASON_LENGTHS)
+    sizes = [counts[start : start + width] for start in range(0, len(counts), width)]
+    number, length = choose_length(heading, sizes, limits.budget_tokens)
+    if not number:
+        return Suggestions(reason=f"nothing fits into {limits.budget_tokens} tokens")
+    items = [
+        Suggestion(
+            id=header["id"],
+            line=lines[position][length],
+            tokens=sizes[position][length],
+            digest=_digest(header),
+        )
+        for position, header in enumerate(headers[:number])
+    ]
+    if limits.detail:
+        tokens_left = limits.budget_tokens - heading - sum(item.tokens for item in items)
+        items = [
+            _add_detail(ctx, item, header, prompt, score, tokens_left)
+            for item, header in zip(items, headers, strict=False)
+        ]
+    return Suggestions(items=tuple(items))
+
+
+def _digest(header: CapabilityHeader) -> str:
+    """What changes with the capability, and not with the prompt."""
+    content = f"{header['description']}\0{header['source']['content_hash']}"
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _add_detail(
+    ctx: open_index.CommandContext,
+    item: Suggestion,
+    header: CapabilityHeader,
+    prompt: str,
+    score: Scorer,
+    tokens_left: int,
+) -> Suggestion:
+    """The suggestion with the section of its text that fits the prompt best, of those that fit
+    whole into the tokens; as it is where none does, or it has no text.
+    """
+    from capdisc.render.tier_selection import frame_key
+    from capdisc_indexer.rendering.formats import FORMATS
+    from capdisc_indexer.rendering.formats.text import with_mark_key
+    from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
+
+    descriptor = ctx.index.full_descriptor(header)
+    body = _CLIENT_FRAME.sub("‹", strip_controls(descriptor.content or descriptor.instructions))
+    form = with_mark_key(FORMATS["text"], lambda: frame_key(ctx.runtime.user_state_dir()))
+    counter = make_counter(find_tokenizer(ctx.config["tokenizer"]))
+    for name, text in _rank_sections(body, prompt, score):
+        place = f'section "{name}"' if name else "text"
+        detail = (
+            f"The {place} of {_clean(header['name'], 80)} ({_say_where(ctx, header)}):\n"
+            f"{form.frame_open(item.id, text)}{text}{form.frame_close(item.id, text)}"
+        )
+        if (tokens := counter.count(detail)) <= tokens_left:
+            return replace(item, detail=detail, detail_tokens=tokens)
+    return item
+
+
+def _rank_sections(body: str, prompt: str, score: Scorer) -> Iterator[tuple[str, str]]:
+    """The whole body, whose name is "", then its sections, each with its heading, those first that
+    fit the prompt best.
+    """
+    from capdisc_indexer.text.sections import split_sections
+
+    if not body.strip():
+        return
+    yield "", f"{body.strip()}\n"
+    sections = [section for section in split_sections(body) if section.level][:_MAX_SECTIONS]
+    texts = [body[section.start : section.end].strip() for section in sections]
+    scores = score(prompt, [text[:_COMPARED_CHARACTERS] for text in texts])
+    for position in sorted(range(len(texts)), key=lambda position: -scores[position]):
+        yield _clean(sections[position].heading, 80), f"{texts[position]}\n"
+
+
+def _format_line(
+    ctx: open_index.CommandContext,
+    header: CapabilityHeader,
+    prompt: str,
+    score: Scorer,
+    length: int,
+) -> str:
+    """`- NAME (KIND): why it fits. Read PATH`; without the reason for the length 0."""
+    kind = "" if header["kind"] == "skill" else f" ({_clean(header['kind'], 30)})"
+    reason = select_reason(prompt, header["description"], score, length) if length else ""
+    lacking = open_index.missing_requirements(ctx.runtime, header)
+    notes = ["Ask before use."] if header.get("confirm") else []
+    notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
+    parts = (_end_sentence(reason), _say_where(ctx, header), *notes)
+    text = " ".join(part for part in parts if part)
+    return f"- {_clean(header['name'], 80)}{kind}: {text}\n"
+
+
+def _end_sentence(text: str) -> str:
+    return text if not text or text.endswith("…") else f"{text}."
+
+
+def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
+    """Where the reader finds the whole capability: its file, as it can be opened from the folder
+    of the prompt, or the command that prints it where the file holds others, too.
+    """
+    path = header["source"]["path"]
+    if header["source"]["pointer"] or not Path(path).is_file():
+        from shlex import quote
+
+        return f"Run: capdisc show {quote(_clean(header['id'], 200))}"
+    # As `rendering.location.locate_file`, whose package takes 6 ms to import: relative only to the
+    # folder of the prompt itself, from which a relative path can be opened.
+    file, folder = Path(path), ctx.runtime.cwd
+    shown = file.relative_to(folder) if file.is_relative_to(folder) else file
+    return f"Read {one_line(str(shown))}"
+
+
+def select_reason(prompt: str, description: str, score: Scorer, length: int) -> str:
+    """The part of a description that fits the prompt best, in at most `length` characters: mostly
+    its first sentence, which says what the capability does. The mark at its end is left out.
+    """
+    sentences = _split_text(_clean(description, 0, keep_lines=True), _SENTENCE_END)
+    sentence = _select_best(prompt, sentences, score)
+    if len(sentence) > length:
+        runs = _join_clauses(sentence, length)
+        run = _select_best(prompt, [one_line(sentence, length), *runs], score)
+        sentence = run if sentence.startswith(run.rstrip("…")) else f"… {run}"
+    return one_line(sentence, length).rstrip(" .,:;。")
+
+
+def _select_best(prompt: str, texts: Sequence[str], score: Scorer) -> str:
+    """The text with the highest score, or the first one where that is hardly lower; "" of none."""
+    if len(texts) < 2:
+        return "".join(texts)
+    scores = score(prompt, texts)
+    best = max(scores)
+    return texts[0 if scores[0] >= best - _FIRST_LEAD else scores.index(best)]
+
+
+def _split_text(text: str, ends: re.Pattern[str]) -> list[str]:
+    """The parts of the text; one that is too short to say something is joined to the one before
+    it.
+    """
+    parts: list[str] = []
+    for part in filter(None, map(str.strip, ends.split(text))):
+        if parts and min(len(part), len(parts[-1])) < _MIN_REASON_CHARACTERS:
+            parts[-1] = f"{parts[-1]} {part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def _join_clauses(sentence: str, length: int) -> list[str]:
+    """Runs of the sentence's clauses, each as long as `length` allows."""
+    runs: list[str] = []
+    clauses = _split_text(sentence, _CLAUSE_END)
+    for start in range(len(clauses)):
+        run = clauses[start]
+        for clause in clauses[start + 1 :]:
+            if len(run) + 1 + len(clause) > length:
+                break
+            run = f"{run} {clause}"
+        runs.append(run)
+    return runs
+
+
+def _clean(text: str, length: int, keep_lines: bool = False) -> str:
+    """Another's text on one line (or on its lines, for a split) without tags."""
+    plain = _TAG.sub(" ", text)
+    return plain if keep_lines else one_line(plain, length)
+
+
+def _choose_scorer() -> Scorer:
+    """How texts are compared with a prompt: by the shipped encoder, which knows other languages, or
+    without it by common words.
+    """
+    try:
+        encode = encoders.load_shipped_encoder().encode_query
+    except EncoderError:
+        return score_by_words
+
+    @cache  # the same sentences are compared for each length of a line
+    def encode_text(text: str) -> list[float]:
+        return _unit_vector(encode(text))
+
+    def score_by_vectors(prompt: str, texts: Sequence[str]) -> list[float]:
+        return [sum(map(mul, encode_text(prompt), encode_text(text))) for text in texts]
+
+    return score_by_vectors
+
+
+def _unit_vector(encoded: bytes) -> list[float]:
+    values = memoryview(encoded).cast("b").tolist()
+    length = math.hypot(*values) or 1.0
+    return [value / length for value in values]
+
+
+def score_by_words(prompt: str, texts: Sequence[str]) -> list[float]:
+    """For each text, the share of the prompt's words that it has."""
+    words = set(simple_words(prompt))
+    return [len(words & set(simple_words(text))) / max(len(words), 1) for text in texts]

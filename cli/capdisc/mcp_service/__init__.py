@@ -1,0 +1,1 @@
+"""What `capdisc mcp` serves: answers from the newest index while it changes."""

@@ -1,0 +1,334 @@
+"""What agents get over MCP: the answers of the tools in pages, the prompt, and the resources."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from capdisc.args.query_options import Filters
+from capdisc.context import open_index, surroundings
+from capdisc.mcp_service.live_index import LiveIndex
+from capdisc.mcp_service.tool_offer import ALL_TOOLS, RUN_TOOLS, tool_documents
+from capdisc.output import console
+from capdisc.output.user_files import STDIN
+from capdisc.render.context import build_context
+from capdisc.render.render_context import prepare_render
+from capdisc.render.render_options import (
+    LayoutOptions,
+    LimitOptions,
+    PromptOptions,
+    QueryOptions,
+    RenderOptions,
+)
+from capdisc_indexer.execution.call_types import Caller, Consent
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.errors import (
+    ApprovalRequiredError,
+    CapdiscError,
+    IndexStateError,
+    UsageError,
+)
+from capdisc_indexer.model.frozen import field, frozen, replace
+from capdisc_indexer.model.json_types import Arguments, JsonObject
+from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.store.durable_files import distrust_reason
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools import BoundCall, bind_arguments
+from capdisc_indexer.tools.agent_tools import (
+    AGENT_TOOLS,
+    READ_TOOL,
+    RUN_TOOL,
+    TEXT_KEY,
+    overview_text,
+)
+from capdisc_indexer.tools.answer_pages import (
+    MAX_ANSWER_TOKENS,
+    CountTokens,
+    digest_text,
+    fit_text,
+    page_answer,
+    page_text,
+    split_cursor,
+)
+from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
+from capdisc_indexer.tools.definitions.builders import WRITING_TOOLS
+from capdisc_indexer.tools.tool_types import Executor, ToolAnswer
+
+if TYPE_CHECKING:
+    from capdisc_indexer.execution.gateway import Gateway
+
+_INSTRUCTIONS = (
+    "The skills, tools, tables and documents of this machine. Before a task, and when you lack a "
+    "tool or instructions, call search_capabilities with the task in a sentence; read what fits "
+    "with read_capability before you use it. If nothing fits, go on without."
+)
+_INSTRUCTIONS_OF_OTHERS = (
+    "Finds the few capabilities (tools, skills, tables, documents) that a task needs. Ask before "
+    "the first step."
+)
+_NOTHING = "Nothing here fits this task: {task}"
+_MAX_COMPLETIONS = 100
+_MAX_KEPT_RESULTS = 8
+_MAX_KEPT_CHARACTERS = 8_000_000
+# Room for the words around the message and the hint of an error.
+_ERROR_TOKENS = MAX_ANSWER_TOKENS // 2 - 50
+
+_encode = partial(console.format_json_text, indent=None)
+
+
+class ResultStore:
+    """The last results that cannot be asked for again, since the call would run again. They are
+    read on by the digest in a cursor; the oldest go first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: OrderedDict[str, tuple[ToolAnswer, int]] = OrderedDict()
+
+    def keep(self, answer: ToolAnswer) -> None:
+        """Keep the answer until newer ones take its place."""
+        text = _encode(answer)
+        with self._lock:
+            self._texts[digest_text(text)] = (answer, len(text))
+            while len(self._texts) > 1 and (
+                len(self._texts) > _MAX_KEPT_RESULTS
+                or sum(size for _, size in self._texts.values()) > _MAX_KEPT_CHARACTERS
+            ):
+                self._texts.popitem(last=False)
+
+    def find(self, cursor: str) -> ToolAnswer:
+        """The answer that the cursor belongs to. Raises UsageError where it is not kept."""
+        digest, _ = split_cursor(cursor)
+        with self._lock:
+            if digest in self._texts:
+                return self._texts[digest][0]
+        raise UsageError(
+            "the result of this cursor is no longer kept",
+            "run it again without the cursor, if it may run twice",
+        )
+
+
+@frozen(kw_only=True)
+class DiscoveryService:
+    """What agents are offered from the index: the tools of these names, and `run`, which builds an
+    executor of capabilities, None where running is not allowed.
+    """
+
+    live: LiveIndex
+    names: tuple[str, ...]
+    run: Callable[[Index, Caller], Executor] | None
+    results: ResultStore = field(default_factory=ResultStore)
+
+    @property
+    def instructions(self) -> str:
+        """What clients tell their model about this server."""
+        has_search = {*AGENT_TOOLS} - RUN_TOOLS <= set(self.names)
+        return _INSTRUCTIONS if has_search else _INSTRUCTIONS_OF_OTHERS
+
+    def tools(self) -> list[JsonObject]:
+        """The definitions of the tools as `tools/list` of MCP has them."""
+        offered_names = [name for name in self.names if self._offers(name)]
+        if AGENT_TOOLS.keys() >= set(offered_names):
+            return tool_documents(offered_names, None)
+        try:
+            with self.live.open_newest() as current:
+                return tool_documents(offered_names, current.tool_ctx)
+        except IndexStateError:
+            return tool_documents(offered_names, None)
+
+    def answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        """The answer of a tool, at most MAX_ANSWER_TOKENS long: a text, or JSON; and whether it
+        tells of a tool of a server that failed. Raises UsageError, which lists what is offered,
+        for another tool.
+        """
+        try:
+            return self._answer(name, arguments, caller)
+        except CapdiscError as error:
+            error.message, error.hint = map(_shorten_error, (error.message, error.hint))
+            raise
+
+    def _answer(self, name: str, arguments: Arguments, caller: Caller) -> tuple[str, bool]:
+        own_arguments, cursor = _take_cursor(name, arguments)
+        keeps_result = name in WRITING_TOOLS or name == RUN_TOOL
+        if cursor and keeps_result and self._offers(name):
+            kept = self.results.find(cursor)
+            return page_answer(kept, cursor, _encode, load_token_counter()), _has_failed(kept)
+        call = self._bind_call(name, own_arguments)
+        answer = self._call_tool(call, caller)
+        if answer.keys() == {TEXT_KEY}:
+            return page_text(answer[TEXT_KEY], cursor, load_token_counter()), False
+        answer = answer | ({"notices": list(call.notices)} if call.notices else {})
+        page = page_answer(answer, cursor, _encode, load_token_counter())
+        if keeps_result:
+            self.results.keep(answer)
+        return page, _has_failed(answer)
+
+    def _bind_call(self, name: str, arguments: Arguments) -> BoundCall:
+        try:
+            call = bind_arguments(ALL_TOOLS, name, arguments)
+        except UsageError as error:
+            if name in ALL_TOOLS:
+                raise
+            raise UsageError(error.message, self._offered_hint()) from None
+        if not self._offers(call.tool.name):
+            needs_leave = call.tool.name in RUN_TOOLS and self.run is None
+            reason = ": nothing is run without --allow-run" if needs_leave else ""
+            raise UsageError(f"{call.tool.name} is not offered here{reason}", self._offered_hint())
+        return call
+
+    def _call_tool(self, call: BoundCall, caller: Caller) -> ToolAnswer:
+        builds = call.tool.name in AGENT_TOOLS
+        with self.live.open_newest(builds=builds, is_stopped=caller.is_stopped) as current:
+            execute = self.run(current.ctx.index, caller) if self.run else None
+            tool_ctx = replace(current.tool_ctx, execute=execute, offers=self._offers)
+            return call.tool.answer(tool_ctx, call.arguments)
+
+    def prompt(self, task: str) -> str:
+        """What an agent is told of the capabilities that fit a task."""
+        with self.live.open_newest(builds=True) as current:
+            return render_prompt(current.ctx, task)
+
+    def capability(self, identifier: str) -> str:
+        """The text of one capability as `read_capability` answers it."""
+        with self.live.open_newest() as current:
+            request = ReadRequest(name=identifier)
+            return read_capability(current.tool_ctx, request, load_token_counter())
+
+    def complete_id(self, beginning: str) -> list[str]:
+        """The first ids that begin so, with or without their kind."""
+        with self.live.open_newest() as current:
+            ids = current.ctx.index.columns.ids
+            return [
+                identifier
+                for identifier in ids
+                if identifier.startswith(beginning)
+                or identifier.partition(":")[2].startswith(beginning)
+            ][:_MAX_COMPLETIONS]
+
+    def overview(self) -> str:
+        """A line for each category, within the budget of tier 0; where they are too many, for the
+        largest ones.
+        """
+        with self.live.open_newest() as current:
+            categories = current.ctx.index.overview["categories"]
+            budget_tokens = int(current.ctx.config["tier0_budget"])
+        count = load_token_counter()
+        return overview_text(categories, lambda text: count(text) <= budget_tokens)
+
+    def _offered_hint(self) -> str:
+        return f"there are: {', '.join(tool['name'] for tool in self.tools())}"
+
+    def _offers(self, name: str) -> bool:
+        return name in self.names and (name not in RUN_TOOLS or self.run is not None)
+
+
+def _take_cursor(name: str, arguments: Arguments) -> tuple[Arguments, str]:
+    """The arguments of the tool itself, and the cursor, which it does not know."""
+    cursor = arguments.get("cursor") or ""
+    if name == READ_TOOL or not cursor:
+        return {key: value for key, value in arguments.items() if key != "cursor" or value}, ""
+    if not isinstance(cursor, str):
+        raise UsageError("a cursor is a string", "give it as the answer before named it")
+    return {key: value for key, value in arguments.items() if key != "cursor"}, cursor
+
+
+def _shorten_error(text: str) -> str:
+    count: CountTokens = load_token_counter()
+    stop = fit_text(text, 0, len(text), _ERROR_TOKENS, count)
+    return text if stop == len(text) else f"{text[:stop].rstrip()} …"
+
+
+def _has_failed(answer: ToolAnswer) -> bool:
+    """Whether this is what a tool of an MCP server answered as it failed."""
+    return "server" in answer and answer.get("status", "ok") != "ok"
+
+
+def build_executor(
+    runtime: surroundings.Runtime,
+    yes: bool,
+    gateway: Gateway | None,
+    runs_commands: bool,
+    index: Index,
+    caller: Caller,
+) -> Executor:
+    """The function that runs a capability of this index: a tool of a server by the gateway, any
+    other one, where `runs_commands`, as `capdisc run` does without a terminal.
+    """
+    from capdisc_indexer.execution import agent_execution
+    from capdisc_indexer.execution.call_types import ExecutionContext
+
+    execution_ctx = ExecutionContext(
+        environ=runtime.environ, cwd=runtime.cwd, roots=tuple(index.scan["roots"])
+    )
+
+    def run(descriptor: Descriptor, arguments: Arguments) -> ToolAnswer:
+        if doubt := distrust_reason(index.index_dir):
+            raise ApprovalRequiredError(
+                f"nothing is run from this index: {doubt}", "capdisc doctor says what mends it"
+            )
+        if gateway and gateway.serves(descriptor):
+            yes_caller = replace(caller, confirm=lambda *_: Consent.ONCE)
+            return gateway.call(descriptor, arguments, yes_caller if yes else caller)
+        if not runs_commands and descriptor.run:
+            raise ApprovalRequiredError(
+                f"{one_line(descriptor.id, 100)} was not run: only tools of MCP servers are here",
+                "start this server with --allow-run, too",
+            )
+        return agent_execution.run_for_agent(
+            descriptor, arguments, execution_ctx, runtime.state_dir(), yes, caller.is_stopped
+        )
+
+    return run
+
+
+def render_prompt(ctx: open_index.CommandContext, task: str) -> str:
+    """The context that `capdisc render --tier 1,2` prints for the task, within the budget of the
+    settings; a sentence where nothing fits. Raises UsageError for a task without words.
+    """
+    if task.strip() in ("", STDIN):  # the stdin of a server holds the protocol
+        raise UsageError("the task is empty", "say in a sentence what has to be done")
+    render_ctx = prepare_render(ctx, _render_options(task))
+    if render_ctx.relevant.is_empty:
+        return _NOTHING.format(task=task)
+    return render_ctx.form.format_context(render_ctx.form, build_context(render_ctx))
+
+
+def _render_options(task: str) -> RenderOptions:
+    return RenderOptions(
+        request=QueryOptions(
+            words=(task,),
+            also=None,
+            filters=Filters(),
+            min_relevance=0.0,
+            on_empty="none",
+            mode=None,
+            encoder=None,
+        ),
+        limits=LimitOptions(
+            budget=None, tier_budget="", tier_top="", max_each=1_250, tokenizer=None
+        ),
+        shape=LayoutOptions(
+            format="text",
+            tier="1,2",
+            detail=None,
+            split="",
+            hint="none",
+            hints=False,
+            by_kind=False,
+            diagnostics=False,
+        ),
+        prompting=PromptOptions(
+            style=None,
+            model="",
+            template="",
+            append=(),
+            session=None,
+            auto=False,
+            context_size=200_000,
+            threshold_pct=10.0,
+        ),
+    )

@@ -1,0 +1,180 @@
+"""Which generation does a server answer from while others are published?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from capdisc.context import open_index, surroundings
+from capdisc.context.open_index import build_tool_context
+from capdisc.output import console
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.lazy_imports import numpy
+from capdisc_indexer.model.errors import CapdiscError, IndexStateError
+from capdisc_indexer.remote import SharedIndex
+from capdisc_indexer.remote.copy_refresh import refresh_copy
+from capdisc_indexer.store.generation import read_pointer
+from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.tools.tool_types import ToolContext
+
+# A first build of some hundred files takes seconds; no client waits for minutes.
+_BUILD_WAIT_SECONDS = 20.0
+_BUILD_POLL_SECONDS = 0.1
+
+
+@dataclass(slots=True)
+class OpenGeneration:
+    """One generation, and how many calls answer from it now."""
+
+    version: str
+    ctx: open_index.CommandContext
+    tool_ctx: ToolContext
+    users: int = 0
+
+
+class BackgroundBuild:
+    """The first build of the server's index, as `capdisc index` makes it, in a process of its own
+    that outlives the server.
+    """
+
+    def __init__(self, runtime: surroundings.Runtime, index_dir: Path) -> None:
+        self._runtime, self._index_dir = runtime, index_dir
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def wait(self, is_done: Callable[[], bool]) -> None:
+        """Start the build, unless it runs, and wait until it is done or has ended. Raises
+        IndexStateError after _BUILD_WAIT_SECONDS, and where it has published nothing.
+        """
+        process, ends = self._start(), time.monotonic() + _BUILD_WAIT_SECONDS
+        while not is_done():
+            if process.poll() is not None:
+                break
+            if time.monotonic() > ends:
+                raise IndexStateError(
+                    "the index is being built for the first time", "ask again in a minute"
+                )
+            time.sleep(_BUILD_POLL_SECONDS)
+        if not is_done():
+            raise IndexStateError(
+                "there is no index, and it could not be built", "run: capdisc index"
+            )
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                nowhere = subprocess.DEVNULL
+                self._process = subprocess.Popen(
+                    # Without -P a file of the current folder could take the place of a library.
+                    [
+                        *(sys.executable, "-P", "-m", "capdisc", "index", "--quiet"),
+                        *("--index-dir", str(self._index_dir)),
+                    ],
+                    cwd=self._runtime.cwd,
+                    stdin=nowhere,
+                    stdout=nowhere,
+                    stderr=nowhere,
+                    start_new_session=True,
+                )
+            return self._process
+
+
+class LiveIndex:
+    """The newest generation, opened for its first call; an older one stays open until the last
+    call that answers from it ends. `await_first` waits, before a first build, for another one that
+    may be under way; its argument says whether the caller is gone.
+    """
+
+    def __init__(
+        self,
+        runtime: surroundings.Runtime,
+        config: Config,
+        index_dir: Path,
+        shared: SharedIndex | None,
+        await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
+    ) -> None:
+        self._runtime, self._config, self._await_first = runtime, config, await_first
+        self._index_dir, self._shared = index_dir, shared
+        self._lock = threading.Lock()
+        self._newest: OpenGeneration | None = None
+        self._build = BackgroundBuild(runtime, index_dir)
+        with suppress(IndexStateError):  # with numpy the same answers take half the time
+            numpy()
+
+    def version(self) -> str:
+        """The name of what is published, which changes with every generation."""
+        return read_pointer(self._index_dir)
+
+    @contextmanager
+    def open_newest(
+        self, builds: bool = False, is_stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[OpenGeneration]:
+        """The newest generation, which stays open inside. Where none is published, `builds` makes
+        one in the background and waits a while for it. Raises IndexStateError where there is none
+        yet.
+        """
+        if builds and not self.version():
+            self._await_first(is_stopped)
+        if builds and self._shared is None and not self.version():
+            self._build.wait(lambda: bool(self.version()) or is_stopped())
+        with self._lock:
+            current = self._load_newest()
+            current.users += 1
+        try:
+            yield current
+        finally:
+            with self._lock:
+                current.users -= 1
+                self._release(current)
+
+    def _load_newest(self) -> OpenGeneration:
+        version, previous = self.version(), self._newest
+        if previous is not None and previous.version == version:
+            return previous
+        index = Index(self._index_dir, self._runtime.builder_id(self._index_dir, self._shared))
+        ctx = open_index.CommandContext(runtime=self._runtime, config=self._config, index=index)
+        self._newest = OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
+        if previous is not None:
+            self._release(previous)
+        return self._newest
+
+    def _release(self, generation: OpenGeneration) -> None:
+        if generation is not self._newest and not generation.users:
+            generation.ctx.index.close()
+
+
+# A shared index is looked at again and again while a server answers from its copy.
+
+MIN_POLL_SECONDS = 10.0
+
+
+def start_polling(shared: SharedIndex) -> None:
+    """Copy what is new in the store now, and then every `fresh_for_s` seconds (at least 10) from a
+    thread, until the process ends.
+
+    A problem is printed once, until it is another one; meanwhile calls answer from the last copy.
+    """
+    problem = _refresh_copy(shared, "")
+    threading.Thread(target=_poll_forever, args=(shared, problem), daemon=True).start()
+
+
+def _poll_forever(shared: SharedIndex, problem: str) -> None:
+    while True:
+        time.sleep(max(shared.fresh_for_s, MIN_POLL_SECONDS))
+        problem = _refresh_copy(shared, problem)
+
+
+def _refresh_copy(shared: SharedIndex, last_problem: str) -> str:
+    try:
+        problem = "; ".join(refresh_copy(shared))
+    except (CapdiscError, OSError) as error:
+        problem = str(error)
+    if problem and problem != last_problem:
+        console.print_notice(f"notice: {problem}")
+    return problem

@@ -1,0 +1,109 @@
+"""Which tools does a server offer, and how does a client see them?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+
+from capdisc_indexer import tools
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.text.normalization import one_line, readable_title
+from capdisc_indexer.tools import tool_selection
+from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, RUN_TOOL
+from capdisc_indexer.tools.definitions import encode_definitions
+from capdisc_indexer.tools.definitions.builders import Definition, drop_guards
+from capdisc_indexer.tools.tool_types import Tool, ToolContext
+from capdisc_indexer.validation.arguments.schema_walk import nearest_names
+
+EXECUTE_TOOL = "execute_tool"
+# The tools that run a capability, which nobody offers without leave.
+RUN_TOOLS = frozenset({EXECUTE_TOOL, RUN_TOOL})
+EVERY_TOOL = "all"
+# Where a name is taken twice, that of the three tools wins: they come last.
+ALL_TOOLS: Mapping[str, Tool] = MappingProxyType({**tools.TOOLS, **AGENT_TOOLS})
+_CURSOR_SCHEMA = {"type": "string"}
+
+
+def select_tools(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the tools with these names, aliases or groups, several by comma; `all` for
+    every tool, and none for the three that an agent needs. Raises UsageError, with the nearest
+    names, for an unknown one.
+    """
+    requested = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    selected: list[str] = [] if requested else list(AGENT_TOOLS)
+    for name in requested:
+        selected += _expand_name(name)
+    return tuple(dict.fromkeys(selected))
+
+
+def find_run_tool(names: Sequence[str]) -> str:
+    """The first tool that runs capabilities among these names, not in groups; "" for none."""
+    typed_names = [name.strip() for text in names for name in text.split(",")]
+    return next((name for name in typed_names if name in RUN_TOOLS), "")
+
+
+def _expand_name(name: str) -> list[str]:
+    """The tools that a name of the option means."""
+    if name == EVERY_TOOL:
+        return [*AGENT_TOOLS, *tools.TOOLS]
+    if members := [tool.name for tool in ALL_TOOLS.values() if tool.group == name]:
+        return members
+    if tool := AGENT_TOOLS.get(name) or tools.find_tool(name):
+        return [tool.name]
+    groups = sorted({tool.group for tool in ALL_TOOLS.values()})
+    aliases = [alias for tool in ALL_TOOLS.values() for alias in tool.aliases]
+    near = nearest_names(name, [*ALL_TOOLS, *aliases, *groups, EVERY_TOOL])
+    suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+    raise UsageError(
+        f"there is no tool or group of tools {one_line(name, 80)!r}",
+        f"{suggestion}groups: {', '.join([*groups, EVERY_TOOL])}; "
+        "capdisc tools --all --names lists the tools",
+    )
+
+
+def tool_documents(names: Collection[str], ctx: ToolContext | None) -> list[JsonObject]:
+    """The definitions of the tools of these names as `tools/list` of MCP has them. Of every tool
+    there is, those without data in the index are left out. Without an index (None), those that
+    search.
+    """
+    definitions = [_define(tool) for tool in AGENT_TOOLS.values() if tool.name in names]
+    if ctx is not None:
+        is_every_tool = ALL_TOOLS.keys() <= set(names) | RUN_TOOLS
+        definitions += [
+            definition
+            for definition in tool_selection.discovery_definitions(ctx, hidden=not is_every_tool)
+            if definition.name in names
+        ]
+    else:
+        definitions += [_define(tools.TOOLS[name]) for name in tools.BRIDGE_TOOLS if name in names]
+    value, _ = encode_definitions("mcp", definitions)
+    return [_complete_document(document) for document in value["tools"]]
+
+
+def _define(tool: Tool) -> Definition:
+    """The definition of a tool that does not depend on the index."""
+    hints = {"readOnlyHint": tool.name not in RUN_TOOLS}
+    if tool.name == RUN_TOOL:
+        hints |= {"destructiveHint": True}
+    return Definition(
+        id=f"capdisc:{tool.name}",
+        name=tool.name,
+        description=tool.description,
+        schema=drop_guards(tool.input_schema),
+        kind=tool.group,
+        is_ours=True,
+        annotations=hints,
+    )
+
+
+def _complete_document(document: JsonObject) -> JsonObject:
+    """The definition with a title, and with the cursor that every tool takes over MCP."""
+    schema = document["inputSchema"]
+    properties = {**schema.get("properties", {})}
+    properties.setdefault("cursor", _CURSOR_SCHEMA)
+    return {
+        "title": readable_title(document["name"]),
+        **document,
+        "inputSchema": {**schema, "properties": properties},
+    }

@@ -1,0 +1,1 @@
+"""What `capdisc setup` knows of clients, and how it changes their settings files."""

@@ -1,0 +1,322 @@
+"""What setup would change in the files of a client, and what `--undo` would.
+
+Changes are texts before and after; nothing is written here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from capdisc.setup import json_text, marked_block, settings_files
+from capdisc.setup.client_settings import HOOK, MCP, SERVER_NAME
+from capdisc.setup.json_text import UneditableError, ValuePath
+from capdisc.setup.settings_entries import (
+    BLOCK,
+    BYTE_ORDER_MARK,
+    SettingsEntry,
+    load_data,
+    locate_entry,
+    update_value,
+    value_at,
+)
+from capdisc.setup.settings_files import Memory, PlacedEntry
+from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+
+
+@frozen(kw_only=True)
+class Snippet:
+    """A text that a person has to put into a file, at a place of it."""
+
+    place: str
+    text: str
+
+
+@frozen(kw_only=True)
+class FileChange:
+    """What happens to a file: its text before and after (None: there is no file), and what is to
+    be remembered of it then (None: nothing).
+
+    With `snippets` the file is not changed, since it is written in a way that setup cannot change
+    without harm, and these have to be put in by hand. `folders` are those that setup created for a
+    file that is removed.
+    """
+
+    path: Path
+    entries: Sequence[SettingsEntry]
+    before: str | None
+    after: str | None
+    memory: Memory | None
+    snippets: Sequence[Snippet] = ()
+    folders: Sequence[str] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+
+def plan_setup(path: Path, entries: Sequence[SettingsEntry], memory: Memory | None) -> FileChange:
+    """The change that puts the entries into the file. Raises InputError for a file that is broken,
+    or that has something else in their place.
+    """
+    before = settings_files.read_text(path)
+    text = before or ""
+    is_unedited = memory is not None and _is_unedited(memory, before)
+    splices = list(memory.splices) if memory and is_unedited else []
+    placed = dict(memory.entries) if memory and before is not None else {}
+    try:
+        for entry in entries:
+            changed, placement = _put_entry(entry, text)
+            if placement is not None:
+                splices.append(settings_files.compare_texts(text, changed, entry.name))
+                if placement.before is None:  # what is remembered of an entry that is gone is void
+                    placed.pop(entry.name, None)
+                placed.setdefault(entry.name, placement)
+                text = changed
+    except UneditableError:
+        return FileChange(
+            path=path,
+            entries=entries,
+            before=before,
+            after=before,
+            memory=memory,
+            snippets=_write_snippets(entries, path, before or ""),
+        )
+    is_changed = text != (before or "")
+    changed_memory = Memory(
+        existed=memory.existed if memory and before is not None else before is not None,
+        folders=memory.folders if memory else (),
+        sha256=settings_files.digest_text(text),
+        splices=tuple(splices),
+        entries=placed,
+    )
+    return FileChange(
+        path=path,
+        entries=entries,
+        before=before,
+        after=text if is_changed else before,
+        memory=changed_memory if is_changed else memory,
+    )
+
+
+def plan_undo(
+    path: Path,
+    entries: Sequence[SettingsEntry],
+    kept_entries: Sequence[SettingsEntry],
+    memory: Memory,
+) -> FileChange:
+    """The change that takes the entries out of the file, and leaves the others of `kept_entries`
+    that setup had put in. The file is what it was before where nobody edited it since. Raises
+    InputError where it cannot be changed.
+    """
+    before = settings_files.read_text(path)
+    if before is None:
+        return FileChange(path=path, entries=entries, before=None, after=None, memory=None)
+    text = before
+    if _is_unedited(memory, before):
+        text = settings_files.revert_splices(before, memory.splices)
+    remaining = dict(memory.entries)
+    by_name = {entry.name: entry for entry in entries}
+    try:
+        # The entry that was put in first made the objects around the others, and goes last.
+        for name in reversed(memory.entries):
+            if entry := by_name.get(name):
+                text = _take_out(entry, text, remaining.pop(name))
+        splices = []
+        for kept_entry in kept_entries:
+            if kept_entry.name in remaining:
+                changed, _ = _put_entry(kept_entry, text)
+                splices.append(settings_files.compare_texts(text, changed, kept_entry.name))
+                text = changed
+    except UneditableError as error:
+        raise InputError(
+            f"{path} was edited, and is written now in a way that setup cannot change",
+            f"take out the entry {SERVER_NAME} by hand",
+        ) from error
+    is_removed = not memory.existed and not remaining and _is_empty(text, entries[0])
+    return FileChange(
+        path=path,
+        entries=entries,
+        before=before,
+        after=None if is_removed else text,
+        memory=Memory(
+            existed=memory.existed,
+            folders=memory.folders,
+            sha256=settings_files.digest_text(text),
+            splices=tuple(splices),
+            entries=remaining,
+        )
+        if remaining
+        else None,
+        folders=memory.folders,
+    )
+
+
+def _is_unedited(memory: Memory, text: str | None) -> bool:
+    return text is not None and settings_files.digest_text(text) == memory.sha256
+
+
+def _is_empty(text: str, entry: SettingsEntry) -> bool:
+    """Whether a file that setup created has nothing in it that somebody else wrote."""
+    if not text.strip():
+        return True
+    return isinstance(entry.content, dict) and load_data(entry.path, text)[0] in (
+        {},
+        entry.template,
+    )
+
+
+def _put_entry(entry: SettingsEntry, text: str) -> tuple[str, PlacedEntry | None]:
+    """The text with the entry, and what stood in its place; None where the text has it already."""
+    if isinstance(entry.content, str):
+        if entry.part == BLOCK:
+            changed = marked_block.put_block(text, entry.content, entry.path)
+            has_block = marked_block.has_block(text, entry.path)
+            placement = PlacedEntry(before=BLOCK if has_block else None, depth=0)
+        else:
+            changed, placement = entry.content, PlacedEntry(before=text or None, depth=0)
+        return changed, None if changed == text else placement
+    bom, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
+    if not body.strip() and entry.path.suffix != ".toml":
+        body = json.dumps(entry.template, indent=2) + "\n"
+    data, is_editable = load_data(entry.path, body)
+    location, editor = locate_entry(entry, data), _editor(entry.path)
+    if location is not None:
+        value = update_value(entry, location.value)
+        if value is None:
+            return text, None
+        if not is_editable:
+            raise UneditableError
+        changed = editor.replace_value(body, location.value_path, value)
+        return bom + changed, PlacedEntry(before=location.value, depth=len(entry.keys) + 1)
+    if not is_editable:
+        raise UneditableError
+    path, depth = _insertion_path(entry, data)
+    return bom + editor.insert_value(body, path, entry.content), PlacedEntry(
+        before=None, depth=depth
+    )
+
+
+def _take_out(entry: SettingsEntry, text: str, placement: PlacedEntry) -> str:
+    """The text without the entry, or with what stood in its place before."""
+    if entry.part == BLOCK:
+        return text if placement.before else marked_block.remove_block(text, entry.path)
+    if isinstance(entry.content, str):
+        if text and text != placement.before:
+            raise InputError(
+                f"{entry.path} was edited since setup wrote it",
+                f"remove it yourself: rm {entry.path}",
+            )
+        return text
+    bom, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
+    if not body.strip():
+        return text
+    data, is_editable = load_data(entry.path, body)
+    location, editor = locate_entry(entry, data), _editor(entry.path)
+    if location is None or location.value == placement.before:
+        return text
+    if not is_editable:
+        raise UneditableError
+    if placement.before is not None:
+        restored: str = editor.replace_value(body, location.value_path, placement.before)
+        return bom + restored
+    shortened: str = editor.remove_value(body, location.path)
+    for length in range(len(location.path) - 1, placement.depth, -1):
+        if value_at(load_data(entry.path, shortened)[0], location.path[:length]) in ({}, []):
+            shortened = editor.remove_value(shortened, location.path[:length])
+    return bom + shortened
+
+
+# Settings files as data.
+
+
+def _editor(path: Path) -> ModuleType:
+    """The module that changes texts of the file's format."""
+    if path.suffix != ".toml":
+        return json_text
+    from capdisc.setup import toml_text
+
+    return toml_text
+
+
+def _insertion_path(entry: SettingsEntry, data: JsonObject) -> tuple[ValuePath, int]:
+    """Where the entry is inserted, and how many keys of that path are there. Raises InputError
+    where something else stands on the way.
+    """
+    depth = 0
+    value: Any = data
+    for key in entry.keys:
+        if key not in value:
+            break
+        value, depth = value[key], depth + 1
+        is_list = entry.part == HOOK and depth == len(entry.keys)
+        if not isinstance(value, list if is_list else dict):
+            name, kind = ".".join(entry.keys[:depth]), "array" if is_list else "object"
+            raise InputError(
+                f"{entry.path}: {name} is no {kind}", "repair it; the file was left as it is"
+            )
+    if entry.part == MCP:
+        return (*entry.keys, SERVER_NAME), depth
+    count = len(value) if depth == len(entry.keys) else 0
+    return (*entry.keys, count), depth
+
+
+# What a person has to put into a file that setup does not change.
+
+
+def _write_snippets(entries: Sequence[SettingsEntry], path: Path, text: str) -> list[Snippet]:
+    """What is missing in the file, one snippet for each place, so that no key stands twice."""
+    data, _ = load_data(path, text)
+    snippets: list[Snippet] = []
+    missing: dict[ValuePath, Any] = {}
+    toml_text = ""
+    for entry in entries:
+        if (location := locate_entry(entry, data)) is not None:
+            if value := update_value(entry, location.value):
+                place = f"in place of {'.'.join(map(str, location.value_path))}"
+                snippets.append(Snippet(place=place, text=_format_json(value)))
+            continue
+        value_path, depth = _insertion_path(entry, data)
+        if path.suffix == ".toml":
+            toml_text = _editor(path).insert_value(toml_text, value_path, entry.content)
+        else:
+            _add_missing(missing, value_path, depth, entry.content)
+    if toml_text:
+        snippets.append(Snippet(place="at the end", text=toml_text))
+    for place_path, members in missing.items():
+        place = f"into {'.'.join(map(str, place_path)) or 'the outer braces'}"
+        snippets.append(Snippet(place=place, text=_format_members(members)))
+    return snippets
+
+
+def _add_missing(
+    missing: dict[ValuePath, Any], path: ValuePath, depth: int, content: JsonObject | str
+) -> None:
+    """Add the value at the path to what is missing in the object or list of its first `depth`
+    keys.
+    """
+    keys = path[depth:]
+    node = missing.setdefault(path[:depth], [] if isinstance(keys[0], int) else {})
+    for key, following in pairwise(keys):
+        node = node.setdefault(key, [] if isinstance(following, int) else {})
+    if isinstance(node, list):
+        node.append(content)
+    else:
+        node[keys[-1]] = content
+
+
+def _format_members(members: JsonObject | list[Any]) -> str:
+    if isinstance(members, list):
+        return ",\n".join(_format_json(item) for item in members)
+    return ",\n".join(f"{json.dumps(key)}: {_format_json(item)}" for key, item in members.items())
+
+
+def _format_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,262 @@
+"""Which things setup puts into which files of a client, and which of them a file has.
+
+An entry is one thing that setup puts into a file: a value at a place of a JSON or TOML file, a
+file of its own, or the block between the marks of a text file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from capdisc.context import surroundings
+from capdisc.setup import json_text, marked_block, settings_files
+from capdisc.setup.client_settings import (
+    CLIENTS,
+    HOOK,
+    MCP,
+    SCOPES,
+    SERVER_NAME,
+    base_folders,
+    find_program,
+    settings_path,
+)
+from capdisc.setup.json_text import ValuePath
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import JsonObject
+
+PRESENT, ABSENT, OUTDATED, UNREADABLE = "yes", "no", "other version", "unreadable"
+BLOCK = "block"
+BYTE_ORDER_MARK = "\ufeff"
+
+
+@frozen(kw_only=True)
+class SettingsEntry:
+    """One thing that setup puts into a file.
+
+    `part` is hook, mcp or block. `content` is the value of a settings file, or the text of a block
+    or of a file of its own. `keys` lead to the list of hooks or the table of servers. `template`
+    is the content of a file that setup creates.
+    """
+
+    client: str
+    part: str
+    path: Path
+    content: JsonObject | str
+    keys: tuple[str, ...] = ()
+    template: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the entry in what is remembered of its file: `claude hook SessionStart`."""
+        return " ".join((self.client, self.part, *self.keys[1:]))
+
+
+def list_entries(
+    runtime: surroundings.Runtime, client: str, scope: str | None, both_scopes: bool = False
+) -> list[SettingsEntry]:
+    """The entries of all parts of the client in the scope; with `both_scopes` and without a scope,
+    in every scope.
+    """
+    declared, folders = CLIENTS[client], base_folders(runtime)
+    program = find_program(runtime.environ)
+    scopes = (scope or declared.default_scope,) if scope or not both_scopes else SCOPES
+    entries = [
+        SettingsEntry(
+            client=client,
+            part=name,
+            path=settings_path(part, chosen, folders),
+            content=part.write(program),
+            keys=keys,
+            template=part.template,
+        )
+        for chosen in scopes
+        for name, part in declared.parts.items()
+        for keys in part.places
+    ]
+    # In the home folder, the files of both scopes can be the same.
+    return list({(entry.name, entry.path): entry for entry in entries}.values())
+
+
+def select_entries(
+    client: str, entries: Sequence[SettingsEntry], hook: bool, mcp: bool
+) -> list[SettingsEntry]:
+    """The entries of the parts that the options name; without an option all. Raises UsageError for
+    a part that the client does not have.
+    """
+    for part, is_named in ((HOOK, hook), (MCP, mcp)):
+        if is_named and part not in CLIENTS[client].parts:
+            raise UsageError(
+                f"{CLIENTS[client].title} runs no hook that can add context",
+                f"leave out --hook: capdisc setup {client}",
+            )
+    names = {part for part, is_named in ((HOOK, hook), (MCP, mcp)) if is_named}
+    return [entry for entry in entries if not names or entry.part in names]
+
+
+def find_state(entry: SettingsEntry) -> str:
+    """Whether the file has the entry: yes, no, other version, or unreadable."""
+    try:
+        text = settings_files.read_text(entry.path)
+        if text is None:
+            return ABSENT
+        if isinstance(entry.content, str):
+            return _state_of_text(entry, text)
+        location = locate_entry(entry, load_data(entry.path, text)[0])
+    except InputError:
+        return UNREADABLE
+    if location is None:
+        return ABSENT
+    return PRESENT if update_value(entry, location.value) is None else OUTDATED
+
+
+def find_states(runtime: surroundings.Runtime, client: str) -> dict[str, dict[str, str]]:
+    """The state of each part in each scope: `{"hook": {"user": "yes", "project": "no"}}`."""
+    states: dict[str, dict[str, str]] = {part: {} for part in CLIENTS[client].parts}
+    for scope in SCOPES:
+        for entry in list_entries(runtime, client, scope):
+            state = find_state(entry)
+            # One event of several: the hook is there, but not all of it.
+            if states[entry.part].setdefault(scope, state) != state and state != UNREADABLE:
+                state = OUTDATED
+            states[entry.part][scope] = state
+    return states
+
+
+def _state_of_text(entry: SettingsEntry, text: str) -> str:
+    if entry.part == BLOCK:
+        return PRESENT if marked_block.has_block(text, entry.path) else ABSENT
+    return PRESENT if text == entry.content else OUTDATED
+
+
+# Settings files as data.
+
+
+def load_data(path: Path, text: str) -> tuple[JsonObject, bool]:
+    """The values of a settings file, and whether it may be changed: not where it has comments in
+    JSON. Raises InputError for a file that is broken.
+    """
+    text, is_editable = text.removeprefix(BYTE_ORDER_MARK), True
+    try:
+        if path.suffix == ".toml":
+            return tomllib.loads(text), True
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError:
+            is_editable = False
+            data = json.loads(json_text.blank_comments(text))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}:{error.colno}: {error.msg}", "repair it; it was left as it is"
+        ) from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: {error}", "repair it; it was left as it is") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{path} is no JSON object", "repair it; it was left as it is")
+    return data, is_editable
+
+
+def value_at(data: Any, path: ValuePath) -> Any:
+    """The value at the path; None where there is none."""
+    for key in path:
+        try:
+            data = data[key]
+        except (LookupError, TypeError):
+            return None
+    return data
+
+
+# What a file has of an entry, and whether that is up to date.
+
+
+@frozen(kw_only=True)
+class EntryLocation:
+    """Where an entry stands: what `--undo` removes at `path`, and the command in `value` at
+    `value_path`.
+    """
+
+    path: ValuePath
+    value_path: ValuePath
+    value: JsonObject
+
+
+def locate_entry(entry: SettingsEntry, data: JsonObject) -> EntryLocation | None:
+    """Where the file has the entry, of whichever version; None where it does not."""
+    container = value_at(data, entry.keys)
+    if entry.part == HOOK:
+        return next(_locate_hooks(entry, container), None)
+    path = (*entry.keys, SERVER_NAME)
+    value = value_at(data, path)
+    return (
+        EntryLocation(path=path, value_path=path, value=value) if isinstance(value, dict) else None
+    )
+
+
+def _locate_hooks(entry: SettingsEntry, groups: object) -> Iterator[EntryLocation]:
+    for position, group in enumerate(groups if isinstance(groups, list) else ()):
+        path: ValuePath = (*entry.keys, position)
+        if not isinstance(group, dict):
+            continue
+        hooks = group.get("hooks")
+        if not isinstance(hooks, list):
+            if _runs_hook(entry.client, group):
+                yield EntryLocation(path=path, value_path=path, value=group)
+            continue
+        for number, hook in enumerate(hooks):
+            if isinstance(hook, dict) and _runs_hook(entry.client, hook):
+                hook_path: ValuePath = (*path, "hooks", number)
+                removed_path = path if len(hooks) == 1 else hook_path
+                yield EntryLocation(path=removed_path, value_path=hook_path, value=hook)
+
+
+def _line_key(hook: Mapping[str, Any]) -> str:
+    return "bash" if "bash" in hook else "command"
+
+
+def _runs_hook(client: str, hook: Mapping[str, Any]) -> bool:
+    line = hook.get(_line_key(hook))
+    return isinstance(line, str) and bool(
+        re.search(rf"\bcapdisc['\"]? hook {client}(?![\w-])", line)
+    )
+
+
+def update_value(entry: SettingsEntry, value: JsonObject) -> JsonObject | None:
+    """The value with the command of this capdisc, and with the options that somebody has added;
+    None where it has that command.
+    """
+    assert isinstance(entry.content, dict)
+    if entry.part == MCP:
+        return _update_server(entry.content, value)
+    hook = entry.content["hooks"][0] if "hooks" in entry.content else entry.content
+    expected, line = hook[_line_key(hook)], value[_line_key(value)]
+    if line == expected or line.startswith(f"{expected} "):
+        return None
+    word = r"(?:'[^']*'|\"[^\"]*\"|[^\s;|&'\"])+"
+    match = re.fullmatch(rf"{word}(?: -m capdisc)? hook {entry.client}((?: .*)?)", line)
+    # A line in which somebody made more of the command is left alone.
+    return {**value, _line_key(value): expected + match[1]} if match else None
+
+
+def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
+    expected, words = _server_words(content), _server_words(value)
+    if words[: len(expected)] == expected:
+        return None
+    is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
+    options = words[words.index("mcp") + 1 :] if is_ours else []
+    if not words:  # a remote server, or something else
+        return content
+    if isinstance(content["command"], list):
+        return {**value, "command": [*expected, *options]}
+    return {**value, "command": expected[0], "args": [*expected[1:], *options]}
+
+
+def _server_words(server: Mapping[str, Any]) -> list[str]:
+    """The command of a server with its arguments; [] for one without a command."""
+    command, arguments = server.get("command"), server.get("args") or []
+    words = command if isinstance(command, list) else [command, *arguments]
+    return [str(word) for word in words] if command else []

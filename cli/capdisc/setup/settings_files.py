@@ -1,0 +1,270 @@
+"""Reads and replaces the settings files of clients, and remembers what setup put into them.
+
+A file that is a link is read and written through it, so that files in a folder of dotfiles stay
+there. What was put in is remembered in the user's state folder, with digests of the file: the
+memory is what `--undo` goes by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, InputError, LinkRefusedError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.store import state_file
+
+_MAX_BYTES = 64 * 1024 * 1024
+_STATE_FOLDER = "setup"
+
+
+@frozen(kw_only=True)
+class Splice:
+    """A change of a text: at `offset`, the characters `new` took the place of `old`."""
+
+    entry: str
+    offset: int
+    old: str
+    new: str
+
+
+@frozen(kw_only=True)
+class PlacedEntry:
+    """What setup put into a file: the value that stood in its place (None: none did), and how many
+    keys of its path were there before.
+    """
+
+    before: Any
+    depth: int
+
+
+@frozen(kw_only=True)
+class Memory:
+    """What setup did to a file.
+
+    `splices` lead from the text before to the text of the digest `sha256`. `existed` is False, and
+    `folders` are named, where setup created the file and these folders. `entries` are by name.
+    """
+
+    existed: bool
+    folders: Sequence[str]
+    sha256: str
+    splices: Sequence[Splice]
+    entries: dict[str, PlacedEntry]
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file with its line ends; None where there is none. Raises InputError for a
+    file that cannot be read, or is no text in UTF-8.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+            raise InputError(f"{path} is no settings file", "move it away")
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(
+            f"cannot read {path}: {error.strerror}", "check its permissions"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8", "save it as UTF-8") from error
+
+
+def check_writable(path: Path) -> None:
+    """Raises InputError where the file, or a folder for it, could not be written. What was made
+    read-only is not written by root either.
+    """
+    real = _real_path(path)
+    folder = next(parent for parent in real.parents if parent.exists())
+    for place in (real, folder) if real.exists() else (folder,):
+        if not place.stat().st_mode & 0o222 or not os.access(place, os.W_OK):
+            kind = "folder" if place.is_dir() else "file"
+            raise InputError(
+                f"cannot write {path}: the {kind} {place} is read-only",
+                f"make it writable (chmod u+w {place}), or add the lines by hand",
+            )
+    if not folder.is_dir():
+        raise InputError(f"cannot write {path}: {folder} is no folder", "move it away")
+
+
+def check_link(path: Path, workspace: Path, home: Path) -> None:
+    """Raises LinkRefusedError for a file of the workspace that is a link out of it: a clone can
+    bring links, and a text from the clone would go into a file of the user. In the home folder and
+    outside of the workspace, links are the user's own.
+    """
+    if workspace == home or not path.is_relative_to(workspace):
+        return
+    if not _real_path(path).is_relative_to(_real_path(workspace)):
+        raise LinkRefusedError(
+            f"{path} is a link out of the project", "name the file that it leads to, or remove it"
+        )
+
+
+def write_text(path: Path, text: str, is_private: bool = False) -> None:
+    """Replace the file in one step; missing folders are created. The mode stays; a new file has
+    the usual one or, where it is private, one for its owner alone. Raises InputError where it
+    cannot be written.
+    """
+    real = _real_path(path)
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        before = real.stat() if real.exists() else None
+        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(text.encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            if before or not is_private:  # mkstemp makes a private file
+                usual_mode = 0o666 & ~_read_umask()
+                temporary.chmod(stat.S_IMODE(before.st_mode) if before else usual_mode)
+            if before:
+                with suppress(PermissionError):
+                    os.chown(temporary, before.st_uid, before.st_gid)
+            temporary.replace(real)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}", "check its permissions"
+        ) from error
+
+
+def write_remembered(
+    state_dir: Path,
+    path: Path,
+    text: str | None,
+    memory: Memory | None,
+    folders: Sequence[str] = (),
+    is_private: bool = False,
+) -> None:
+    """Replace the file by the text, or remove it where that is None, and remember what `memory`
+    says. With a file, those of `folders` go that are empty then.
+
+    The memory is written first: with it, a file that was not written is one that somebody edited.
+    """
+    real = _real_path(path)
+    if memory and text is not None:
+        created = [str(folder) for folder in real.parents if not folder.exists()][::-1]
+        memory = replace(memory, folders=(*memory.folders, *created))
+    save_memory(state_dir, path, memory)
+    if text is not None:
+        write_text(path, text, is_private)
+        return
+    real.unlink(missing_ok=True)
+    for folder in reversed(folders):
+        with suppress(OSError):
+            Path(folder).rmdir()
+
+
+def _read_umask() -> int:
+    """The mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _real_path(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"cannot follow the link {path}", "repair or remove it") from error
+
+
+def digest_text(text: str) -> str:
+    """The SHA-256 of the text in UTF-8, in hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def compare_texts(before: str, after: str, entry: str) -> Splice:
+    """The smallest splice that leads from one text to the other."""
+    start = _common_length(before, after)
+    tail = _common_length(before[start:][::-1], after[start:][::-1])
+    return Splice(
+        entry=entry,
+        offset=start,
+        old=before[start : len(before) - tail],
+        new=after[start : len(after) - tail],
+    )
+
+
+def _common_length(first: str, second: str) -> int:
+    """How many characters the texts have in common from their beginning."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def revert_splices(text: str, splices: Sequence[Splice]) -> str:
+    """The text before the splices."""
+    for splice in reversed(splices):
+        end = splice.offset + len(splice.new)
+        text = text[: splice.offset] + splice.old + text[end:]
+    return text
+
+
+def load_memory(state_dir: Path, path: Path) -> Memory | None:
+    """What is remembered of the file; None where setup put nothing into it."""
+    data = state_file.read_state_file(_memory_path(state_dir, path))
+    if data is None:
+        return None
+    try:
+        record = json.loads(data)
+        return Memory(
+            existed=bool(record["existed"]),
+            folders=tuple(map(str, record["folders"])),
+            sha256=str(record["sha256"]),
+            splices=tuple(Splice(**splice) for splice in record["splices"]),
+            entries={name: PlacedEntry(**entry) for name, entry in record["entries"].items()},
+        )
+    except MALFORMED_DATA_ERRORS as error:
+        memory_path = _memory_path(state_dir, path)
+        raise InputError(
+            f"cannot read {memory_path}", "remove it; what setup put in then goes by hand"
+        ) from error
+
+
+def save_memory(state_dir: Path, path: Path, memory: Memory | None) -> None:
+    """Replace what is remembered of the file; with None, forget it."""
+    memory_path = _memory_path(state_dir, path)
+    with state_file.lock_folder(memory_path.parent):
+        if memory is None:
+            state_file.remove(memory_path)
+            return
+        record = {
+            "version": 1,
+            "path": str(path),
+            "existed": memory.existed,
+            "folders": list(memory.folders),
+            "sha256": memory.sha256,
+            "splices": [
+                {"entry": s.entry, "offset": s.offset, "old": s.old, "new": s.new}
+                for s in memory.splices
+            ],
+            "entries": {
+                name: {"before": entry.before, "depth": entry.depth}
+                for name, entry in memory.entries.items()
+            },
+        }
+        state_file.replace_state_file(memory_path, json.dumps(record, indent=1).encode())
+
+
+def _memory_path(state_dir: Path, path: Path) -> Path:
+    digits = hashlib.sha256(os.fsencode(_real_path(path))).hexdigest()[:32]
+    return state_dir / _STATE_FOLDER / f"{digits}.json"

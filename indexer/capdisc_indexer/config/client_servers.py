@@ -1,0 +1,389 @@
+"""Which MCP servers do the configuration files of agents' clients name, and how is each reached?
+
+Read are capdisc's own `mcp.json`, and the files of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, opencode and
+Copilot CLI, as these clients documented them in 2026. Each has its own words for the same things;
+a `ServerDeclaration` has one word for each. Nothing is started here, and no variable is filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TypeAlias
+
+from capdisc_indexer.config.trust import is_inside
+from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.text.normalization import one_line
+
+# ~/.claude.json keeps the history of its projects, too; others have a few KiB.
+MAX_BYTES = 32 * 1024 * 1024
+MAX_SERVERS = 100
+_NOT_IN_NAME = re.compile(r"[^\w.-]+")
+# A text, which stays; a comment; a comma before a closing bracket. Only VS Code and opencode say
+# that they take comments, but people write them everywhere.
+_JSONC_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
+# How clients refer to variables that write no ${NAME}.
+_REFERENCES = {
+    "opencode": re.compile(r"\{env:([A-Za-z_]\w*)\}"),
+    "gemini": re.compile(r"\$([A-Za-z_]\w*)"),
+}
+_ASKED_INPUT = re.compile(r"\$\{(?:input|command):")
+
+_Value: TypeAlias = object
+_Table: TypeAlias = Mapping[str, object]
+
+
+@frozen(kw_only=True)
+class ClientFile:
+    """A file that may name servers. `scope` is "user" or "workspace"; `table` are the keys that
+    lead to its servers.
+    """
+
+    client: str
+    path: Path
+    scope: str
+    table: tuple[str, ...] = ("mcpServers",)
+
+
+@frozen(kw_only=True)
+class ServerDeclaration:
+    """One server as a client's file names it: a program (`command`, `args`, `env`, `cwd`), or an
+    address (`url`, `headers`). Values are as written, with references to variables as `${NAME}`.
+
+    `name` can be part of an id. `problem` says why the server cannot be served, "" where it can.
+    `timeout_s` limits one call; 0 stands for the default. Of its tools, those in `only` are
+    served (all where it is empty), without those in `without`.
+    """
+
+    name: str
+    client: str
+    path: str
+    scope: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 0.0
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def start(self) -> tuple[object, ...]:
+        """What is started or reached, and with which values: two declarations with an equal start
+        are the same server.
+        """
+        return (
+            self.command,
+            self.args,
+            tuple(sorted(self.env.items())),
+            self.cwd,
+            self.url,
+            tuple(sorted(self.headers.items())),
+        )
+
+
+@frozen(kw_only=True)
+class _Notation:
+    """How a client writes the places of folders (by name), and references to variables (None:
+    as `${NAME}` alone).
+    """
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    references: re.Pattern[str] | None = None
+
+
+_PLAIN = _Notation()
+
+
+def client_files(
+    home: Path, workspace: Path, environ: Mapping[str, str], system: str
+) -> list[ClientFile]:
+    """The files of all clients, those of the user first; they need not exist. `system` is the
+    operating system as `sys.platform` names it.
+    """
+    settings = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    programs = home / "Library" / "Application Support" if system == "darwin" else settings
+    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home) / ".claude.json"
+    codex = Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml"
+    opencode = settings / "opencode"
+    user = (
+        ("capdisc", settings / "capdisc" / "mcp.json", ("mcpServers",)),
+        ("claude", claude, ("projects", str(workspace), "mcpServers")),
+        ("claude", claude, ("mcpServers",)),
+        ("claude-desktop", programs / "Claude" / "claude_desktop_config.json", ("mcpServers",)),
+        ("cursor", home / ".cursor" / "mcp.json", ("mcpServers",)),
+        ("vscode", programs / "Code" / "User" / "mcp.json", ("servers",)),
+        ("codex", codex, ("mcp_servers",)),
+        ("gemini", home / ".gemini" / "settings.json", ("mcpServers",)),
+        ("opencode", opencode / "opencode.json", ("mcp",)),
+        ("opencode", opencode / "opencode.jsonc", ("mcp",)),
+        ("copilot", home / ".copilot" / "mcp-config.json", ("mcpServers",)),
+    )
+    own = (
+        ("claude", workspace / ".mcp.json", ("mcpServers",)),
+        ("cursor", workspace / ".cursor" / "mcp.json", ("mcpServers",)),
+        ("vscode", workspace / ".vscode" / "mcp.json", ("servers",)),
+        ("codex", workspace / ".codex" / "config.toml", ("mcp_servers",)),
+        ("gemini", workspace / ".gemini" / "settings.json", ("mcpServers",)),
+        ("opencode", workspace / "opencode.json", ("mcp",)),
+        ("opencode", workspace / "opencode.jsonc", ("mcp",)),
+    )
+    users = [
+        ClientFile(client=client, path=path, scope="user", table=table)
+        for client, path, table in user
+    ]
+    user_paths = {file.path for file in users}  # a workspace may be the home folder
+    return users + [
+        ClientFile(client=client, path=path, scope="workspace", table=table)
+        for client, path, table in own
+        if path not in user_paths
+    ]
+
+
+def read_servers(
+    files: Sequence[ClientFile], home: Path, workspace: Path
+) -> list[ServerDeclaration]:
+    """Every server of these files, in their order; a file that cannot be read is one declaration
+    without a name, whose `problem` says why.
+
+    A file of the workspace that is a link out of it is not read.
+    """
+    folders = {name: str(workspace) for name in ("workspaceFolder", "workspaceRoot")}
+    folders["userHome"] = str(home)
+    return [
+        declaration
+        for file in files
+        for declaration in _read_file(
+            file,
+            workspace,
+            _Notation(folders=folders, references=_REFERENCES.get(file.client)),
+        )
+    ]
+
+
+def find_repetitions(declarations: Sequence[ServerDeclaration]) -> dict[int, str]:
+    """Why a declaration stands behind an earlier one, by its position: the first of a name counts,
+    and of equal ones under several names the first.
+    """
+    names: dict[str, str] = {}
+    starts: dict[tuple[object, ...], str] = {}
+    repetitions: dict[int, str] = {}
+    for position, declaration in enumerate(declarations):
+        if (first := starts.get(declaration.start)) is not None:
+            repetitions[position] = f"it is the same server as {first}"
+        elif (path := names.get(declaration.name)) is not None:
+            repetitions[position] = f"{path} names another server {declaration.name}"
+        else:
+            names[declaration.name] = declaration.path
+            starts[declaration.start] = declaration.name
+    return repetitions
+
+
+def is_capdisc(declaration: ServerDeclaration) -> bool:
+    """Whether the server is capdisc itself, however it is started: `capdisc mcp`, `uvx capdisc
+    mcp`, `python -m capdisc mcp`.
+    """
+    words = [PurePath(word).name for word in (declaration.command, *declaration.args)]
+    return "capdisc" in words and "mcp" in words[words.index("capdisc") :]
+
+
+def _read_file(
+    file: ClientFile, workspace: Path, notation: _Notation
+) -> Iterator[ServerDeclaration]:
+    if file.scope == "workspace" and not is_inside(
+        os.path.realpath(file.path), [os.path.realpath(workspace)]
+    ):
+        return
+    try:
+        value = _read_value(file.path)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        yield _declaration(file, "", problem=f"cannot be read: {one_line(reason, 200)}")
+        return
+    for key in file.table:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    entries = list(value.items()) if isinstance(value, Mapping) else []
+    for raw_name, entry in entries[:MAX_SERVERS]:
+        name = _NOT_IN_NAME.sub("-", one_line(str(raw_name))).strip("-.")[:80]
+        if name:
+            yield _read_entry(file, name, entry, notation)
+
+
+def _read_value(path: Path) -> _Value:
+    """The file's content. Raises OSError, and ValueError for what is no JSON or TOML."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise ValueError("it is no plain file")
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it has more than {MAX_BYTES // 1024 // 1024} MiB")
+    text = data.decode("utf-8-sig")
+    if path.suffix == ".toml":
+        import tomllib
+
+        return tomllib.loads(text)
+    return json.loads(strip_comments(text)) if text.strip() else {}
+
+
+def strip_comments(text: str) -> str:
+    """JSON without comments and without commas before a closing bracket.
+
+    >>> strip_comments('{"url": "http://x", // here\\n "a": [1, /* two */ 2,],}')
+    '{"url": "http://x", \\n "a": [1,  2]}'
+    """
+    without_comments = _JSONC_PARTS.sub(_keep_text, text)
+    # Once more, since a comment may stand between a comma and its bracket.
+    return _JSONC_PARTS.sub(_keep_text, without_comments)
+
+
+def _keep_text(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else ""
+
+
+def _declaration(file: ClientFile, name: str, problem: str = "") -> ServerDeclaration:
+    return ServerDeclaration(
+        name=name, client=file.client, path=str(file.path), scope=file.scope, problem=problem
+    )
+
+
+def _read_entry(
+    file: ClientFile, name: str, entry: _Value, notation: _Notation
+) -> ServerDeclaration:
+    if not isinstance(entry, Mapping):
+        return _declaration(file, name, "its entry is no object")
+    words = _words(entry, notation)
+    url = _text(entry, ("httpUrl", "url", "serverUrl", "uri"), notation)
+    headers = _pairs(entry, ("headers", "http_headers"), notation)
+    headers |= {
+        key: f"${{{name}}}" for key, name in _pairs(entry, ("env_http_headers",), _PLAIN).items()
+    }
+    if token := _text(entry, ("bearer_token_env_var",), _PLAIN):
+        headers["Authorization"] = f"Bearer ${{{token}}}"
+    env = {name: f"${{{name}}}" for name in _list(entry, ("env_vars",))}
+    env |= _pairs(entry, ("env", "environment"), notation)
+    declaration = ServerDeclaration(
+        name=name,
+        client=file.client,
+        path=str(file.path),
+        scope=file.scope,
+        command=words[0] if words else "",
+        args=tuple(words[1:]),
+        env=env,
+        cwd=_text(entry, ("cwd",), notation),
+        url="" if words else url,
+        headers={} if words else headers,
+        # What opencode calls timeout limits the list of tools.
+        timeout_s=0.0 if file.client == "opencode" else _timeout_s(entry),
+        only=tuple(
+            tool
+            for tool in _list(entry, ("includeTools", "enabled_tools", "tools"))
+            if tool != "*"
+        ),
+        without=tuple(_list(entry, ("excludeTools", "disabled_tools"))),
+    )
+    problem = _entry_problem(entry, declaration)
+    return _declaration(file, name, problem) if problem else declaration
+
+
+def _entry_problem(entry: _Table, declaration: ServerDeclaration) -> str:
+    """Why the server cannot be served; "" where it can."""
+    values = (
+        *declaration.args,
+        *declaration.env.values(),
+        *declaration.headers.values(),
+        declaration.url,
+        declaration.cwd,
+    )
+    scheme = declaration.url.lower().partition("//")[0]
+    conditions = (
+        (
+            entry.get("disabled") is True or entry.get("enabled") is False,
+            "it is switched off there",
+        ),
+        (
+            not declaration.command and not declaration.url,
+            "its entry names neither a command nor a url",
+        ),
+        (
+            bool(declaration.url) and entry.get("type") == "sse",
+            "it speaks the old transport SSE; only streamable HTTP is served",
+        ),
+        (
+            bool(declaration.url) and scheme not in ("http:", "https:") and scheme[:2] != "${",
+            "its url is not one of http or https",
+        ),
+        (
+            any(_ASKED_INPUT.search(value) for value in values),
+            f"its entry has ${{input:…}}, which only {declaration.client} can ask for",
+        ),
+        (
+            any("\0" in value for value in (declaration.command, *values)),
+            "its entry holds a NUL character",
+        ),
+    )
+    return next((problem for holds, problem in conditions if holds), "")
+
+
+def _words(entry: _Table, notation: _Notation) -> list[str]:
+    """The command and its arguments, which opencode writes as one list."""
+    command = entry.get("command")
+    first = command if isinstance(command, list) else [command] if command else []
+    args = entry.get("args")
+    words = [*first, *(args if isinstance(args, list) else [])]
+    return [_fill_places(str(word), notation) for word in words] if first else []
+
+
+def _text(entry: _Table, keys: Sequence[str], notation: _Notation) -> str:
+    texts = (entry.get(key) for key in keys)
+    return next(
+        (_fill_places(text, notation) for text in texts if isinstance(text, str) and text), ""
+    )
+
+
+def _pairs(entry: _Table, keys: Sequence[str], notation: _Notation) -> dict[str, str]:
+    table = next((entry[key] for key in keys if isinstance(entry.get(key), Mapping)), {})
+    return {
+        str(name): _fill_places(str(value), notation)
+        for name, value in (table.items() if isinstance(table, Mapping) else ())
+        if isinstance(value, str | int | float)
+    }
+
+
+def _list(entry: _Table, keys: Sequence[str]) -> list[str]:
+    values = next((entry[key] for key in keys if isinstance(entry.get(key), list)), [])
+    return [
+        value for value in (values if isinstance(values, list) else []) if isinstance(value, str)
+    ]
+
+
+def _fill_places(text: str, notation: _Notation) -> str:
+    """The text with the folders of VS Code's variables, and with the references of Gemini CLI
+    ($NAME) and opencode ({env:NAME}) as `${NAME}`.
+
+    >>> notation = _Notation(folders={"workspaceFolder": "/w"}, references=_REFERENCES["gemini"])
+    >>> _fill_places("${workspaceFolder}/x $TOKEN ${OTHER}", notation)
+    '/w/x ${TOKEN} ${OTHER}'
+    """
+    for name, folder in notation.folders.items():
+        text = text.replace(f"${{{name}}}", folder)
+    references = notation.references
+    return references.sub(lambda match: f"${{{match[1]}}}", text) if references else text
+
+
+def _timeout_s(entry: _Table) -> float:
+    """The limit of a call in seconds; Codex writes seconds, the others milliseconds."""
+    for key, unit in (("tool_timeout_sec", 1.0), ("timeout", 0.001)):
+        value = entry.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return float(value) * unit
+    return 0.0

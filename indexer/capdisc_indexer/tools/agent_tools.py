@@ -1,0 +1,219 @@
+"""The three tools that an agent needs: search for capabilities, read one, run one.
+
+Their answers are short texts, and the result of a run is JSON. They cost an agent 400 tokens of
+definitions; the tools of the other modules serve it only where somebody asks for them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.json_types import (
+    Arguments,
+    CapabilityHeader,
+    CategoryRecord,
+    JsonSchema,
+)
+from capdisc_indexer.rendering.details import fit_categories
+from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
+from capdisc_indexer.rendering.location import locate_file
+from capdisc_indexer.retrieval.request_gate import judge_request
+from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
+from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
+from capdisc_indexer.tools.discovery_tools import exact_matches
+from capdisc_indexer.tools.execute_tool import TOOLS as EXECUTE_TOOLS
+from capdisc_indexer.tools.tool_types import (
+    MAX_NAME,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    input_schema,
+)
+from capdisc_indexer.validation.arguments.schema_walk import nearest_names
+
+# An answer with this member alone is a text.
+TEXT_KEY = "text"
+READ_TOOL, RUN_TOOL = "read_capability", "run_capability"
+_MAX_LIMIT = 30
+_DEFAULT_LIMIT = 5
+_SHOWN_CHARACTERS = 160
+_OVERVIEW_TOKENS = 400
+# So many are named where none clearly fits.
+_NEAREST = 3
+# The gate judges what people say, and takes half of an agent's keywords ("git branch") for talk.
+# In 2,548 capabilities, 298 of 300 keywords from descriptions meet a hit so well, and 15 of 306
+# turns of talk.
+_KEYWORD_MATCH = 0.95
+# Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
+_LISTS = frozenset({"mcp", "mcp-servers", "functions"})
+# Below this score the gate takes a text by itself for talk.
+_TALK_SCORE = 0.5
+
+
+def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    query = arguments["query"].strip()
+    if not query:
+        return {TEXT_KEY: f"Say what the task is. Here is:\n{_overview_text(ctx)}"}
+    kinds = _require_kinds(ctx, arguments.get("kinds") or ())
+    found = search_capabilities(ctx, query, arguments["limit"], kinds)
+    return {TEXT_KEY: "\n".join(_result_lines(ctx, query, found))}
+
+
+def _overview_text(ctx: ToolContext) -> str:
+    categories, count = ctx.index.overview["categories"], load_token_counter()
+    text = overview_text(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
+    return text or "nothing: no capabilities are indexed. `capdisc index PATH` takes some in."
+
+
+def overview_text(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
+    """The lines of the categories that fit, and how many more there are."""
+
+    def join_lines(lines: Sequence[str], omitted: int) -> str:
+        remainder = [MORE_CATEGORIES.format(count=omitted)] if omitted else []
+        return "\n".join([*lines, *remainder])
+
+    lines = fit_categories(categories, lambda lines, omitted: fits(join_lines(lines, omitted)))
+    return join_lines(lines, len(categories) - len(lines))
+
+
+def _require_kinds(ctx: ToolContext, kinds: Sequence[str]) -> tuple[str, ...]:
+    """The kinds. Raises UsageError, which lists those that there are, for an unknown one."""
+    names = tuple(name.strip().lower() for name in kinds if name.strip())
+    known = sorted(ctx.index.overview["kinds"])
+    for name in names:
+        if name not in known:
+            near = nearest_names(name, known)
+            suggestion = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"nothing here is of the kind {one_line(name, 40)!r}",
+                f"{suggestion}kinds here: {', '.join(known)}",
+            )
+    return names
+
+
+def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator[str]:
+    """A line for each hit, and what the query asks for that nothing here has."""
+    unmatched = ", ".join(one_line(word, 40) for word in found.ranking.unmatched[:12])
+    pairs = found.pairs
+    decision = judge_request(ctx.index, found.ranking)
+    has_keywords = decision.parts.get("meets_query", 1.0) >= _KEYWORD_MATCH
+    if pairs and not (decision.is_request or has_keywords or exact_matches(ctx, query)):
+        if decision.parts.get("text", 1.0) < _TALK_SCORE:
+            yield "Nothing: this reads like talk. Say in a sentence what has to be done."
+            return
+        yield "Nothing here clearly fits. The nearest, which may not help:"
+        pairs = pairs[:_NEAREST]
+    if not pairs:
+        yield "Nothing here fits."
+    for _, header in pairs:
+        yield _hit_line(ctx, header)
+    if unmatched:
+        yield f"Nothing here mentions: {unmatched}"
+    if not pairs:
+        yield "Try other words, or work without."
+
+
+def _hit_line(ctx: ToolContext, header: CapabilityHeader) -> str:
+    """Id, description, path, and what to know before it is used."""
+    remarks = [
+        "" if ctx.available(header) else "not usable here",
+        "review before use" if header.get("warnings") else "",
+        "ask before use" if header.get("confirm") else "",
+    ]
+    path = ""
+    if header["source"]["format"] not in _LISTS:
+        path = one_line(locate_file(header["source"]["path"], ctx.workspace), 300)
+    notes = "; ".join(remark for remark in (path, *remarks) if remark)
+    about = one_line(header["description"], _SHOWN_CHARACTERS) or one_line(header["name"], 80)
+    return f"{one_line(header['id'], 200)}: {about}{f' ({notes})' if notes else ''}"
+
+
+def _read(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    request = ReadRequest(
+        name=arguments["id"],
+        section=arguments.get("section") or "",
+        file=arguments.get("file") or "",
+        cursor=arguments.get("cursor") or "",
+    )
+    return {TEXT_KEY: read_capability(ctx, request, load_token_counter())}
+
+
+def _run(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    (execute,) = EXECUTE_TOOLS
+    call_arguments = {"tool_name": arguments["id"], "arguments": arguments["arguments"]}
+    # Only capabilities: whoever has these three tools is offered no others to reach through them.
+    return execute.answer(replace(ctx, offers=lambda _: False), call_arguments)
+
+
+def _text(about: str = "") -> JsonSchema:
+    schema: dict[str, object] = {"type": "string", "maxLength": MAX_NAME}
+    return schema | ({"description": about} if about else {})
+
+
+_CURSOR: JsonSchema = {"type": "string", "maxLength": 60, "description": "From a long answer."}
+
+_TOOLS = (
+    Tool(
+        name="search_capabilities",
+        description=(
+            "Find skills, tools, tables and documents that are here for a task. Call it before you "
+            "begin a task, and when you lack a tool, instructions or data. One line each: id, what "
+            "it does, file."
+        ),
+        input_schema=input_schema(
+            "query",
+            query={"type": "string", "maxLength": 8_192, "description": "The task in a sentence."},
+            limit={
+                "type": "integer",
+                "minimum": 1,
+                "maximum": _MAX_LIMIT,
+                "default": _DEFAULT_LIMIT,
+            },
+            kinds={
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Such as skill, tool.",
+            },
+            cursor=_CURSOR,
+        ),
+        answer=_search,
+        group="agent",
+    ),
+    Tool(
+        name=READ_TOOL,
+        description=(
+            "Read a capability in full before you use it. Of a long one you get the headings and "
+            "the first sections; go on with section or cursor."
+        ),
+        input_schema=input_schema(
+            "id",
+            id=_text("Id, name or path."),
+            section=_text("A heading."),
+            file=_text("A file beside it: references/x.md"),
+            cursor=_CURSOR,
+        ),
+        answer=_read,
+        group="agent",
+    ),
+    Tool(
+        name=RUN_TOOL,
+        description=(
+            "Call a capability with the arguments of its schema, as read_capability shows it. What "
+            "the user has not approved is refused; the answer says how to approve it."
+        ),
+        input_schema=input_schema(
+            "id",
+            id=_text(),
+            arguments={"type": "object", "default": {}},
+            cursor=_CURSOR,
+        ),
+        answer=_run,
+        group="agent",
+    ),
+)
+AGENT_TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _TOOLS})

@@ -1,0 +1,150 @@
+"""The rules: what explains each of them, from rules.toml, which is read only when a rule is
+explained; and the severity of its findings under a profile, the clients and specifications that a
+file is for.
+
+A lenient reader accepts what it understands; a profile says who else must understand it. `spec` is
+the Agent Skills specification, `strict` the names and fields that its reference validator accepts,
+`claude` what claude.ai and the Skills API take, `codex` and `opencode` what those clients load. A
+code that a profile does not name keeps the severity that its rule gave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import Finding, Severity
+
+_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+# No YAML to a parser that repairs nothing.
+_NOT_YAML = dict.fromkeys(
+    (
+        "yaml-block-mark",
+        "yaml-missing-blank",
+        "yaml-repaired",
+        "yaml-reserved-start",
+        "yaml-tab",
+        "yaml-unbalanced-quote",
+        "yaml-unquoted-colon",
+    ),
+    _E,
+)
+_NAME = dict.fromkeys(("name-case", "name-characters", "name-hyphens", "name-too-long"), _E)
+_SPEC: Mapping[str, Severity] = {
+    **_NOT_YAML,
+    **_NAME,
+    "compatibility-length": _E,
+    "description-too-long": _E,
+    "frontmatter-in-code-fence": _E,
+    "frontmatter-not-first": _E,
+    "line-ends-mixed": _W,
+    "metadata-shape": _E,
+    "name-missing": _E,
+}
+PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
+    {
+        "spec": _SPEC,
+        "strict": {
+            **_SPEC,
+            "byte-order-mark": _E,
+            "client-field": _E,
+            "field-type": _E,
+            "misspelt-field": _E,
+            "name-folder-mismatch": _E,
+            "unknown-field": _E,
+        },
+        "claude": {
+            **_SPEC,
+            "client-field": _E,
+            "description-xml": _E,
+            "misspelt-field": _E,
+            "name-folder-mismatch": _I,
+            "name-reserved-word": _E,
+            "unknown-field": _E,
+        },
+        "codex": {
+            **_SPEC,
+            "client-field": _I,
+            "name-case": _W,
+            "name-folder-mismatch": _I,
+            "unknown-field": _I,
+        },
+        "opencode": {
+            **_SPEC,
+            "name-folder-mismatch": _E,
+            "name-not-ascii": _E,
+            "unknown-field": _I,
+        },
+    }
+)
+# The manifests whose fields have a JSON Schema, for editors and for the rules of form.
+SCHEMAS = ("capability", "skill")
+# Rules of some profiles only; the others have no finding.
+ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"name-reserved-word": ("claude",), "description-xml": ("claude",)}
+)
+
+
+@frozen(kw_only=True)
+class RuleExplanation:
+    """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
+    its worst finding under the profile `spec`; `refs` name the sources of the rule; `fixable` says
+    whether `--fix` repairs its findings.
+    """
+
+    code: str
+    group: str
+    severity: Severity
+    summary: str
+    why: str
+    fix: str
+    refs: tuple[str, ...] = ()
+    fixable: bool = False
+
+
+@cache
+def load_rules() -> Mapping[str, RuleExplanation]:
+    """Every rule by its code, in the order of the file, where the rules of a group are together."""
+    import tomllib
+
+    text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+    return {code: _rule(code, table) for code, table in tomllib.loads(text).items()}
+
+
+def explain_rule(code: str) -> RuleExplanation:
+    """The rule behind the code of a finding. Raises KeyError for a code of no rule."""
+    return load_rules()[code]
+
+
+def manifest_schema(name: str) -> str:
+    """The JSON Schema of a manifest's fields as text; `name` is one of SCHEMAS."""
+    path = Path(__file__).with_name("schemas") / f"{name}.schema.json"
+    return path.read_text(encoding="utf-8")
+
+
+def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:
+    from capdisc_indexer.validation.fixes import FIXES  # which selects findings by these rules
+
+    return RuleExplanation(
+        code=code,
+        group=table["group"],
+        severity=Severity(table["severity"]),
+        summary=table["summary"],
+        why=table["why"],
+        fix=table["fix"],
+        refs=tuple(table.get("refs", ())),
+        fixable=code in FIXES,
+    )
+
+
+def apply_profile(finding: Finding, profile: str) -> Finding | None:
+    """The finding with the severity of the profile; None for a rule that the profile does not
+    have.
+    """
+    if profile not in ONLY.get(finding.code, (profile,)):
+        return None
+    severity = PROFILES[profile].get(finding.code, finding.severity)
+    return finding if severity is finding.severity else replace(finding, severity=severity)

@@ -1,0 +1,292 @@
+"""capdisc tools --defer and capdisc call --format: definitions that load when a search finds them."""
+
+import json
+
+import jsonschema
+import pytest
+
+from forms_of_providers import DEFERRED, FORMS, SEARCH_ANSWERS
+
+FORMATS = ("anthropic", "openai-responses")
+EVENT = {
+    "kind": "tool",
+    "name": "create-event",
+    "description": "Creates a calendar event with guests.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "filter[day]": {"type": "string"}},
+        "required": ["title"],
+    },
+    "inputExamples": [
+        {"title": "Lunch", "filter[day]": "Monday"},
+        {"title": 5},
+        {"titel": "Lunch"},
+    ],
+}
+
+
+def index(capdisc, hermetic, monkeypatch, *lines: dict[str, object]) -> None:
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "a").mkdir()
+    (hermetic / "a" / "capabilities.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
+    assert capdisc("index", "a").code in (0, 1)
+
+
+def flat(tools: list[dict]) -> list[dict]:
+    """All functions, those of namespaces included."""
+    return [tool for entry in tools for tool in entry.get("tools", [entry]) if "name" in tool]
+
+
+def loaded(tools: list[dict]) -> list[str]:
+    return [tool["name"] for tool in flat(tools) if not tool.get("defer_loading")]
+
+
+@pytest.mark.parametrize("hosted", [(), ("--hosted",)])
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("query", [(), ("erase a whole disk",), ("qqxzv wkrtl",)])
+def test_each_form_is_what_its_provider_takes(capdisc, data, form, hosted, query) -> None:
+    """Every request has the shape of the provider, and never are all of its tools deferred."""
+    tools = capdisc("tools", *query, "--format", form, "--defer", *hosted).json
+    jsonschema.validate(tools, DEFERRED[form])
+    assert any(not tool.get("defer_loading") for tool in tools if tool.get("type") != "namespace")
+
+
+def test_without_a_query_only_the_search_loads_at_once(capdisc, data) -> None:
+    tools = capdisc("tools", "--format", "anthropic", "--defer").json
+    assert loaded(tools) == ["tool_search"]
+    static = capdisc("tools", "--static").json["tools"]
+    callable_ids = [tool["id"] for tool in static if not tool["id"].startswith("capdisc:")]
+    assert len(tools) == 1 + len(callable_ids)
+
+
+def test_with_a_query_what_fits_loads_at_once_and_the_others_are_deferred(capdisc, data) -> None:
+    tools = capdisc(
+        "tools", "erase a whole disk", "-k", "1", "--format", "anthropic", "--defer"
+    ).json
+    assert loaded(tools) == ["tool_search", "wipe_disk"]
+    assert len(tools) == len(capdisc("tools", "--format", "anthropic", "--defer").json)
+
+
+def test_a_pinned_capability_is_not_deferred(capdisc, data, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_PIN", "wipe_disk")
+    assert loaded(capdisc("tools", "--format", "anthropic", "--defer").json) == [
+        "tool_search",
+        "wipe_disk",
+    ]
+
+
+def test_a_search_by_the_provider_has_its_own_entry(capdisc, data) -> None:
+    tools = capdisc("tools", "--format", "anthropic", "--defer", "--hosted").json
+    assert tools[0] == {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    assert "tool_search" not in [tool["name"] for tool in tools[1:]]
+    tools = capdisc("tools", "--format", "openai-responses", "--defer", "--hosted").json
+    assert tools[-1] == {"type": "tool_search"}
+
+
+def test_openai_gets_no_deferred_definition_where_the_caller_searches(capdisc, data) -> None:
+    """There the answer of the search brings the definitions."""
+    tools = capdisc("tools", "--format", "openai-responses", "--defer").json
+    assert [tool["type"] for tool in tools] == ["tool_search"]
+    assert tools[0]["execution"] == "client"
+
+
+def test_tools_of_one_api_share_a_namespace(capdisc, data) -> None:
+    tools = capdisc("tools", "--format", "openai-responses", "--defer", "--hosted").json
+    spaces = {
+        tool["name"]: [each["name"] for each in tool["tools"]]
+        for tool in tools
+        if tool["type"] == "namespace"
+    }
+    assert spaces["petstore"] == ["addPet", "petstore_getPet"]
+    assert spaces["zoo"] == ["zoo_getPet"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_answer_refers_to_what_the_request_defined(capdisc, data, form) -> None:
+    """The names of an answer are those of the request, also where two capabilities share one."""
+    answer = capdisc(
+        "call", "tool_search", '{"query": "get a pet"}', "--format", form, "--call-id", "c1"
+    ).json
+    jsonschema.validate(answer, SEARCH_ANSWERS[form])
+    defined = capdisc("tools", "--format", "anthropic", "--defer").json
+    names = [
+        part.get("tool_name") or part["name"]
+        for part in (answer["content"] if form == "anthropic" else flat(answer["tools"]))
+    ]
+    assert {"petstore_getPet", "zoo_getPet"} <= set(names) <= {tool["name"] for tool in defined}
+    assert "c1" in (answer.get("tool_use_id"), answer.get("call_id"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_answer_with_nothing_found_is_still_what_the_provider_takes(
+    capdisc, data, form
+) -> None:
+    answer = capdisc("call", "tool_search", '{"query": "qqxzv wkrtl"}', "--format", form).json
+    jsonschema.validate(answer, SEARCH_ANSWERS[form])
+
+
+def test_what_is_no_function_is_in_no_answer(capdisc, data) -> None:
+    """A skill cannot be called, so that a reference to it would be refused."""
+    answer = capdisc(
+        "call", "tool_search", '{"query": "where is my parcel"}', "--format", "anthropic"
+    )
+    assert "track-orders" not in answer.out
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (("tools", "--defer"), "--format anthropic"),
+        (("tools", "--defer", "--format", "gemini"), "--format anthropic"),
+        (("tools", "--hosted"), "--defer"),
+        (("tools", "--defer", "--format", "anthropic", "--only", "wipe_disk"), "--only"),
+        (("tools", "--defer", "--format", "anthropic", "--static"), "--static"),
+        (("call", "search_tool", "--format", "anthropic"), "tool_search"),
+        (("call", "tool_search", '{"query": "x"}', "--format", "mcp"), "anthropic"),
+        (("call", "tool_search", '{"query": "x"}', "--format", "anthropic", "--envelope"), "--envelope"),
+        (("call", "tool_search", '{"query": "x"}', "--call-id", "c"), "--format"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_go_together_are_refused(capdisc, data, argv, hint) -> None:
+    done = capdisc(*argv)
+    assert (done.code, done.out) == (2, "")
+    assert hint in done.err.partition("hint: ")[2]
+
+
+def test_a_capability_cannot_take_the_name_of_the_provider_s_search(
+    capdisc, hermetic, monkeypatch
+) -> None:
+    index(
+        capdisc,
+        hermetic,
+        monkeypatch,
+        {**EVENT, "name": "tool_search_tool_bm25"},
+        {**EVENT, "name": "tool_search"},
+    )
+    tools = capdisc("tools", "--format", "anthropic", "--defer", "--hosted").json
+    jsonschema.validate(tools, DEFERRED["anthropic"])
+    names = [tool["name"] for tool in tools]
+    assert len(set(names)) == len(names) == 3
+    assert "tool_search" not in names
+
+
+def test_more_than_a_request_may_hold_are_refused(capdisc, data, monkeypatch) -> None:
+    monkeypatch.setattr("capdisc_indexer.tools.definitions.deferral.MAX_DEFERRED", 3)
+    done = capdisc("tools", "--format", "anthropic", "--defer")
+    assert (done.code, done.out) == (2, "")
+    assert "at most 3 are accepted" in done.err
+
+
+def test_examples_that_fit_stand_in_the_definition(capdisc, hermetic, monkeypatch) -> None:
+    """Under the names that the provider accepts; one that does not fit is left out, as the API
+    would refuse the whole request.
+    """
+    index(capdisc, hermetic, monkeypatch, EVENT)
+    tool = capdisc("tools", "--only", "create-event", "--format", "anthropic").json[0]
+    jsonschema.validate([tool], FORMS["anthropic"])
+    assert tool["input_examples"] == [{"title": "Lunch", "filter_day": "Monday"}]
+
+
+@pytest.mark.parametrize("form", ["openai", "mcp", "json"])
+def test_other_providers_get_the_examples_in_the_schema(
+    capdisc, hermetic, monkeypatch, form
+) -> None:
+    index(capdisc, hermetic, monkeypatch, EVENT)
+    out = capdisc("tools", "--only", "create-event", "--format", form).out
+    assert json.dumps([{"title": "Lunch", "filter[day]": "Monday"}], indent=None) in json.dumps(
+        json.loads(out)
+    )
+
+
+def test_no_input_examples_stand_beside_a_tool_search(capdisc, hermetic, monkeypatch) -> None:
+    """The API takes either; the schema holds the examples then."""
+    index(capdisc, hermetic, monkeypatch, EVENT)
+    search, tool = capdisc("tools", "--format", "anthropic", "--defer").json
+    assert "input_examples" not in search | tool
+    assert tool["input_schema"]["examples"] == [{"title": "Lunch", "filter_day": "Monday"}]
+
+
+def test_examples_come_from_the_schema_s_own_keyword_too(capdisc, hermetic, monkeypatch) -> None:
+    schema = {**EVENT["inputSchema"], "examples": [{"title": "Lunch"}, "no object"]}
+    index(capdisc, hermetic, monkeypatch, {**EVENT, "inputSchema": schema, "inputExamples": None})
+    tool = capdisc("tools", "--only", "create-event", "--format", "anthropic").json[0]
+    assert tool["input_examples"] == [{"title": "Lunch"}]
+    assert "examples" not in tool["input_schema"]
+
+
+def test_the_tool_of_a_server_carries_examples(capdisc, hermetic, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    (hermetic / "a").mkdir()
+    tool = {key: value for key, value in EVENT.items() if key != "kind"}
+    tool["input_examples"] = tool.pop("inputExamples")
+    (hermetic / "a" / "office.tools.json").write_text(json.dumps({"tools": [tool]}))
+    capdisc("index", "a")
+    found = capdisc("tools", "--only", "create-event", "--format", "anthropic").json[0]
+    assert found["input_examples"] == [{"title": "Lunch", "filter_day": "Monday"}]
+
+
+def test_validate_names_an_example_that_does_not_fit(capdisc, hermetic) -> None:
+    (hermetic / "CAPABILITY.yaml").write_text(
+        "name: create-event\nkind: tool\ndescription: Creates a calendar event with guests.\n"
+        "inputSchema:\n  properties: {title: {type: string}}\n  required: [title]\n"
+        "inputExamples:\n  - {title: Lunch}\n  - {title: 5}\n  - oops\n"
+    )
+    done = capdisc("validate", ".", "--format", "json")
+    findings = {finding["code"]: finding for finding in json.loads(done.out)["findings"]}
+    assert findings["example-mismatch"]["line"] == 9
+    assert "title: must be a string" in findings["example-mismatch"]["message"]
+    assert "not a mapping" in findings["field-type"]["message"]
+    assert capdisc("validate", "--rule", "example-mismatch").code == 0
+
+
+@pytest.mark.sdk
+@pytest.mark.parametrize("query", [(), ("get a pet",)])
+@pytest.mark.parametrize("hosted", [(), ("--hosted",)])
+def test_the_types_of_the_providers_accept_requests_and_answers(
+    capdisc, data, query, hosted
+) -> None:
+    pytest.importorskip("anthropic", reason="needs the package anthropic")
+    pytest.importorskip("openai", reason="needs the package openai")
+    from anthropic.types import ToolResultBlockParam, ToolUnionParam
+    from openai.types.responses import ToolParam
+    from openai.types.responses.response_input_item_param import ResponseInputItemParam
+
+    request = {"anthropic": ToolUnionParam, "openai-responses": ToolParam}
+    answer = {"anthropic": ToolResultBlockParam, "openai-responses": ResponseInputItemParam}
+    for form in FORMATS:
+        check_type(
+            request[form], capdisc("tools", *query, "--format", form, "--defer", *hosted).json
+        )
+        call = capdisc(
+            "call", "tool_search", '{"query": "get a pet"}', "--format", form, "--call-id", "c"
+        )
+        check_type(answer[form], [call.json])
+
+
+@pytest.mark.sdk
+def test_the_types_of_google_accept_every_definition(capdisc, data) -> None:
+    types = pytest.importorskip("google.genai.types", reason="needs the package google-genai")
+    for tool in capdisc("tools", "--static", "--format", "gemini").json:
+        assert types.Tool.model_validate(tool).function_declarations
+
+
+def check_type(type_of_item: object, values: list[object]) -> None:
+    """Raises ValidationError for a value that the type does not take, or takes only in part."""
+    from pydantic import TypeAdapter
+
+    # In a variable, since what pydantic reads lazily needs it to the end.
+    adapter = TypeAdapter(type_of_item)
+    for value in values:
+        taken = drain(adapter.validate_python(value))
+        assert taken == value
+
+
+def drain(value: object) -> object:
+    """The value with iterables read to their end: pydantic checks those as they are read."""
+    if isinstance(value, dict):
+        return {key: drain(inner) for key, inner in value.items()}
+    if hasattr(value, "__iter__") and not isinstance(value, str):
+        return [drain(inner) for inner in value]
+    return value

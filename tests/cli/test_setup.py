@@ -1,0 +1,775 @@
+"""capdisc setup: what it puts into the settings of clients, and that --undo takes out just that."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from capdisc.args import command_table
+
+SCRIPT = str(Path(sys.executable).parent / "capdisc")
+# The files of each client in the user's scope, hook first; vscode has one in the project.
+FILES = {
+    "claude": (".claude/settings.json", ".claude.json"),
+    "codex": (".codex/config.toml",),
+    "gemini": (".gemini/settings.json",),
+    "opencode": (".config/opencode/plugin/capdisc.js", ".config/opencode/opencode.json"),
+    "cursor": (".cursor/mcp.json",),
+    "vscode": (".vscode/mcp.json",),
+    "copilot": (".copilot/hooks/capdisc.json", ".copilot/mcp-config.json"),
+}
+SERVERS = {"codex": "mcp_servers", "opencode": "mcp", "vscode": "servers"}
+JSON_CLIENTS = [name for name in FILES if name != "codex"]
+LAYOUTS = {
+    "two blanks": '{\n  "model": "x",\n  "KEY": {\n    "other": {\n      "command": "y"\n    }\n  }\n}\n',
+    "four blanks, no line end": '{\n    "KEY": {\n        "other": {"command": "y", "args": []}\n    }\n}',
+    "tabs": '{\n\t"KEY": {\n\t\t"other": {}\n\t},\n\t"last": 1\n}\n',
+    "one line": '{"KEY": {"other": {"command": "y"}}, "a": [1, 2]}\n',
+    "minified": '{"KEY":{"other":{"command":"y"}},"a":[1,2]}',
+    "odd": '{ "a" :1,\n\n     "KEY":   {"other" : [ ] },"é\\u00e9": "ü"\n   }\n\n',
+    "windows": '{\r\n  "KEY": {\r\n    "other": {}\r\n  }\r\n}\r\n',
+    "byte order mark": '\ufeff{\n  "KEY": {}\n}\n',
+    "empty object": "{}",
+    "empty object with a line end": "{}\n",
+    "empty file": "",
+    "blank file": "\n",
+    "empty servers": '{\n  "KEY": {},\n  "b": 2\n}\n',
+    "key twice": '{\n  "a": 1,\n  "KEY": {"x": {}},\n  "KEY": {"y": {}}\n}\n',
+}
+TOML_LAYOUTS = {
+    "with comments": '# Mine\nmodel = "x"  # the best\n\n[mcp_servers.other]\ncommand = "y"\n\n# for work\n[profiles.work]\nmodel = "z"\n',
+    "no line end": 'model = "x"',
+    "windows": 'model = "x"\r\n[mcp_servers.other]\r\ncommand = "y"\r\n',
+    "in braces": 'mcp_servers = { other = { command = "y" } }  # short\n\n[b]\nc = 1\n',
+    "dotted": 'mcp_servers.other.command = "y"\n[b]\nc = 1\n',
+    "list of hooks": "[hooks]\nUserPromptSubmit = [{ hooks = [] }]\n# end\n",
+    "own hooks": '[[hooks.UserPromptSubmit]]\n\n[[hooks.UserPromptSubmit.hooks]]\ntype = "command"\ncommand = "z"\n',
+    "a header in a text": 'a = """\n[mcp_servers.capdisc]\n"""\n',
+    "empty": "",
+}
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, hermetic: Path) -> Path:
+    """No client of this machine, and a project in the current folder."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("COPILOT_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    (hermetic / ".git").mkdir()
+    return hermetic
+
+
+@pytest.fixture
+def home(hermetic: Path) -> Path:
+    return hermetic.parent / "home"
+
+
+@pytest.fixture
+def place(home, hermetic):
+    """The path of a client's file: `place("claude")` is the last one, that of the MCP servers."""
+
+    def find(client: str, number: int = -1) -> Path:
+        return (hermetic if client == "vscode" else home) / FILES[client][number]
+
+    return find
+
+
+def put(path: Path, text: str) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return path.read_bytes()
+
+
+def tree(*folders: Path) -> dict[str, bytes | None]:
+    """Every file with its bytes and every folder, without capdisc's own state."""
+    return {
+        str(path): path.read_bytes() if path.is_file() else None
+        for folder in folders
+        for path in folder.rglob("*")
+        if ".local" not in path.parts
+    }
+
+
+def server_of(client: str, path: Path) -> dict[str, object]:
+    text = path.read_text(encoding="utf-8-sig")
+    data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    return data[SERVERS.get(client, "mcpServers")]["capdisc"]
+
+
+def words_of(server: dict) -> list[str]:
+    command = server["command"]
+    return command if isinstance(command, list) else [command, *server["args"]]
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_new_files_are_made_and_removed_with_their_folders(
+    capdisc, client, home, hermetic, place
+) -> None:
+    before = tree(home, hermetic)
+    done = capdisc("setup", client, "--yes")
+    assert done.code == 0
+    assert "+++ " in done.out and "--- /dev/null" in done.out
+    assert words_of(server_of(client, place(client))) == [SCRIPT, "mcp"]
+    assert all(
+        (hermetic if client == "vscode" else home).joinpath(name).exists()
+        for name in FILES[client]
+    )
+    if client != "vscode":
+        assert place(client).stat().st_mode & 0o777 == 0o600
+    between = tree(home, hermetic)
+    again = capdisc("setup", client, "--yes")
+    assert (again.code, again.err) == (0, "")
+    assert again.out.startswith(f"{client}: nothing to do")
+    assert tree(home, hermetic) == between
+    undone = capdisc("setup", client, "--undo", "--yes")
+    assert undone.code == 0
+    assert tree(home, hermetic) == before
+    assert "setup has put nothing in" in capdisc("setup", client, "--undo", "--yes").out
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("client", JSON_CLIENTS)
+def test_only_lines_of_ours_come_and_go(capdisc, client, layout, place) -> None:
+    path = place(client)
+    key = SERVERS.get(client, "mcpServers")
+    before = put(path, LAYOUTS[layout].replace("KEY", key))
+    assert capdisc("setup", client, "--mcp", "--yes").code == 0
+    after = path.read_bytes()
+    assert words_of(server_of(client, path)) == [SCRIPT, "mcp"]
+    if b"\r\n" in before:
+        assert after.count(b"\n") == after.count(b"\r\n")
+    if before.strip() and b"\n" not in before.strip() and before.strip() != b"{}":
+        assert b"\n" not in after.strip()
+    assert capdisc("setup", client, "--mcp", "--yes").out.startswith(f"{client}: nothing to do")
+    assert path.read_bytes() == after
+    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("layout", TOML_LAYOUTS)
+def test_comments_and_order_of_toml_are_kept(capdisc, layout, place) -> None:
+    path = place("codex")
+    before = put(path, TOML_LAYOUTS[layout])
+    done = capdisc("setup", "codex", "--yes")
+    assert done.code == 0
+    data = tomllib.loads(path.read_bytes().decode())
+    assert data["mcp_servers"]["capdisc"] == {"command": SCRIPT, "args": ["mcp"]}
+    assert data["hooks"]["UserPromptSubmit"][-1]["hooks"][0]["command"] == f"{SCRIPT} hook codex"
+    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    assert path.read_bytes() == before
+
+
+def test_a_comment_behind_our_toml_tables_stays_when_they_go(capdisc, place) -> None:
+    path = place("codex")
+    put(path, TOML_LAYOUTS["with comments"])
+    capdisc("setup", "codex", "--yes")
+    with path.open("a") as stream:
+        stream.write('\n[mcp_servers.capdisc.env]\nA = "b"\n\n# added later\n[late]\nx = 1\n')
+    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    text = path.read_text()
+    assert text == TOML_LAYOUTS["with comments"] + "\n# added later\n[late]\nx = 1\n"
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_undo_after_edits_takes_only_our_entries(capdisc, client, place, home, hermetic) -> None:
+    path = place(client)
+    key = SERVERS.get(client, "mcpServers")
+    if client == "codex":
+        put(path, '[mcp_servers.other]\ncommand = "y"\n')
+    else:
+        put(path, json.dumps({"a": 1, key: {"other": {"command": "y"}}}, indent=2))
+    capdisc("setup", client, "--yes")
+    text = path.read_text()
+    path.write_text(text.replace('"y"', '"changed"'))
+    done = capdisc("setup", client, "--undo", "--yes")
+    assert done.code == 0
+    left = path.read_text()
+    assert "changed" in left and "capdisc" not in left
+    data = tomllib.loads(left) if client == "codex" else json.loads(left)
+    assert list(data[key]) == ["other"] and "hooks" not in data
+
+
+def test_one_part_comes_and_goes_alone(capdisc, place) -> None:
+    path = place("gemini")
+    before = put(path, '{\n   "theme": "x"\n}')
+    capdisc("setup", "gemini", "--hook", "--yes")
+    with_hook = path.read_bytes()
+    assert b"BeforeAgent" in with_hook and b"mcpServers" not in with_hook
+    capdisc("setup", "gemini", "--mcp", "--yes")
+    assert capdisc("setup", "gemini", "--undo", "--mcp", "--yes").code == 0
+    assert path.read_bytes() == with_hook
+    capdisc("setup", "gemini", "--yes")
+    assert capdisc("setup", "gemini", "--undo", "--hook", "--yes").code == 0
+    assert b"BeforeAgent" not in path.read_bytes() and b"mcpServers" in path.read_bytes()
+    assert capdisc("setup", "gemini", "--undo", "--yes").code == 0
+    assert path.read_bytes() == before
+
+
+def test_a_hook_stands_beside_other_hooks(capdisc, home) -> None:
+    path = home / ".claude" / "settings.json"
+    mine = {"matcher": "", "hooks": [{"type": "command", "command": "echo hi"}]}
+    put(path, json.dumps({"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}, indent=4))
+    capdisc("setup", "claude", "--hook", "--yes")
+    hooks = json.loads(path.read_text())["hooks"]
+    ours = {"type": "command", "command": f"{SCRIPT} hook claude", "timeout": 10}
+    assert hooks["UserPromptSubmit"] == [mine, {"hooks": [ours]}]
+    # After a compaction Claude Code starts the session again, without what was added before.
+    assert hooks["SessionStart"] == [{"hooks": [ours]}]
+    # Claude Code's own editor may move it into the group of another hook.
+    hooks["UserPromptSubmit"] = [{**mine, "hooks": [*mine["hooks"], ours]}]
+    path.write_text(json.dumps({"hooks": hooks}))
+    assert capdisc("setup", "claude", "--hook", "--yes").out.startswith("claude: nothing to do")
+    capdisc("setup", "claude", "--undo", "--yes")
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [], "UserPromptSubmit": [mine]}}
+
+
+def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place) -> None:
+    old = {
+        "hooks": {
+            "UserPromptSubmit": [
+                {
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": "'/old place/bin/capdisc' hook claude --detail",
+                            "timeout": 3,
+                        }
+                    ]
+                }
+            ]
+        }
+    }
+    before = put(home / ".claude" / "settings.json", json.dumps(old))
+    server = {
+        "mcpServers": {
+            "capdisc": {"command": "/old/capdisc", "args": ["mcp", "--gateway"], "env": {"A": "b"}}
+        }
+    }
+    put(place("claude"), json.dumps(server))
+    assert "other version (user)" in capdisc("setup").out
+    assert capdisc("setup", "claude", "--yes").code == 0
+    (group,) = json.loads((home / ".claude" / "settings.json").read_text())["hooks"][
+        "UserPromptSubmit"
+    ]
+    assert group["hooks"] == [
+        {"type": "command", "command": f"{SCRIPT} hook claude --detail", "timeout": 3}
+    ]
+    assert server_of("claude", place("claude")) == {
+        "command": SCRIPT,
+        "args": ["mcp", "--gateway"],
+        "env": {"A": "b"},
+    }
+    assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
+    # After an edit elsewhere, the old entry is what comes back.
+    path = home / ".claude" / "settings.json"
+    path.write_text(path.read_text() + "\n")
+    capdisc("setup", "claude", "--undo", "--yes")
+    assert json.loads(path.read_text()) == json.loads(before)
+    assert json.loads(place("claude").read_text()) == server
+
+
+@pytest.mark.parametrize("client", JSON_CLIENTS)
+def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, client, place) -> None:
+    key = SERVERS.get(client, "mcpServers")
+    text = '{\n  // mine\n  "a": "http://x", /* why */\n  "' + key + '": {"other": {},},\n}\n'
+    before = put(place(client), text)
+    done = capdisc("setup", client, "--mcp", "--yes")
+    assert done.code == 1
+    assert place(client).read_bytes() == before
+    assert f"into {key}:" in done.out and '"capdisc": {' in done.out
+    assert "left for you to put in" in done.err
+    document = capdisc("setup", client, "--mcp", "--yes", "--json").json
+    (snippet,) = document["files"][0]["by_hand"]
+    # Pasted as it is told, there is nothing more to do.
+    put(place(client), text.replace('"other": {},', '"other": {}, ' + snippet["text"]))
+    again = capdisc("setup", client, "--mcp", "--yes")
+    assert again.code == 0 and again.out.startswith(f"{client}: nothing to do")
+    assert "yes" in capdisc("setup").out
+    assert "setup has put nothing in" in capdisc("setup", client, "--undo", "--yes").out
+
+
+def test_no_key_stands_twice_in_what_is_to_be_pasted(capdisc, place) -> None:
+    put(place("gemini"), '{\n  // mine\n  "theme": "x"\n}\n')
+    document = capdisc("setup", "gemini", "--yes", "--json").json
+    (snippet,) = document["files"][0]["by_hand"]
+    assert snippet["place"] == "into the outer braces"
+    members = json.loads("{" + snippet["text"] + "}")
+    assert list(members) == ["hooks", "mcpServers"]
+    assert list(members["hooks"]) == ["BeforeAgent", "SessionStart", "PreCompress"]
+    put(place("gemini"), '{\n  // mine\n  "hooks": {"Stop": []}\n}\n')
+    document = capdisc("setup", "gemini", "--yes", "--json").json
+    places = [snippet["place"] for snippet in document["files"][0]["by_hand"]]
+    assert places == ["into hooks", "into the outer braces"]
+    put(
+        place("gemini"),
+        '{ // mine\n"mcpServers": {"capdisc": {"command": "/old/capdisc", "args": ["mcp"]}}}',
+    )
+    document = capdisc("setup", "gemini", "--mcp", "--yes", "--json").json
+    (snippet,) = document["files"][0]["by_hand"]
+    assert snippet["place"] == "in place of mcpServers.capdisc"
+
+
+def test_a_file_that_got_comments_since_is_not_undone(capdisc, place) -> None:
+    capdisc("setup", "cursor", "--yes")
+    before = put(place("cursor"), place("cursor").read_text().replace("{", "{ // mine\n", 1))
+    done = capdisc("setup", "cursor", "--undo", "--yes")
+    assert done.code == 3 and "by hand" in done.err
+    assert place("cursor").read_bytes() == before
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_a_broken_file_is_an_error_and_stays_as_it_is(capdisc, client, place) -> None:
+    before = put(place(client), '{\n  "a": 1,\n  broken\n}\n')
+    done = capdisc("setup", client, "--mcp", "--yes")
+    assert done.code == 3
+    assert str(place(client)) in done.err and "repair it" in done.err
+    assert (":3:" in done.err) if client != "codex" else ("line 1" in done.err)
+    assert place(client).read_bytes() == before
+    listed = capdisc("setup")
+    assert listed.code == 0 and "unreadable" in listed.out
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", '{"mcpServers": []}', '{"mcpServers": null}', "{" * 100_000, '"x"']
+)
+def test_something_else_in_our_place_is_an_error(capdisc, text, place) -> None:
+    before = put(place("cursor"), text)
+    done = capdisc("setup", "cursor", "--yes")
+    assert done.code == 3 and "repair it" in done.err
+    assert place("cursor").read_bytes() == before
+
+
+def test_what_is_no_text_is_an_error(capdisc, place) -> None:
+    place("cursor").parent.mkdir()
+    place("cursor").write_bytes(b'{"a": "\xff"}')
+    assert "not UTF-8" in capdisc("setup", "cursor", "--yes").err
+    place("cursor").unlink()
+    place("cursor").mkdir()
+    done = capdisc("setup", "cursor", "--yes")
+    assert done.code == 3 and "no settings file" in done.err
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_a_read_only_file_or_folder_is_an_error(capdisc, client, place) -> None:
+    path = place(client)
+    before = put(path, "" if client == "codex" else "{}")
+    path.chmod(0o444)
+    done = capdisc("setup", client, "--mcp", "--yes")
+    assert done.code == 3 and "read-only" in done.err and str(path) in done.err
+    assert path.read_bytes() == before
+    path.unlink()
+    path.parent.chmod(0o555)
+    done = capdisc("setup", client, "--mcp", "--yes")
+    path.parent.chmod(0o755)
+    assert done.code == 3 and "read-only" in done.err
+    assert not path.exists()
+    assert [name for name in os.listdir(path.parent) if path.name in name] == []
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_a_link_is_written_through_and_keeps_its_mode(
+    capdisc, client, place, hermetic, home
+) -> None:
+    """Dotfiles: the settings are links into another folder."""
+    real = (hermetic if client == "vscode" else home) / "dotfiles" / place(client).name
+    before = put(real, "" if client == "codex" else "{}\n")
+    real.chmod(0o640)
+    place(client).parent.mkdir(parents=True, exist_ok=True)
+    place(client).symlink_to(real)
+    assert capdisc("setup", client, "--mcp", "--yes").code == 0
+    assert place(client).is_symlink() and b"capdisc" in real.read_bytes()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in real.parent.iterdir()] == [real.name]
+    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    assert place(client).is_symlink() and real.read_bytes() == before
+
+
+def test_nobody_there_to_say_yes(capdisc, home, place) -> None:
+    done = capdisc("setup", "cursor")
+    assert done.code == 5
+    assert '+    "capdisc": {' in done.out
+    assert "nobody is there to say yes" in done.err and "--yes" in done.err
+    assert not (home / ".cursor").exists()
+    document = capdisc("setup", "cursor", "--json")
+    assert document.code == 5
+    assert document.json["files"][0]["written"] is False and document.json["files"][0]["diff"]
+    assert not (home / ".cursor").exists()
+    assert capdisc("setup", "cursor", "--yes", "--json").json["files"][0]["written"] is True
+    assert place("cursor").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("", 5), ("no", 5)])
+def test_a_person_is_asked_at_a_terminal(home, answer, code) -> None:
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "capdisc", "setup", "cursor"],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, text=True,
+    ) as process:  # fmt: skip
+        os.close(terminal)
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(controller, 1024)
+        import time
+
+        while process.poll() is None:  # what was typed before the question does not count
+            os.write(controller, f"{answer}\n".encode())
+            time.sleep(0.2)
+        os.close(controller)
+        assert process.stdout is not None and "+++ " in process.stdout.read()
+        assert b"Write this file?" in shown
+    assert process.returncode == code
+    assert (home / ".cursor" / "mcp.json").exists() is (code == 0)
+
+
+def test_a_program_in_path_is_named_without_its_folder(
+    capdisc, monkeypatch, tmp_path, place
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "capdisc").symlink_to(SCRIPT)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin")
+    capdisc("setup", "cursor", "--yes")
+    assert words_of(server_of("cursor", place("cursor"))) == ["capdisc", "mcp"]
+    # An activated environment is not in the PATH of a client.
+    monkeypatch.setenv("PATH", str(Path(SCRIPT).parent))
+    monkeypatch.setenv("VIRTUAL_ENV", str(Path(SCRIPT).parent.parent))
+    capdisc("setup", "cursor", "--yes")
+    assert words_of(server_of("cursor", place("cursor"))) == [SCRIPT, "mcp"]
+
+
+def test_a_path_with_blanks_is_quoted_for_the_shell(
+    capdisc, monkeypatch, tmp_path, home, place
+) -> None:
+    folder = tmp_path / "my $programs' place"
+    folder.mkdir()
+    for name in ("python", "capdisc"):
+        (folder / name).write_text('#!/bin/sh\necho "$0 $*"\n')
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    for client in ("claude", "copilot", "codex", "opencode"):
+        assert capdisc("setup", client, "--yes").code == 0
+    (group,) = json.loads((home / ".claude/settings.json").read_text())["hooks"][
+        "UserPromptSubmit"
+    ]
+    line = group["hooks"][0]["command"]
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{folder}/capdisc hook claude\n"
+    assert words_of(server_of("claude", place("claude"))) == [f"{folder}/capdisc", "mcp"]
+    hooks = json.loads((home / ".copilot/hooks/capdisc.json").read_text())["hooks"]
+    assert shlex.split(hooks["userPromptSubmitted"][0]["bash"])[1:] == ["hook", "copilot"]
+    codex = tomllib.loads(place("codex").read_text())
+    assert (
+        shlex.split(codex["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"])[0]
+        == f"{folder}/capdisc"
+    )
+    # A second run knows its own quoted line.
+    assert capdisc("setup", "claude", "--yes").out.startswith("claude: nothing to do")
+
+
+VARIABLES = {
+    "claude": ("CLAUDE_CONFIG_DIR", ("settings.json", ".claude.json")),
+    "codex": ("CODEX_HOME", ("config.toml",)),
+    "gemini": ("GEMINI_CLI_HOME", (".gemini/settings.json",)),
+    "opencode": ("OPENCODE_CONFIG_DIR", ("plugin/capdisc.js", "opencode.json")),
+    "copilot": ("COPILOT_HOME", ("hooks/capdisc.json", "mcp-config.json")),
+}
+
+
+@pytest.mark.parametrize("client", VARIABLES)
+def test_a_client_s_own_variable_decides_on_its_folder(
+    capdisc, client, monkeypatch, tmp_path, home
+) -> None:
+    variable, names = VARIABLES[client]
+    monkeypatch.setenv(variable, str(tmp_path / "there"))
+    before = tree(home)
+    assert capdisc("setup", client, "--yes").code == 0
+    assert sorted(
+        path.relative_to(tmp_path / "there").as_posix()
+        for path in (tmp_path / "there").rglob("*")
+        if path.is_file()
+    ) == sorted(names)
+    assert tree(home) == before
+
+
+PROJECT_FILES = {
+    "claude": (".claude/settings.json", ".mcp.json"),
+    "codex": (".codex/config.toml",),
+    "gemini": (".gemini/settings.json",),
+    "opencode": (".opencode/plugin/capdisc.js", "opencode.json"),
+    "cursor": (".cursor/mcp.json",),
+    "vscode": (".vscode/mcp.json",),
+    "copilot": (".github/hooks/capdisc.json", ".mcp.json"),
+}
+
+
+@pytest.mark.parametrize("client", PROJECT_FILES)
+def test_the_scope_of_a_project(capdisc, client, hermetic, home, monkeypatch) -> None:
+    before = tree(home, hermetic)
+    (hermetic / "deep").mkdir()
+    monkeypatch.chdir(hermetic / "deep")
+    done = capdisc("setup", client, "--scope", "project", "--yes")
+    assert done.code == 0
+    assert all((hermetic / name).is_file() for name in PROJECT_FILES[client])
+    assert SCRIPT in done.err and "path of this machine" in done.err
+    assert "yes (project)" in capdisc("setup").out
+    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    (hermetic / "deep").rmdir()
+    assert tree(home, hermetic) == before
+
+
+def test_opencode_s_own_file_is_chosen(capdisc, home) -> None:
+    """opencode makes opencode.jsonc, which has no comments at first."""
+    path = home / ".config" / "opencode" / "opencode.jsonc"
+    before = put(path, '{\n  "$schema": "x"\n}')
+    capdisc("setup", "opencode", "--mcp", "--yes")
+    assert "capdisc" in path.read_text()
+    assert not path.with_suffix(".json").exists()
+    capdisc("setup", "opencode", "--undo", "--yes")
+    assert path.read_bytes() == before
+
+
+def test_a_plugin_that_somebody_edited_is_not_removed(capdisc, place) -> None:
+    capdisc("setup", "opencode", "--yes")
+    path = place("opencode", 0)
+    path.write_text(path.read_text() + "// mine\n")
+    done = capdisc("setup", "opencode", "--undo", "--yes")
+    assert done.code == 3 and f"rm {path}" in done.err
+    assert path.exists()
+
+
+def test_the_list_says_who_is_here_and_what_is_missing(
+    capdisc, home, monkeypatch, tmp_path
+) -> None:
+    (home / ".claude").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "codex").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "codex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    rows = {
+        line.split()[0]: line.split()[1:] for line in capdisc("setup").out.splitlines() if line
+    }
+    assert rows["claude"] == ["yes", "no", "no", "capdisc", "setup", "claude"]
+    assert rows["codex"][0] == "yes" and rows["gemini"] == ["no", "no", "no"]
+    assert rows["cursor"] == ["no", "-", "no"]
+    capdisc("setup", "claude", "--hook", "--yes")
+    document = capdisc("setup", "--json").json
+    (claude,) = [client for client in document["clients"] if client["client"] == "claude"]
+    assert claude["here"] and claude["command"] == "capdisc setup claude --mcp"
+    assert claude["hook"] == {"user": "yes", "project": "no"}
+    assert document["agents_md"]["block"] == "no"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nosuch",),
+        ("cursor", "--hook"),
+        ("claude", "--scope", "machine"),
+        ("claude", "AGENTS.md"),
+        ("agents-md", "--hook"),
+        ("--yes",),
+    ],
+)
+def test_a_request_that_makes_no_sense(capdisc, words, home) -> None:
+    done = capdisc("setup", *words)
+    assert done.code == 2 and "hint:" in done.err
+    assert [path.name for path in home.iterdir()] == [".local"]
+
+
+def test_keys_of_services_are_not_printed(capdisc, place) -> None:
+    key = "ghp_" + "a1B2" * 9
+    put(place("cursor"), json.dumps({"mcpServers": {"x": {"env": {"K": key}}}}, indent=2))
+    done = capdisc("setup", "cursor", "--yes")
+    assert key not in done.out and key in place("cursor").read_text()
+
+
+def test_a_file_that_changed_while_a_person_thought_is_not_overwritten(
+    capdisc, place, monkeypatch
+) -> None:
+    put(place("cursor"), "{}")
+    from capdisc.commands import setup as command
+
+    def change_and_agree(*_: object) -> bool:
+        place("cursor").write_text('{"newer": 1}')
+        return True
+
+    monkeypatch.setattr(command, "_is_agreed", change_and_agree)
+    done = capdisc("setup", "cursor")
+    assert done.code == 3 and "changed while you were asked" in done.err
+    assert place("cursor").read_text() == '{"newer": 1}'
+
+
+def test_setup_is_in_the_table_of_commands() -> None:
+    assert "setup" in command_table.COMMANDS
+
+
+# The block of AGENTS.md.
+
+BEGIN, END = "<!-- capdisc:begin", "<!-- capdisc:end -->\n"
+
+
+@pytest.fixture
+def agents(hermetic, small) -> Path:
+    return hermetic / "AGENTS.md"
+
+
+def test_a_missing_file_is_made_and_removed(capdisc, agents) -> None:
+    assert capdisc("setup", "agents-md").code == 5
+    assert not agents.exists()
+    assert capdisc("setup", "agents-md", "--yes").code == 0
+    text = agents.read_text()
+    assert text.startswith(BEGIN) and text.endswith(END)
+    assert "- skill:merge-pdfs: " in text and "- tool:run-sql: " in text
+    assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
+    assert not agents.exists()
+
+
+def test_render_into_and_setup_keep_the_same_block(capdisc, agents) -> None:
+    assert capdisc("render", "--into", "AGENTS.md").code == 0
+    first, time_ns = agents.read_bytes(), agents.stat().st_mtime_ns
+    again = capdisc("render", "--into", "AGENTS.md")
+    assert (again.code, again.out) == (0, "") and "is up to date" in again.err
+    assert "nothing to do" in capdisc("setup", "agents-md", "--yes").out
+    assert (agents.read_bytes(), agents.stat().st_mtime_ns) == (first, time_ns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# Rules\n\nUse tabs.\n", "# Rules\r\n\r\nUse tabs.\r\n", "no line end", "\n\n", "é\n" * 3],
+)
+def test_what_stands_around_the_block_stays(capdisc, agents, text) -> None:
+    before = put(agents, text)
+    capdisc("setup", "agents-md", "--yes")
+    after = agents.read_bytes()
+    assert after.startswith(before)
+    if b"\r\n" in before:
+        assert after.count(b"\n") == after.count(b"\r\n")
+    # The author goes on below and above.
+    put(agents, "Above.\n" + after.decode() + "\nBelow.\n")
+    capdisc("render", "merge two PDF files", "--into", "AGENTS.md")
+    changed = agents.read_bytes().decode()
+    start, end = changed.index(BEGIN), changed.index("<!-- capdisc:end -->")
+    assert changed[:start] == "Above.\n" + after.decode()[: after.decode().index(BEGIN)]
+    assert (
+        changed[end:]
+        == after.decode()[after.decode().index("<!-- capdisc:end -->") :] + "\nBelow.\n"
+    )
+    assert "skill:merge-pdfs" in changed
+    put(agents, after.decode())
+    assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
+    assert agents.read_bytes() == before
+
+
+def test_undo_removes_the_block_from_an_edited_file(capdisc, agents) -> None:
+    put(agents, "# Rules\n")
+    capdisc("setup", "agents-md", "--yes")
+    put(agents, agents.read_text() + "\nBelow.\n")
+    capdisc("render", "--into", "AGENTS.md", "--budget", "400")
+    assert capdisc("setup", "agents-md", "--undo", "--yes").code == 0
+    assert agents.read_text() == "# Rules\n\nBelow.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{BEGIN} a -->\n{BEGIN} b -->\n{END}",
+        f"text\n{END}",
+        f"{BEGIN} -->\ntext\n",
+        f"{END}{BEGIN} -->\n",
+        f"{BEGIN} -->\n{END}{END}",
+    ],
+)
+def test_marks_that_do_not_match_are_an_error(capdisc, agents, text) -> None:
+    before = put(agents, text)
+    for words in (("setup", "agents-md", "--yes"), ("render", "--into", "AGENTS.md")):
+        done = capdisc(*words)
+        assert done.code == 3 and "line" in done.err and "AGENTS.md" in done.err
+    assert agents.read_bytes() == before
+
+
+def test_a_text_with_our_marks_does_not_break_the_block(capdisc, hermetic, write_skill) -> None:
+    body = f"Look for\n{BEGIN} x -->\nand\n{END}in the file.\n"
+    write_skill(hermetic / "skills", "mark", "Marks blocks of files. Use when asked.", body)
+    capdisc("index", str(hermetic / "skills"))
+    for _ in range(2):
+        assert (
+            capdisc("render", "mark blocks of files", "--into", "B.md", "--gate", "off").code == 0
+        )
+    text = (hermetic / "B.md").read_text()
+    assert text.count(BEGIN) == 1 and text.count(END) == 1
+    assert text.endswith(END) and "&#58;begin x" in text
+
+
+def test_a_template_of_ours_may_have_its_own_mark_lines(capdisc, agents) -> None:
+    """The author may word the marks: only what is between them is replaced."""
+    put(agents, "  <!-- capdisc:begin (see the wiki) -->\nbygone\n<!-- capdisc:end -->")
+    capdisc("render", "--into", "AGENTS.md")
+    text = agents.read_text()
+    assert text.startswith("  <!-- capdisc:begin (see the wiki) -->\nAvailable")
+    assert text.endswith("\n<!-- capdisc:end -->") and "bygone" not in text
+
+
+def test_render_into_needs_a_place_to_write(capdisc, agents) -> None:
+    put(agents, "x\n")
+    agents.chmod(0o444)
+    done = capdisc("render", "--into", "AGENTS.md")
+    assert done.code == 3 and "read-only" in done.err
+    assert capdisc("render", "--into", "no/such/A.md").code == 0
+    assert (agents.parent / "no" / "such" / "A.md").exists()
+
+
+def test_a_clone_s_link_out_of_the_project_is_refused(capdisc, agents, home) -> None:
+    """A clone can bring AGENTS.md as a link to a file of the user."""
+    before = put(home / ".bashrc", "alias x=y\n")
+    agents.symlink_to(home / ".bashrc")
+    for words in (("render", "--into", "AGENTS.md"), ("setup", "agents-md", "--yes")):
+        done = capdisc(*words)
+        assert done.code == 5 and "link out of the project" in done.err
+    (agents.parent / ".mcp.json").symlink_to(home / "servers.json")
+    assert capdisc("setup", "claude", "--mcp", "--scope", "project", "--yes").code == 5
+    assert (home / ".bashrc").read_bytes() == before and not (home / "servers.json").exists()
+    # A link inside the project is the project's own affair.
+    agents.unlink()
+    agents.symlink_to("CLAUDE.md")
+    assert capdisc("render", "--into", "AGENTS.md").code == 0
+    assert agents.is_symlink() and (agents.parent / "CLAUDE.md").read_text().startswith(BEGIN)
+
+
+def test_everything_without_a_query(capdisc, small) -> None:
+    """--on-empty all prints a line for each capability without a query, too."""
+    done = capdisc("render", "--on-empty", "all")
+    assert done.code == 0 and "- term:on-call: " in done.out and "- skills: " in done.out
+
+
+@pytest.mark.parametrize("layout", TOML_LAYOUTS)
+def test_an_edited_toml_file_loses_only_our_tables(capdisc, layout, place) -> None:
+    path = place("codex")
+    before = put(path, TOML_LAYOUTS[layout]).decode()
+    capdisc("setup", "codex", "--yes")
+    put(path, path.read_bytes().decode() + "# late\n")
+    assert capdisc("setup", "codex", "--undo", "--yes").code == 0
+    after = path.read_bytes().decode()
+    assert after.endswith("# late\n") and "capdisc" not in after.replace(before, "")
+    assert tomllib.loads(after) == tomllib.loads(before)
+    assert after.replace("\r", "").startswith(before.replace("\r", "").rstrip("\n"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_edited_json_file_loses_only_our_members(capdisc, layout, place) -> None:
+    path = place("gemini")
+    before = put(path, LAYOUTS[layout].replace("KEY", "mcpServers")).decode()
+    capdisc("setup", "gemini", "--yes")
+    put(path, path.read_bytes().decode() + "\n")
+    assert capdisc("setup", "gemini", "--undo", "--yes").code == 0
+    after = path.read_bytes().decode()
+    assert after.strip() == before.strip() or json.loads(after) == {}
