@@ -167,7 +167,10 @@ class OpenIndex:
             available=is_available is not None,
             limit=limit,
         )
-        return self.search_query(query, mode, is_available)
+        from capdisc_indexer.retrieval.request_gate import judge_request
+
+        ranking = self.search_query(query, mode, is_available)
+        return replace(ranking, gate=judge_request(self.index, ranking))
 
     def search_query(
         self,
@@ -175,15 +178,14 @@ class OpenIndex:
         mode: str = "auto",
         is_available: Callable[[CapabilityHeader], bool] | None = None,
     ) -> Ranking:
-        """The same for a query that is put together already."""
+        """The same for a query that is put together already, without `gate`."""
         from capdisc_indexer.retrieval.pipeline import search_index
-        from capdisc_indexer.retrieval.request_gate import judge_request
 
         encoder, problem = (None, "") if mode == "lexical" else self._encoder
         ranking = search_index(self.index, query, encoder, mode, is_available)
         if problem and ranking.degraded:
-            ranking = replace(ranking, degraded=(*ranking.degraded, problem))
-        return replace(ranking, gate=judge_request(self.index, ranking))
+            return replace(ranking, degraded=(*ranking.degraded, problem))
+        return ranking
 
     def render(
         self,

@@ -25,6 +25,7 @@ FILES = tuple(Path(__file__).with_name(f"gate_{name}.toml") for name in ("phrase
 SEPARATOR = " | "
 NO_CHATTER = (
     "call", "nouns", "verbs", "objects", "things", "asks", "polite", "join", "places", "queries",
+    "days", "people", "likes",
 )  # fmt: skip
 """Parts of a language that are no turns of talk."""
 QUESTIONS = ("talk", "small", "trivia")
@@ -34,17 +35,17 @@ FOLDS = 5
 
 # How many turns are composed in each language.
 COMPOSED, COMMANDS, MIXED = (
-    {"en": 5_000},
+    {"en": 6_000},
     {"en": 2_500},
-    {"en": 700},
+    {"en": 1_500},
 )
 MAIN_LANGUAGES = ("de", "fr", "es", "pt", "it", "zh", "ja")
-COMPOSED |= dict.fromkeys(MAIN_LANGUAGES, 2_600)
-COMMANDS |= dict.fromkeys(MAIN_LANGUAGES, 1_400)
-MIXED |= dict.fromkeys(MAIN_LANGUAGES, 350)
-COMPOSED_ELSEWHERE, COMMANDS_ELSEWHERE, MIXED_ELSEWHERE = 700, 300, 60
-ABOUT = 0.15
-"""The share of composed talk that is about a thing."""
+COMPOSED |= dict.fromkeys(MAIN_LANGUAGES, 3_400)
+COMMANDS |= dict.fromkeys(MAIN_LANGUAGES, 2_200)
+MIXED |= dict.fromkeys(MAIN_LANGUAGES, 1_000)
+COMPOSED_ELSEWHERE, COMMANDS_ELSEWHERE, MIXED_ELSEWHERE = 700, 400, 120
+ABOUT = 0.25
+"""The share of composed talk with a thing, a day or a person in it."""
 QUERIES = 12
 """Requests made of each question that a tool answers."""
 SLIPS = 0.06
@@ -52,6 +53,7 @@ SLIPS = 0.06
 POINTERS = 900
 """Turns that only point at something, or hold no words: a file's name, a number, signs."""
 
+SLOTS = {"{day}": "days", "{person}": "people", "{like}": "likes", "{place}": "places"}
 Parts = dict[str, list[str]]
 
 
@@ -96,7 +98,7 @@ def compose_chatter(seed: int) -> Iterator[Turn]:
             for phrase in phrases
         ]
         for name, phrase in phrases:
-            if name != "about":
+            if "{" not in phrase:
                 yield Turn(phrase, False, language, f"{language} {name}", fold_of(phrase))
         rng = random.Random(f"{seed} {language}")
         for fold in range(FOLDS):
@@ -130,7 +132,7 @@ def _draw_phrase(rng: random.Random, phrases: Sequence[tuple[str, str]]) -> tupl
     a thing makes it look like a request; questions of knowledge half as often, since an assistant
     may have a tool for them.
     """
-    frames = [one for one in phrases if one[0] == "about"]
+    frames = [one for one in phrases if "{" in one[1]]
     if frames and rng.random() < ABOUT:
         return rng.choice(frames)
     name, phrase = rng.choice(phrases)
@@ -138,10 +140,16 @@ def _draw_phrase(rng: random.Random, phrases: Sequence[tuple[str, str]]) -> tupl
 
 
 def _fill(rng: random.Random, frame: str, parts: Parts) -> str:
-    if "{}" not in frame:
+    """The phrase with something in each of its braces."""
+    if "{" not in frame:
         return frame
-    names = parts["things"] if rng.random() < 0.6 else parts["nouns"] + parts.get("objects", [])
-    return frame.replace("{}", rng.choice(names))
+    thing = parts["things"] if rng.random() < 0.6 else parts["nouns"] + parts.get("objects", [])
+    text = frame.replace("{}", rng.choice(thing)).replace("{thing}", rng.choice(thing))
+    text = text.replace("{number}", str(rng.randint(2, 60)))
+    for brace, name in SLOTS.items():
+        if brace in text:
+            text = text.replace(brace, rng.choice(parts[name]))
+    return text
 
 
 def _closing_sign(rng: random.Random, name: str, language: str) -> str:

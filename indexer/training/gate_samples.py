@@ -19,8 +19,7 @@ from gate_material import CHATTER_INTENTS, UNCLEAR_INTENTS, read_pairs
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query, Ranking
-from capdisc_indexer.retrieval import pipeline
-from capdisc_indexer.retrieval.calibration import MIN_RELEVANCE, MIN_REQUEST_RELEVANCE
+from capdisc_indexer.retrieval import calibration, pipeline
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.request_gate import (
     CLEAR_LOGIT,
@@ -212,19 +211,19 @@ def _search(
 ) -> Iterator[Sample]:
     logit = text_logit(model, encoder, utterance.text)
     for used in (encoder, None):
-        with patch.object(pipeline, "refuse_irrelevant", lambda hits, _: list(hits)):
+        with patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)):
             ranking = search_index(index, Query(texts=(utterance.text,), limit=LIMIT), used)
         yield Sample(
             utterance=utterance,
             size=size,
             logit=logit,
             evidence=read_evidence(index, ranking, encoder),
-            is_refused=_is_refused(ranking, logit),
+            is_refused=_is_refused(ranking, logit, used),
             is_lexical=used is None,
         )
 
 
-def _is_refused(ranking: Ranking, logit: float) -> bool:
-    """What `calibration.refuse_irrelevant` says, with this text model in place of the shipped."""
-    level = MIN_REQUEST_RELEVANCE if logit >= CLEAR_LOGIT else MIN_RELEVANCE
-    return not any(hit.relevance >= level for hit in ranking.hits)
+def _is_refused(ranking: Ranking, logit: float, encoder: StaticEncoder | None) -> bool:
+    """What the search would say with this text model in place of the shipped one."""
+    with patch.object(calibration, "reads_as_request", lambda _: logit >= CLEAR_LOGIT):
+        return not calibration.refuse_irrelevant(ranking.hits, ranking.query.texts, encoder)

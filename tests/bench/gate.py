@@ -98,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _refusal_left_to_the_gate() -> AbstractContextManager[object]:
     """A search that refuses nothing, however little its hits have to do with the text."""
-    return patch.object(pipeline, "refuse_irrelevant", lambda hits, _: list(hits))
+    return patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits))
 
 
 def load_data_set(folder: Path) -> DataSet:

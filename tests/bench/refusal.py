@@ -19,9 +19,8 @@ from capdisc_indexer import encoders
 from capdisc_indexer.evaluation import query_files
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
-from capdisc_indexer.retrieval import calibration
+from capdisc_indexer.retrieval import calibration, pipeline
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.request_gate import reads_as_request
 from capdisc_indexer.store.snapshot import Index
 
 SETS = (
@@ -91,12 +90,13 @@ def made_up(rng: random.Random) -> list[str]:
 
 
 def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict[str, list[float]]:
-    """The best relevance that each query finds when nothing is refused; more by the difference of
-    the two levels where the text by itself is clearly a request, which needs less.
+    """The best relevance that each query finds when nothing is refused; more by what the level for
+    this text is lower than the usual one.
     """
+    level = calibration.MIN_RELEVANCE
     with (
         tempfile.TemporaryDirectory() as scratch,
-        patch.object(calibration, "MIN_RELEVANCE", -1.0),
+        patch.object(pipeline, "refuse_irrelevant", lambda hits, *_: list(hits)),
     ):
         build_index(
             [folder], Path(scratch) / "index", BuildOptions(encoder=encoder, encoder_required=True)
@@ -110,11 +110,12 @@ def _relevances(folder: Path, encoder: str, asked: dict[str, list[str]]) -> dict
                 ]
                 for kind, texts in asked.items()
             }
-    gain = calibration.MIN_RELEVANCE - calibration.MIN_REQUEST_RELEVANCE
+    reader = encoders.load_shipped_encoder()
     return {
         kind: [
             max((hit.relevance for hit in hits), default=0.0)
-            + (gain if reads_as_request([text]) else 0.0)
+            + level
+            - calibration.least_relevance([text], reader)
             for text, hits in zip(asked[kind], best[kind], strict=True)
         ]
         for kind in best

@@ -4,7 +4,6 @@ import pytest
 
 from capdisc_indexer.encoders import load_shipped_encoder
 from capdisc_indexer.model.errors import EncoderError
-from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import request_gate
 from capdisc_indexer.retrieval.calibration import refuse_irrelevant
@@ -108,10 +107,19 @@ def test_a_request_is_one_however_it_is_typed_and_whatever_stands_beside_it(inde
 
 
 def test_what_reads_as_a_request_needs_less_relevance() -> None:
-    hit = Hit(id="skill:a", score=0.4, relevance=0.08)
-    assert refuse_irrelevant([hit], ["please translate the contract into French"]) == [hit]
-    assert refuse_irrelevant([hit], ["thanks, that was it"]) == []
-    assert refuse_irrelevant([replace(hit, relevance=0.01)], ["translate the contract"]) == []
+    hit = Hit(id="skill:a", score=0.4, relevance=0.1)
+    encoder = load_shipped_encoder()
+    assert refuse_irrelevant([hit], ["please translate the contract into French"], encoder)
+    assert not refuse_irrelevant([hit], ["thanks, that was it"], encoder)
+
+
+def test_a_request_without_english_words_needs_still_less() -> None:
+    """In another language than the catalogue no word can match; made-up words need as much."""
+    hit = Hit(id="skill:a", score=0.4, relevance=0.03)
+    encoder = load_shipped_encoder()
+    assert refuse_irrelevant([hit], ["traduis ce contrat en anglais"], encoder)
+    assert not refuse_irrelevant([hit], ["please translate the contract into French"], encoder)
+    assert not refuse_irrelevant([hit], ["brabb skiftz glonqlm"], encoder)
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\ud800", "x" * 10_000, "好", "\u200b"])

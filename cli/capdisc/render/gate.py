@@ -11,12 +11,14 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import GateDecision, Ranking
 from capdisc_indexer.retrieval.request_gate import (
-    BORDER,
     OFF,
     check_gate_mode,
     judge_request,
     keep_hits_of_requests,
 )
+
+# Below this score of the text alone it is talk, whatever was found.
+CLEAR_TALK = 0.05
 
 Gate = Annotated[
     str, option("--gate", help='auto: talk such as "thanks!" is no request; off: all is one.')
@@ -36,14 +38,15 @@ def keep_requests(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -
     return keep_hits_of_requests(judge_ranking(ctx, ranking, gate), gate)
 
 
+def is_kept_out(ranking: Ranking) -> bool:
+    """Whether the gate took the hits away; where the search found none, there was nothing to take."""
+    return ranking.gate is not None and not ranking.gate.is_request and ranking.gate.score > 0
+
+
 def is_talk(ranking: Ranking) -> bool:
-    """Whether the gate took the hits away, or the text that found none reads like talk."""
-    gate = ranking.gate
-    return (
-        gate is not None
-        and not gate.is_request
-        and (gate.score > 0 or gate.parts.get("text", 1.0) < BORDER)
-    )
+    """Whether the gate took the hits away, or the text that found none is clearly talk."""
+    text = ranking.gate.parts.get("text", 1.0) if ranking.gate else 1.0
+    return is_kept_out(ranking) or (not ranking.hits and text < CLEAR_TALK)
 
 
 def print_decision(ranking: Ranking, explain: bool) -> None:

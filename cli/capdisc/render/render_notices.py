@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from capdisc.output import console
-from capdisc.render.gate import decision_document, format_decision, is_talk
+from capdisc.render.gate import decision_document, format_decision, is_kept_out
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     RelevantCapabilities,
@@ -116,7 +116,7 @@ def print_notices(
     relevant: RelevantCapabilities, catalogue: CatalogueMode, context: Context
 ) -> None:
     """Print what does not fit the query or the budget, and which catalogue mode was chosen."""
-    if is_talk(relevant.ranking) and not catalogue.is_everything:
+    if is_kept_out(relevant.ranking) and not catalogue.is_everything:
         console.print_notice(
             f"notice: {_talk_note(relevant.ranking)}{_fallback_note(relevant, context)}"
         )
@@ -155,7 +155,7 @@ def _print_imitations(context: Context) -> None:
 
 def print_nothing_fits(relevant: RelevantCapabilities) -> None:
     """Print that nothing fits, for `--on-empty error`."""
-    talk = _talk_note(relevant.ranking) if is_talk(relevant.ranking) else ""
+    talk = _talk_note(relevant.ranking) if is_kept_out(relevant.ranking) else ""
     console.print_notice(talk or f"nothing fits the query{_unmatched_note(relevant)}")
 
 

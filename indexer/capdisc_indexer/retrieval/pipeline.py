@@ -78,7 +78,7 @@ def search_index(
     calibrated_hits = calibrate(
         index, query, distinct_hits, candidates, encoders.reranker, encoders.effective_mode
     )
-    accepted_hits = refuse_irrelevant(calibrated_hits, query.texts)
+    accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker)
     return Ranking(
         query=query,
         hits=tuple(accepted_hits[: query.limit]),

@@ -44,7 +44,7 @@ MAX_TOKENS = 32
 WINDOW = 3
 # From here on a text is clearly a request, whatever was found.
 CLEAR_LOGIT = 1.5
-# What a text without a known word is: an emoji, a sign, nothing but code.
+# What a text without a word is: emoji, signs, nothing but code.
 NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
 EVIDENCE_HITS = 3
@@ -153,7 +153,7 @@ def text_logit(model: GateModel, encoder: StaticEncoder, text: str) -> float:
     """How much the text by itself is like a request, in logits: 0 is undecided."""
     read = shorten_turn(text)
     token_ids = shorten_tokens(encoder.token_ids(read))
-    if not token_ids:
+    if not token_ids or not any(map(str.isalnum, read)):
         return NO_WORDS_LOGIT
     weights = [encoder.token_weight(token_id) for token_id in token_ids]
     features = text_features(read, weights)
