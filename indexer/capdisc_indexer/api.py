@@ -30,7 +30,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -199,6 +199,7 @@ class OpenIndex:
         tokenizer: str = "o200k",
         mark_key: bytes = b"",
         gate: str = "auto",
+        workspace: PathLike | None = None,
     ) -> RenderedContext:
         """What an agent should read about the text, within `budget` tokens.
 
@@ -206,8 +207,10 @@ class OpenIndex:
         best hits in full; `format` is a name of `rendering.formats.FORMATS`. What others wrote
         stands in frames whose marks are made with `mark_key` (1 to 64 bytes): give the same key
         to get the same bytes, or none for a random one, which nobody can imitate. At most `limit`
-        hits are shown (None: `templates.TOP_SUMMARIES`). With `gate` "auto", talk ("thanks!") gets
-        no hits but the overview, if `levels` has it; with "off" it is answered too.
+        hits are shown (None: `templates.TOP_SUMMARIES`, of those that come near the best one), and
+        none of little relevance. With `gate` "auto", talk ("thanks!") gets no hits but the
+        overview, if `levels` has it; with "off" it is answered too. Paths of files below
+        `workspace` are printed relative to it.
 
         Raises UsageError for an empty text, an unknown gate, format or tokenizer, and a budget that
         has no room for anything.
@@ -215,14 +218,18 @@ class OpenIndex:
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
         from capdisc_indexer.rendering.templates import TOP_SUMMARIES
+        from capdisc_indexer.retrieval.query_rules import select_listed_hits, select_shown_hits
         from capdisc_indexer.retrieval.request_gate import keep_hits_of_requests
 
-        limit = TOP_SUMMARIES if limit is None else limit
-        ranking = self.search(text, limit=limit, kinds=kinds, categories=categories, mode=mode)
+        most = TOP_SUMMARIES if limit is None else limit
+        ranking = self.search(text, limit=most, kinds=kinds, categories=categories, mode=mode)
         ranking = keep_hits_of_requests(ranking, gate)
+        hits = list(select_shown_hits(ranking.hits))
+        ranking = replace(ranking, hits=tuple(select_listed_hits(hits) if limit is None else hits))
         key = mark_key or os.urandom(MARK_KEY_BYTES)
+        base = PurePath(workspace) if workspace else None
         printed, context = render_ranking(
-            self.index, ranking, budget, format, tuple(levels), tokenizer, key, limit
+            self.index, ranking, budget, format, tuple(levels), tokenizer, key, most, base
         )
         return RenderedContext(
             text=printed, tokens=context.tokens, context=context, gate=ranking.gate

@@ -70,7 +70,7 @@ def suggest_capabilities(
     """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
     query = Query(texts=(_read_part(prompt),), limit=_CANDIDATES)
     ranking = query_options.rank_query(ctx, query, None)
-    decision = judge_ranking(ctx, ranking, limits.gate)
+    decision = judge_ranking(ctx, ranking, limits.gate).gate
     if decision and not decision.is_request:
         return Suggestions(reason=f"no request for anything here (score {decision.score:.2f})")
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))

@@ -43,7 +43,7 @@ from capdisc_indexer.tools.agent_tools import (
     READ_TOOL,
     RUN_TOOL,
     TEXT_KEY,
-    fit_categories,
+    overview_text,
 )
 from capdisc_indexer.tools.answer_pages import (
     MAX_ANSWER_TOKENS,
@@ -217,7 +217,7 @@ class DiscoveryService:
             categories = current.ctx.index.overview["categories"]
             budget_tokens = int(current.ctx.config["tier0_budget"])
         count = load_token_counter()
-        return fit_categories(categories, lambda text: count(text) <= budget_tokens)
+        return overview_text(categories, lambda text: count(text) <= budget_tokens)
 
     def _offered_hint(self) -> str:
         return f"there are: {', '.join(tool['name'] for tool in self.tools())}"

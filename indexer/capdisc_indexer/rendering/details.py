@@ -4,6 +4,7 @@ guidance of their categories.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -28,18 +29,56 @@ from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
 # Tier 0.
 
 
+def fit_categories(
+    categories: Sequence[CategoryRecord], fits: Callable[[Sequence[str], int], bool]
+) -> list[str]:
+    """The lines of the categories at the longest length at which all fit; else of as many of them
+    the shortest as fit. `fits` is called with lines, and with how many categories they leave out.
+    """
+    for length in range(len(categories[0]["lines"]) if categories else 0):
+        lines = [category["lines"][length] for category in categories]
+        if fits(lines, 0):
+            return lines
+    shortest = [category["lines"][-1] for category in categories]
+    count = bisect_left(
+        range(1, len(shortest)),
+        True,
+        key=lambda number: not fits(shortest[:number], len(shortest) - number),
+    )
+    return shortest[:count]
+
+
 def build_overview(job: RenderJob, tokens_left: int) -> Tier:
-    """Tier 0 of at most so many tokens: the category lines at the longest length at which all fit;
-    else as many of the shortest as fit, and how many more there are.
+    """Tier 0 of at most so many tokens: what `fit_categories` chooses, and how many more there
+    are.
     """
     categories = job.inputs.overview
-    for length in range(len(categories[0]["lines"]) if categories else 0):
-        blocks = [_category_block(job, entry, length) for entry in categories]
-        if sum(block.tokens for block in blocks) <= tokens_left:
-            return Tier(
-                level=0, blocks=tuple(blocks), tokens=sum(block.tokens for block in blocks)
-            )
-    return _build_shortest(job, tokens_left)
+    lines = fit_categories(
+        categories,
+        lambda lines, omitted: (
+            sum(block.tokens for block in _overview_blocks(job, lines, omitted)) <= tokens_left
+        ),
+    )
+    if not lines:
+        return Tier(level=0, blocks=(), tokens=0)
+    blocks = _overview_blocks(job, lines, len(categories) - len(lines))
+    left_out = [_category_block(job, entry, -1) for entry in categories[len(lines) :]]
+    return Tier(
+        level=0,
+        blocks=blocks,
+        tokens=sum(block.tokens for block in blocks),
+        dropped=tuple(
+            DroppedBlock(id=block.id, tier=0, tokens=block.tokens) for block in left_out
+        ),
+    )
+
+
+def _overview_blocks(job: RenderJob, lines: Sequence[str], omitted: int) -> tuple[Block, ...]:
+    blocks = [
+        job.block(entry["category"], job.form.category(line))
+        for entry, line in zip(job.inputs.overview, lines, strict=False)
+    ]
+    return (*blocks, *_remainder_blocks(job, omitted))
 
 
 def min_overview_tokens(job: RenderJob) -> int:
@@ -85,23 +124,6 @@ def _count_empty_query_tokens(job: RenderJob, tiers: tuple[Tier, ...]) -> int:
         printing=printing,
     )
     return job.counter.exact(job.form.format_context(job.form, context))
-
-
-def _build_shortest(job: RenderJob, tokens_left: int) -> Tier:
-    blocks = [_category_block(job, entry, -1) for entry in job.inputs.overview]
-    for count in range(len(blocks), 0, -1):
-        remainder = _remainder_blocks(job, len(blocks) - count)
-        used_tokens = sum(block.tokens for block in blocks[:count]) + sum(
-            block.tokens for block in remainder
-        )
-        if used_tokens <= tokens_left:
-            dropped = tuple(
-                DroppedBlock(id=block.id, tier=0, tokens=block.tokens) for block in blocks[count:]
-            )
-            return Tier(
-                level=0, blocks=(*blocks[:count], *remainder), tokens=used_tokens, dropped=dropped
-            )
-    return Tier(level=0, blocks=(), tokens=0)
 
 
 def _category_block(job: RenderJob, entry: CategoryRecord, length: int) -> Block:

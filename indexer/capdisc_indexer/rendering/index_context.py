@@ -5,6 +5,7 @@ settings, no session, no template. The command line builds its contexts from the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import PurePath
 
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
@@ -32,6 +33,7 @@ def render_ranking(
     tokenizer: str,
     mark_key: bytes,
     summaries: int,
+    workspace: PurePath | None,
 ) -> tuple[str, Context]:
     """The printed text and the context behind it, of at most `budget` tokens and `summaries` hits.
 
@@ -51,6 +53,7 @@ def render_ranking(
         descriptors=descriptors,
         levels=form.levels if form.is_catalogue else levels,
         summaries=summaries,
+        workspace=workspace,
         guidance=load_guidance(index, counter, form, descriptors) if 2 in levels else {},
     )
     budgets = catalogue_budgets(budget) if form.is_catalogue else split_total(Budgets(), budget)

@@ -6,7 +6,6 @@ definitions; the tools of the other modules serve it only where somebody asks fo
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -19,6 +18,7 @@ from capdisc_indexer.model.json_types import (
     CategoryRecord,
     JsonSchema,
 )
+from capdisc_indexer.rendering.details import fit_categories
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.retrieval.request_gate import judge_request
@@ -66,26 +66,19 @@ def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 def _overview_text(ctx: ToolContext) -> str:
     categories, count = ctx.index.overview["categories"], load_token_counter()
-    text = fit_categories(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
+    text = overview_text(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
     return text or "nothing: no capabilities are indexed. `capdisc index PATH` takes some in."
 
 
-def fit_categories(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
-    """All categories with the longest lines at which they fit; else as many of the shortest lines
-    as fit, and how many more there are.
-    """
-    for length in range(len(categories[0]["lines"]) if categories else 0):
-        if fits(text := "\n".join(category["lines"][length] for category in categories)):
-            return text
-    lines = [category["lines"][-1] for category in categories]
+def overview_text(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
+    """The lines of the categories that fit, and how many more there are."""
 
-    def first_lines(count: int) -> str:
-        return "\n".join([*lines[:count], MORE_CATEGORIES.format(count=len(lines) - count)])
+    def join_lines(lines: Sequence[str], omitted: int) -> str:
+        remainder = [MORE_CATEGORIES.format(count=omitted)] if omitted else []
+        return "\n".join([*lines, *remainder])
 
-    count = bisect_left(
-        range(1, len(lines)), True, key=lambda number: not fits(first_lines(number))
-    )
-    return first_lines(count) if lines else ""
+    lines = fit_categories(categories, lambda lines, omitted: fits(join_lines(lines, omitted)))
+    return join_lines(lines, len(categories) - len(lines))
 
 
 def _require_kinds(ctx: ToolContext, kinds: Sequence[str]) -> tuple[str, ...]:
