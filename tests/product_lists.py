@@ -13,7 +13,7 @@ from capdisc_indexer.rendering.templates import list_templates
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.sources.formats.manifest import CAPABILITY_KINDS
 from capdisc_indexer.tools.definitions import DEFINITION_FORMATS
-from capdisc_indexer.validation.profiles import PROFILES
+from capdisc_indexer.validation.rules import PROFILES
 
 RENDER_FORMATS = tuple(FORMATS)
 # Those with all tiers; `skills-xml` is a list of summaries and nothing else.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
-from capdisc_indexer.encoders.wordpiece import (
+from capdisc_indexer.encoders.word_pieces import (
     WordPieceTokenizer,
     pack_vocabulary,
     unpack_vocabulary,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capdisc_indexer.encoders.wordpiece import split_words
+from capdisc_indexer.encoders.word_pieces import split_words
 
 FIRST = frozenset("de fr es it pt nl pl cs ru uk zh ja".split())
 """The languages that get twice the room and the attention."""

@@ -16,7 +16,7 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.trainers import WordPieceTrainer
 
-from capdisc_indexer.encoders.wordpiece import (
+from capdisc_indexer.encoders.word_pieces import (
     CONTINUATION,
     LONGEST_PIECE,
     WordPieceTokenizer,

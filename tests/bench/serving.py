@@ -19,7 +19,7 @@ from cold import QUERY
 from figure import Figure
 from timing import PASS, in_turn, surroundings
 
-from capdisc.serve import request
+from capdisc.serve import protocol
 
 CLIENTS = 64
 PAUSE_S = (
@@ -160,7 +160,7 @@ def _query(number: int) -> str:
 def _ask(address: str, place: Place, query: str) -> float:
     """Seconds until the answer is there. Raises ValueError where it is none."""
     words = ["search", query, "--json", "--index-dir", str(place.index)]
-    message = request.encode_parts([*request.encode_request(words), request.READ])
+    message = protocol.encode_parts([*protocol.encode_request(words), protocol.READ])
     started, data = time.perf_counter(), b""
     with socket.socket(socket.AF_UNIX) as one:
         one.settimeout(30)
@@ -169,7 +169,7 @@ def _ask(address: str, place: Place, query: str) -> float:
         while more := one.recv(1 << 16):
             data += more
     taken = time.perf_counter() - started
-    if (kind := request.decode_parts(data.removeprefix(request.QUEUED))[0]) != request.ANSWERED:
+    if (kind := protocol.decode_parts(data.removeprefix(protocol.QUEUED))[0]) != protocol.ANSWERED:
         raise ValueError(f"{kind!r}")
     return taken
 

@@ -18,8 +18,8 @@ from adopting import adopt
 
 from capdisc.output import console
 from capdisc.render import relevant_capabilities
+from capdisc.validate import build_report
 from capdisc.validate.finding_formats import FORMATS, find_format
-from capdisc.validate.report import build_report
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.rendering import summaries

@@ -65,9 +65,9 @@ def _links(capdisc) -> dict[str, dict]:
 
 
 def test_links_are_listed_with_their_kind_and_none_is_read(capdisc, skill, monkeypatch) -> None:
-    from capdisc_indexer.links import resolution
+    from capdisc_indexer import links
 
-    monkeypatch.setattr(resolution, "read_path", lambda *_: pytest.fail("a link was read"))
+    monkeypatch.setattr(links, "read_path", lambda *_: pytest.fail("a link was read"))
     found = _links(capdisc)
     assert {
         target: (link["kind"], link["exists"])

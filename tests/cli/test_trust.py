@@ -284,8 +284,8 @@ def test_what_is_typed_silences_whatever_the_file_says(capdisc, clone, sneaky) -
 
 
 def test_no_profile_is_milder_where_a_rule_guards_the_reader() -> None:
-    from capdisc_indexer.validation.profiles import ONLY, PROFILES
-    from capdisc_indexer.validation.suppression_comments import is_guarded
+    from capdisc_indexer.validation.finding_selection import is_guarded
+    from capdisc_indexer.validation.rules import ONLY, PROFILES
 
     assert not [code for code in ONLY if is_guarded(code)]
     severities = {

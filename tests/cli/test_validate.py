@@ -494,7 +494,7 @@ def test_no_format_obeys_what_a_file_or_its_name_says(capdisc, put, name) -> Non
 def test_one_file_imports_nothing_that_it_does_not_need(put, tmp_path) -> None:
     put("a/CAPABILITY.yaml", GOOD.format("a"))
     heavy = ["rich", "tantivy", "tomllib", "numpy", "lancedb", "asyncio", "hashlib.sha256", "capdisc_indexer.indexing.pipeline",
-             "capdisc_indexer.validation.fixes", "capdisc_indexer.validation.autofix", "capdisc.validate.sarif"]  # fmt: skip
+             "capdisc_indexer.validation.fixes", "capdisc.validate.fixing"]  # fmt: skip
     script = (
         f"import sys; from capdisc.args import command_table; command_table.run_command(['validate', 'a/CAPABILITY.yaml']);"
         f"print([name for name in {heavy!r} if name in sys.modules])"

@@ -5,7 +5,7 @@ from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.text.minhash import are_near_duplicates, decode_signature, signature
+from capdisc_indexer.text.embedding_text import are_near_duplicates, decode_signature, signature
 
 BODY = " ".join(
     f"Step {n}: open the table of {w} and read the column of {w} values."

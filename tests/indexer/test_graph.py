@@ -2,7 +2,7 @@
 
 import pytest
 
-from capdisc_indexer.graph import traversal
+from capdisc_indexer import graph
 
 HEADS = {
     "tool:send": {"id": "tool:send", "requires": ["render"]},
@@ -17,28 +17,28 @@ def resolve(name):
 
 
 def test_everything_a_hit_needs_comes_along_behind_it() -> None:
-    found = traversal.requirements([HEADS["tool:send"]], {"tool:send": 1.0}, resolve)
+    found = graph.requirements([HEADS["tool:send"]], {"tool:send": 1.0}, resolve)
     assert list(found) == ["tool:render", "tool:read"]
     assert 1.0 > found["tool:render"][0] > found["tool:read"][0] > 0.9
     assert found["tool:read"][1] == "tool:render"
 
 
 def test_a_cycle_of_requirements_ends() -> None:
-    found = traversal.requirements([HEADS["tool:read"]], {"tool:read": 1.0}, resolve)
+    found = graph.requirements([HEADS["tool:read"]], {"tool:read": 1.0}, resolve)
     assert "tool:read" not in found
 
 
 def test_a_name_that_is_not_indexed_is_passed_over() -> None:
     head = {"id": "tool:x", "requires": ["no-such-thing"]}
-    assert traversal.requirements([head], {"tool:x": 1.0}, resolve) == {}
+    assert graph.requirements([head], {"tool:x": 1.0}, resolve) == {}
 
 
 def test_partners_push_each_other_by_a_share_of_their_own_score() -> None:
     """A partner adds a fixed share of its own score, unless in no-graph mode (S187)."""
     scores = {"tool:send": 0.8, "tool:other": 0.4}
-    gains = traversal.partners({key: HEADS[key] for key in scores}, scores, resolve)
-    assert gains["tool:other"] == traversal.PARTNER_SHARE * 0.8
-    assert gains["tool:send"] == traversal.PARTNER_SHARE * 0.4
+    gains = graph.partners({key: HEADS[key] for key in scores}, scores, resolve)
+    assert gains["tool:other"] == graph.PARTNER_SHARE * 0.8
+    assert gains["tool:send"] == graph.PARTNER_SHARE * 0.4
 
 
 def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
@@ -49,12 +49,12 @@ def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
             {"kind": "RELATED", "target": "b", "weight": 0.5},
         ],
     }
-    assert traversal.required_names(head) == {"a": 1.0}
+    assert graph.required_names(head) == {"a": 1.0}
 
 
 @pytest.mark.parametrize("kind", ["COMPOSED_WITH", "REFERS_TO"])
 def test_an_edge_of_use_together_counts_by_its_weight(kind) -> None:
     edge = {"kind": kind, "target": "tool:send", "weight": 0.5}
     heads = {"tool:send": HEADS["tool:send"], "tool:join": {"id": "tool:join", "edges": [edge]}}
-    gains = traversal.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
-    assert gains["tool:join"] == traversal.PARTNER_SHARE * 0.5 * 0.8
+    gains = graph.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
+    assert gains["tool:join"] == graph.PARTNER_SHARE * 0.5 * 0.8

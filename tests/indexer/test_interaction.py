@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_indexer import encoders, lazy_imports
-from capdisc_indexer.encoders.token_bags import TokenBag, build_token_bag, decode_bag, encode_bag
+from capdisc_indexer.encoders.word_pieces import TokenBag, build_token_bag, decode_bag, encode_bag
 from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.retrieval import late_interaction
 from capdisc_indexer.retrieval.late_interaction import max_sim

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from capdisc_indexer.links.resolution import read_link
+from capdisc_indexer.links import read_link
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.types import Descriptor, SourceRef
 
@@ -34,9 +34,9 @@ def test_a_folder_that_changes_while_it_is_looked_at_is_a_refusal(
 def test_a_file_that_becomes_a_link_after_the_check_is_not_followed(
     skill, tmp_path, monkeypatch
 ) -> None:
-    from capdisc_indexer.links import resolution
+    from capdisc_indexer import links
 
-    read = resolution.read_path
+    read = links.read_path
 
     def swapped(path, resolved, limit_bytes):
         (tmp_path / "secret").write_text("secret")
@@ -44,7 +44,7 @@ def test_a_file_that_becomes_a_link_after_the_check_is_not_followed(
         (tmp_path / "guide" / "x.md").symlink_to(tmp_path / "secret")
         return read(path, resolved, limit_bytes)
 
-    monkeypatch.setattr(resolution, "read_path", swapped)
+    monkeypatch.setattr(links, "read_path", swapped)
     with pytest.raises(Exception, match="became a link") as raised:
         read_link(skill, "x.md", [str(tmp_path)])
     assert "secret" not in str(raised.value)

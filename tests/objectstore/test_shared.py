@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from capdisc_indexer.remote import SharedIndex, StoreAccess, StoreError
 from capdisc_indexer.remote.bucket import Bucket
-from capdisc_indexer.remote.remote_types import SharedIndex, StoreAccess, StoreError
 
 pytestmark = pytest.mark.s3
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from capdisc_indexer import remote
 from capdisc_indexer.model.errors import IndexStateError, UsageError
-from capdisc_indexer.remote import remote_types
-from capdisc_indexer.remote.remote_types import StoreAccess, is_remote, parse_address
+from capdisc_indexer.remote import StoreAccess, is_remote, parse_address
 from capdisc_indexer.store.generation import SCHEMA_VERSION
 
 COUNTS = dict.fromkeys(("capabilities", "rows", "stored", "dim", "deleted", "files"), 1)
@@ -38,14 +38,14 @@ def manifest(files):
 def test_a_manifest_that_names_anything_but_plain_files_is_refused(name):
     data = manifest({name: {"size": 1, "sha256": "0" * 64}})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        remote_types.manifest_files(data, hashlib.sha256(data).hexdigest())
+        remote.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("entry", [{"size": -1, "sha256": "0" * 64}, {"size": 1, "sha256": "0"}])
 def test_sizes_and_digests_must_be_such(entry):
     data = manifest({"text/a": entry})
     with pytest.raises(IndexStateError, match="names what no index has"):
-        remote_types.manifest_files(data, hashlib.sha256(data).hexdigest())
+        remote.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
@@ -53,17 +53,17 @@ def test_more_than_any_index_has_is_refused_before_a_byte_is_fetched():
         {"text/a": {"size": 1 << 50, "sha256": "0" * 64}},
         {
             f"text/{number}": {"size": 0, "sha256": "0" * 64}
-            for number in range(remote_types.MAX_FILES + 1)
+            for number in range(remote.MAX_FILES + 1)
         },
     ):
         data = manifest(files)
         with pytest.raises(IndexStateError, match="larger than an index may be"):
-            remote_types.manifest_files(data, hashlib.sha256(data).hexdigest())
+            remote.manifest_files(data, hashlib.sha256(data).hexdigest())
 
 
 def test_a_manifest_that_the_pointer_does_not_name_is_refused():
     with pytest.raises(IndexStateError, match="does not match its digest"):
-        remote_types.manifest_files(manifest({}), "0" * 64)
+        remote.manifest_files(manifest({}), "0" * 64)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_manifest_that_the_pointer_does_not_name_is_refused():
 )
 def test_a_damaged_pointer_is_named(text):
     with pytest.raises(IndexStateError, match="pointer is damaged"):
-        remote_types.parse_pointer(text)
+        remote.parse_pointer(text)
 
 
 def test_addresses_are_plain():
@@ -113,7 +113,7 @@ def test_a_search_in_a_folder_loads_nothing_of_all_this(small):
 def test_a_copy_that_is_fresh_needs_nothing_that_speaks_to_a_store():
     code = (
         "import sys, capdisc_indexer.remote.copy_refresh\n"
-        "sys.exit(any(name.endswith(('remote.bucket', 'generation_download', 'obstore')) for name in sys.modules))"
+        "sys.exit(any(name.endswith(('remote.bucket', 'remote_generation', 'obstore')) for name in sys.modules))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert process.returncode == 0, process.stderr

@@ -9,7 +9,7 @@ import time
 import pytest
 from served import message, until
 
-from capdisc.serve import request, server_address
+from capdisc.serve import protocol
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -78,8 +78,8 @@ def test_a_server_knows_which_secrets_are_set(small, serving, client) -> None:
 
 def test_an_answer_of_another_version_is_not_used(small, serving, monkeypatch) -> None:
     server = serving()
-    monkeypatch.setattr(request, "__version__", "0.0.0")
-    assert server.asked(*QUERY) == [request.DECLINED, b"it is of another version"]
+    monkeypatch.setattr(protocol, "__version__", "0.0.0")
+    assert server.asked(*QUERY) == [protocol.DECLINED, b"it is of another version"]
 
 
 def test_a_folder_that_is_another_one_there_is_declined(
@@ -161,7 +161,7 @@ def test_stdin_that_was_read_for_a_server_is_there_for_the_command(small, servin
     expected = client("search", "-", "--ids", "--server", "off", stdin=QUERY[1])
     server = serving()
     for more in (-100, 100):  # both too long for a request, and the second for a command
-        big = QUERY[1] + "\n" * (request.MAX_REQUEST + more)
+        big = QUERY[1] + "\n" * (protocol.MAX_REQUEST + more)
         cold = client("search", "-", "--ids", "--server", "off", stdin=big)
         assert client("search", "-", "--ids", stdin=big) == cold
         assert cold == expected or more > 0
@@ -198,7 +198,7 @@ def test_the_workspace_is_the_nearest_marked_folder(
         if not mark.endswith("/"):
             place.touch()
     (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-    found = server_address.workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
+    found = protocol.workspace_folder(str(tmp_path / folder), str(tmp_path / "home"))
     assert found == str(tmp_path / workspace)
 
 

@@ -5,7 +5,7 @@ import threading
 
 from served import until
 
-from capdisc.serve import loopback, request, server_address
+from capdisc.serve import claim, protocol
 
 QUERY = ("search", "put two PDF files into one", "--ids")
 
@@ -32,15 +32,13 @@ def test_it_answers_the_same_and_leaves_nothing(small, serving, client) -> None:
 
 def test_who_does_not_know_the_secret_is_not_answered(small, serving, client) -> None:
     served = _served(serving)
-    port, secret = loopback.read_port_file(str(served.path.with_suffix(".port")))
-    parts, nonce = [*request.encode_request(QUERY), request.READ], b"n" * 32
+    port, secret = claim.read_port_file(str(served.path.with_suffix(".port")))
+    parts, nonce = [*protocol.encode_request(QUERY), protocol.READ], b"n" * 32
     for mine, answered in ((b"another", False), (secret, True)):
         with socket.create_connection(("127.0.0.1", port), 60) as one:
-            one.sendall(request.encode_parts([nonce]))
-            assert one.recv(32) == loopback.sign_nonce(secret, b"server", nonce)
-            one.sendall(
-                request.encode_parts([*parts, loopback.sign_nonce(mine, b"client", nonce)])
-            )
+            one.sendall(protocol.encode_parts([nonce]))
+            assert one.recv(32) == claim.sign_nonce(secret, b"server", nonce)
+            one.sendall(protocol.encode_parts([*parts, claim.sign_nonce(mine, b"client", nonce)]))
             assert bool(one.recv(1)) is answered
 
 
@@ -48,7 +46,7 @@ def test_another_at_its_port_learns_nothing(small, serving, client, capdisc) -> 
     with socket.socket() as impostor:
         impostor.bind(("127.0.0.1", 0))
         impostor.listen()
-        path = server_address.own_socket_path().with_suffix(".port")
+        path = protocol.own_socket_path().with_suffix(".port")
         path.parent.mkdir(mode=0o700)
         path.write_text(f"{impostor.getsockname()[1]} {'0' * 64}")
         heard: list[bytes] = []
@@ -57,7 +55,7 @@ def test_another_at_its_port_learns_nothing(small, serving, client, capdisc) -> 
         code, _, err = client(*QUERY, "--server", "require")
         thread.join()
     assert (code, "another program answers" in err) == (75, True)
-    assert len(b"".join(heard)) == 4 + 4 + loopback.NONCE_BYTES
+    assert len(b"".join(heard)) == 4 + 4 + claim.NONCE_BYTES
     assert _served(serving)  # which replaces what was left
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.serve import server_address
+from capdisc.serve import protocol
 
 QUERY = ("search", "put two PDF files into one", "--ids", "-k", "1")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
@@ -44,7 +44,7 @@ def test_a_folder_above_that_others_may_write_to_is_refused(small, client, runti
 
 def test_a_sticky_folder_above_is_as_good_as_a_private_one(small, runtime) -> None:
     runtime.chmod(0o1777)
-    assert server_address.path_flaw(f"{runtime}/capdisc") == ""
+    assert protocol.path_flaw(f"{runtime}/capdisc") == ""
 
 
 def test_what_a_link_above_leads_to_is_looked_at_as_well(
@@ -54,11 +54,11 @@ def test_what_a_link_above_leads_to_is_looked_at_as_well(
     try:
         (runtime / "run").symlink_to(target)
         monkeypatch.setenv("XDG_RUNTIME_DIR", f"{runtime}/run")
-        assert server_address.path_flaw(f"{runtime}/run/capdisc") == ""
+        assert protocol.path_flaw(f"{runtime}/run/capdisc") == ""
         target.chmod(0o777)
         assert f"others may write to {target}" in refused(client)
         (runtime / "loop").symlink_to("loop")
-        assert server_address.path_flaw(f"{runtime}/loop/capdisc") == f"{runtime}/loop is a link"
+        assert protocol.path_flaw(f"{runtime}/loop/capdisc") == f"{runtime}/loop is a link"
     finally:
         shutil.rmtree(target)
 
@@ -67,8 +67,8 @@ def test_dots_in_a_path_lead_where_the_system_goes(runtime) -> None:
     inner = runtime / "inner"
     inner.mkdir(mode=0o777)
     inner.chmod(0o777)
-    assert server_address.path_flaw(f"{inner}/../capdisc") == f"others may write to {inner}"
-    assert server_address.path_flaw(f"{runtime}/./x/../capdisc") == ""
+    assert protocol.path_flaw(f"{inner}/../capdisc") == f"others may write to {inner}"
+    assert protocol.path_flaw(f"{runtime}/./x/../capdisc") == ""
 
 
 def test_the_doctor_says_why_no_server_is_asked(small, capdisc, runtime) -> None:

@@ -12,7 +12,7 @@ import pytest
 from served import Served
 
 from capdisc.args import command_table
-from capdisc.serve import request
+from capdisc.serve import protocol
 
 QUERY = "put two PDF files into one"
 SEARCHES = [
@@ -69,7 +69,7 @@ def _cold(words: list[str], stdin: str, capfdbinary, monkeypatch) -> tuple[int, 
 
 def _served(parts: list[bytes]) -> tuple[int, bytes, bytes]:
     kind, code, *pieces = parts
-    assert kind == request.ANSWERED
+    assert kind == protocol.ANSWERED
     out, err = (
         b"".join(piece[1:] for piece in pieces if piece[:1] == number) for number in (b"1", b"2")
     )
@@ -96,10 +96,10 @@ def test_what_comes_through_a_pipe_gives_the_same_bytes_and_status(
 
 
 def test_stdin_is_asked_for_only_where_it_is_read(server) -> None:
-    assert server.asked("search", "-", stdin=None) == [request.STDIN]
-    assert server.asked("render", stdin=None) == [request.STDIN]
-    assert server.asked("render", QUERY, stdin=None)[0] == request.ANSWERED
-    assert server.asked("search", "-", "--nonsense", stdin=None)[0] == request.ANSWERED
+    assert server.asked("search", "-", stdin=None) == [protocol.STDIN]
+    assert server.asked("render", stdin=None) == [protocol.STDIN]
+    assert server.asked("render", QUERY, stdin=None)[0] == protocol.ANSWERED
+    assert server.asked("search", "-", "--nonsense", stdin=None)[0] == protocol.ANSWERED
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from served import PATIENCE_S, message, until
 
-from capdisc.serve import request, server_address
+from capdisc.serve import protocol
 from capdisc.serve.worker import Connections
 
 QUERY = ("search", "put two PDF files into one", "--ids")
@@ -61,7 +61,7 @@ def test_of_two_servers_one_stays(small, serving, client) -> None:
     code, out, err = client("serve")
     assert (code, out) == (75, "")
     assert f"a server runs here already (process {server.process.pid})" in err
-    assert server.asked(*QUERY)[0] == request.ANSWERED
+    assert server.asked(*QUERY)[0] == protocol.ANSWERED
 
 
 def test_many_at_once_are_one(small, serving, client) -> None:
@@ -130,7 +130,7 @@ def test_a_client_whose_worker_dies_meanwhile_answers_itself(small, serving) -> 
     "make", [Path.touch, lambda path: path.symlink_to("/etc/passwd"), Path.mkdir]
 )
 def test_what_lies_in_the_place_of_the_socket_stays(small, serving, client, make) -> None:
-    path = server_address.own_socket_path()
+    path = protocol.own_socket_path()
     path.parent.mkdir(mode=0o700)
     make(path)
     before = path.lstat()
@@ -179,7 +179,7 @@ def test_another_user_is_refused_whatever_the_modes(small, serving) -> None:
         server.path.parent.parent.chmod(0o777 if mode == 0o777 else 0o700)
         server.path.chmod(mode)
         assert [_as_nobody(server.path, sent) for _ in range(3)] == [came] * 3
-    assert server.asked(*QUERY)[0] == request.ANSWERED
+    assert server.asked(*QUERY)[0] == protocol.ANSWERED
 
 
 def _as_nobody(path: Path, sent: bytes) -> bytes | str:
@@ -198,8 +198,8 @@ def _as_nobody(path: Path, sent: bytes) -> bytes | str:
 
 BAD = [
     b"", b"\n", b"\xff" * 64, b"{" * 100_000, b'{"q":', b"[" * 200_001, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    (request.MAX_REQUEST + 1).to_bytes(4, "big"), request.encode_parts([]), request.encode_parts([b""] * 7),
-    request.encode_parts([b"x"] * 50), (8).to_bytes(4, "big") + b"\xff" * 8, (4).to_bytes(4, "big") + b"\0\0\0\1", b"\0\0\0",
+    (protocol.MAX_REQUEST + 1).to_bytes(4, "big"), protocol.encode_parts([]), protocol.encode_parts([b""] * 7),
+    protocol.encode_parts([b"x"] * 50), (8).to_bytes(4, "big") + b"\xff" * 8, (4).to_bytes(4, "big") + b"\0\0\0\1", b"\0\0\0",
 ]  # fmt: skip
 
 
@@ -207,8 +207,8 @@ def test_bad_frames_are_closed_or_declined(small, serving) -> None:
     server = serving()
     for data in BAD:
         said = server.said(data)
-        assert not said or request.decode_parts(said)[0] == request.DECLINED, data
-    assert server.asked(*QUERY)[0] == request.ANSWERED
+        assert not said or protocol.decode_parts(said)[0] == protocol.DECLINED, data
+    assert server.asked(*QUERY)[0] == protocol.ANSWERED
 
 
 def test_random_frames_change_nothing(small, serving) -> None:
@@ -221,7 +221,7 @@ def test_random_frames_change_nothing(small, serving) -> None:
                 rng.randrange(4)
             )
         server.said(bytes(data))
-    assert server.asked(*QUERY)[0] == request.ANSWERED
+    assert server.asked(*QUERY)[0] == protocol.ANSWERED
     assert server.workers() == [worker]
 
 
@@ -236,7 +236,7 @@ def test_idle_slow_and_unreading_clients_hold_nobody_up(small, serving) -> None:
         for one in deaf:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             one.sendall(message(["list", "--cost", "--json"]))
-        assert server.asked(*QUERY)[0] == request.ANSWERED
+        assert server.asked(*QUERY)[0] == protocol.ANSWERED
         assert until(lambda: _closed(slow))
 
 
@@ -263,7 +263,7 @@ def test_a_question_that_was_dropped_to_make_room_ends_nobody(runtime) -> None:
         questions = list(iter(kept.next, None))
         assert len(questions) == len(kept) < 300
         for one, _ in questions:
-            kept.answer(one, [request.DECLINED, b"enough"])
+            kept.answer(one, [protocol.DECLINED, b"enough"])
         assert len(kept) == 0
         kept.selector.close()
 
@@ -271,10 +271,10 @@ def test_a_question_that_was_dropped_to_make_room_ends_nobody(runtime) -> None:
 def test_a_variable_without_a_name_is_no_variable(small, serving) -> None:
     server = serving()
     (worker,) = server.workers()
-    parts = request.decode_parts(message(QUERY))
+    parts = protocol.decode_parts(message(QUERY))
     parts[2] += b"\0=x\0="
-    said = server.said(request.encode_parts(parts))
-    assert request.decode_parts(said)[0] == request.ANSWERED
+    said = server.said(protocol.encode_parts(parts))
+    assert protocol.decode_parts(said)[0] == protocol.ANSWERED
     assert server.workers() == [worker]
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from capdisc.serve import request, server_address
+from capdisc.serve import protocol
 
 # A limit for tests, not a promise: machines that run tests are slow at times.
 PATIENCE_S = 60.0
@@ -47,7 +47,7 @@ class Served:
             env=self.environ,
             cwd=cwd,
         )
-        self.path = Path(server_address.socket_path(self.environ))
+        self.path = Path(protocol.socket_path(self.environ))
 
     def __enter__(self) -> Served:
         return self
@@ -125,20 +125,23 @@ class Served:
         """The parts of the answer to a command line of this process."""
         with self.connected() as one:
             one.sendall(message(words, stdin))
-            return request.decode_parts(received(one).removeprefix(request.QUEUED))
+            return protocol.decode_parts(received(one).removeprefix(protocol.QUEUED))
 
 
 def _is_cut(data: bytes) -> bool:
     try:
-        return request.missing_bytes(data, request.MAX_REQUEST) > 0
+        return protocol.missing_bytes(data, protocol.MAX_REQUEST) > 0
     except ValueError:
         return False
 
 
 def message(words: Sequence[str], stdin: bytes | None = b"") -> bytes:
     """The request that a client in this process would send."""
-    return request.encode_parts(
-        [*request.encode_request(words), request.UNREAD if stdin is None else request.READ + stdin]
+    return protocol.encode_parts(
+        [
+            *protocol.encode_request(words),
+            protocol.UNREAD if stdin is None else protocol.READ + stdin,
+        ]
     )
 
 

@@ -20,7 +20,7 @@ from figure import Figure
 from served import Served, message, received, until
 from workbench import command, environment, index, sentence, skills
 
-from capdisc.serve import request
+from capdisc.serve import protocol
 
 _STRANGER = (
     "import os, socket, sys; os.setgid(65534); os.setuid(65534); one = socket.socket(socket.AF_UNIX)\n"
@@ -86,7 +86,7 @@ def r33(work: Path, rng: random.Random, scale: float) -> Figure:
                 subprocess.run(stranger, input=sent, capture_output=True, check=False).returncode
                 != 0
             )
-        failed += served.asked("search", "paper")[0] != request.ANSWERED
+        failed += served.asked("search", "paper")[0] != protocol.ANSWERED
     return Figure("R33", what, runs, failed, "folders of mode 0700 and 0777 by turns")
 
 
@@ -148,7 +148,7 @@ def r35(work: Path, rng: random.Random, scale: float) -> Figure:
             if run % 50 == 0:
                 bad.go_on()
                 started = time.monotonic()
-                failed += served.asked("search", "paper cranes")[0] != request.ANSWERED
+                failed += served.asked("search", "paper cranes")[0] != protocol.ANSWERED
                 took.append(time.monotonic() - started)
         bad.close()
         grown = _resident(worker) - before if served.workers() == [worker] else 1 << 40
@@ -245,7 +245,7 @@ def r37(work: Path, rng: random.Random, scale: float) -> Figure:
                 lambda before=worker: len(now := served.workers()) == 1 and now != [before]
             ):
                 faults.append(f"run {run}: no other worker")
-            until(lambda: served.asked("status")[0] == request.ANSWERED)
+            until(lambda: served.asked("status")[0] == protocol.ANSWERED)
         faults += _stuck(served, work)
         faults += [] if served.process.poll() is None else ["the server has ended"]
     note = "; ".join(faults) or f"the next answer within {max(took):.1f} s, process and all"

@@ -11,7 +11,6 @@ from saving import IMITATED
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store.snapshot import Index
-from capdisc_indexer.watching import watch_loop
 
 
 def changes(turn) -> tuple[int, int, int]:
@@ -163,7 +162,9 @@ def test_a_change_of_equal_size_with_its_old_stamp_is_found(watching, root, desc
 def test_a_half_written_file_keeps_its_last_version(
     watching, root, described, monkeypatch
 ) -> None:
-    monkeypatch.setattr(watch_loop, "GRACE_S", 30.0)  # a slow machine must not use it up
+    monkeypatch.setattr(
+        "capdisc_indexer.watching.GRACE_S", 30.0
+    )  # a slow machine must not use it up
     path = root / "alpha" / "SKILL.md"
     turns = watching(root, quiet_s=0.05)
     next(turns)
@@ -187,7 +188,7 @@ def test_a_half_written_file_keeps_its_last_version(
 def test_a_file_that_stays_broken_is_an_error_once_and_its_capability_goes(
     watching, root, write_skill, described, monkeypatch
 ) -> None:
-    monkeypatch.setattr(watch_loop, "GRACE_S", 0.4)
+    monkeypatch.setattr("capdisc_indexer.watching.GRACE_S", 0.4)
     turns = watching(root)
     next(turns)
     broken = root / "alpha" / "SKILL.md"

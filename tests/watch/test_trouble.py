@@ -13,7 +13,7 @@ from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.types import BuildOptions
 from capdisc_indexer.store import locks
-from capdisc_indexer.watching import fs_events, watch_loop
+from capdisc_indexer.watching import fs_events
 from capdisc_indexer.watching.fs_events import ChangeSignal, is_relevant_event
 from capdisc_indexer.watching.watched_roots import locate_roots
 
@@ -109,7 +109,7 @@ def test_what_no_event_told_is_found_by_the_timer(watching, root, write_skill, u
 def test_another_writer_is_waited_for_with_one_notice(
     watching, root, index_dir, monkeypatch
 ) -> None:
-    monkeypatch.setattr(watch_loop, "RETRY_INTERVAL_S", 0.1)
+    monkeypatch.setattr("capdisc_indexer.watching.RETRY_INTERVAL_S", 0.1)
     turns = watching(root, lock_timeout_s=0.1)
     with ExitStack() as writing:
         writing.enter_context(locks.write_lock(index_dir, 1.0))
@@ -124,7 +124,7 @@ def test_another_writer_is_waited_for_with_one_notice(
 def test_a_build_that_fails_later_is_said_once_and_tried_again(
     watching, root, write_skill, monkeypatch
 ) -> None:
-    monkeypatch.setattr(watch_loop, "RETRY_INTERVAL_S", 0.1)
+    monkeypatch.setattr("capdisc_indexer.watching.RETRY_INTERVAL_S", 0.1)
     turns = watching(root)
     next(turns)
     failures = [OSError(errno.ENOSPC, "No space left on device")] * 3
@@ -134,7 +134,7 @@ def test_a_build_that_fails_later_is_said_once_and_tried_again(
             raise failures.pop()
         return build_index(*words, **named)
 
-    monkeypatch.setattr(watch_loop, "build_index", build_or_fail)
+    monkeypatch.setattr("capdisc_indexer.watching.build_index", build_or_fail)
     write_skill(root, "beta")
     turn = next(turns)
     assert turn.report is None

@@ -1,16 +1,34 @@
-"""capdisc call: ask one discovery tool."""
+"""capdisc call: ask one discovery tool, or many in one go, and print the answers within a limit of
+tokens.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import tool_calls
-from capdisc.context import open_index
+from capdisc.context import open_index, surroundings
 from capdisc.context.open_index import build_tool_context
-from capdisc_indexer.model.errors import UsageError
+from capdisc.output import console, standard_streams, user_files
+from capdisc.output.failures import ExitCode
+from capdisc_indexer import tools
+from capdisc_indexer.execution.call_preview import quote_word
+from capdisc_indexer.lazy_imports import load_token_counter
+from capdisc_indexer.model.errors import CapdiscError, UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.types import Finding
+from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines, read_json
+from capdisc_indexer.tools.tool_types import ToolAnswer, ToolContext
+from capdisc_indexer.validation.arguments import MAX_BYTES
+
+# An answer is cut to a limit of tokens in its longest lists and texts. A text of fewer characters
+# is a name, and a part of a name is worth nothing.
+_MAX_NAME_CHARACTERS = 80
+MAX_CALLS = 1_000
 
 
 def call(
@@ -83,15 +101,249 @@ def call(
     if call_id and format is None:
         raise UsageError("--call-id needs --format", "add --format anthropic or openai-responses")
     with open_index.open_index(index_dir) as ctx:
-        options = tool_calls.CallOptions(
+        options = CallOptions(
             tool_ctx=build_tool_context(ctx, mode), is_wrapped=envelope, max_tokens=max_tokens
         )
         if batch is not None:
-            return tool_calls.run_batch(ctx.runtime, options, str(batch))
-        arguments = tool_calls.parse_arguments(arguments_json, args)
+            return run_batch(ctx.runtime, options, str(batch))
+        arguments = parse_arguments(arguments_json, args)
         if format is not None:
-            call = tool_calls.SearchCall(
+            search_call = SearchCall(
                 form=format, call_id=call_id, name=tool or "", arguments=arguments
             )
-            return tool_calls.run_search(ctx.runtime, options, call)
-        return tool_calls.run_call(ctx.runtime, options, tool or "", arguments)
+            return run_search(ctx.runtime, options, search_call)
+        return run_call(ctx.runtime, options, tool or "", arguments)
+
+
+@frozen(kw_only=True)
+class CallOptions:
+    """Where answers come from, whether they are printed in an envelope, and how many tokens they
+    may have (None: any number).
+    """
+
+    tool_ctx: ToolContext
+    is_wrapped: bool
+    max_tokens: int | None
+
+
+def parse_arguments(
+    text_argument: str | None, option: str | None, example: str = '{"query": "merge PDFs"}'
+) -> Any:
+    """The arguments as they stand in JSON, from the command line or from stdin. Raises UsageError,
+    with the example in its hint, for a text that is not JSON.
+    """
+    if text_argument is not None and option is not None:
+        raise UsageError("the arguments are given twice", "leave out --args")
+    text = text_argument if text_argument is not None else option
+    text = standard_streams.read_stdin_text() if text == "-" else text
+    if text is None or not text.strip():
+        return {}
+    if len(text) > MAX_BYTES:
+        raise UsageError(
+            f"the arguments have more than {MAX_BYTES // 1024} KiB", "give names, not contents"
+        )
+    value = read_json(text)
+    if isinstance(value, Finding):
+        raise UsageError(
+            f"the arguments cannot be read: {value.message}", f"write JSON: {quote_word(example)}"
+        )
+    return value
+
+
+def run_call(
+    runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any
+) -> int:
+    """Print the answer to one call. Raises CapdiscError where it fails, after printing an envelope
+    that says so if there is one.
+    """
+    indent = 2 if runtime.stdout_is_terminal else None
+    try:
+        answer = _answer_call(options, name, arguments, indent)
+    except CapdiscError as error:
+        if options.is_wrapped:
+            console.print_result(console.format_json_text(_error_envelope(name, error), indent))
+        raise
+    document = _success_envelope(name, answer) if options.is_wrapped else answer
+    console.print_result(console.format_json_text(document, indent))
+    return ExitCode.OK
+
+
+@frozen(kw_only=True)
+class SearchCall:
+    """A model's call of the tool search, to be answered in the form of its provider. `call_id` is
+    the provider's id of the call, "" where it is unknown.
+    """
+
+    form: str
+    call_id: str
+    name: str
+    arguments: Any
+
+
+def run_search(runtime: surroundings.Runtime, options: CallOptions, call: SearchCall) -> int:
+    """Print the answer of the tool search that loads what was found. Raises UsageError for another
+    tool, and for a provider without deferred definitions.
+    """
+    from capdisc_indexer.tools import tool_selection
+    from capdisc_indexer.tools.definitions import deferral
+
+    if call.form not in deferral.DEFERRING_FORMATS:
+        raise UsageError(
+            f"the format {call.form!r} has no tool search",
+            f"one of: {', '.join(deferral.DEFERRING_FORMATS)}",
+        )
+    ready = tools.bind_call(call.name, call.arguments)
+    if ready.tool.name != tool_selection.SEARCH_TOOL:
+        raise UsageError(
+            f"{ready.tool.name} is no tool search", f"call {tool_selection.SEARCH_TOOL}"
+        )
+    for notice in ready.notices:
+        console.print_notice(f"notice: {notice}")
+    ctx = options.tool_ctx
+    definitions = tool_selection.find_callable(
+        ctx, ready.arguments["query"], ready.arguments["limit"]
+    )
+    names = deferral.deferred_names(
+        tool_selection.search_definition(ctx), tool_selection.capability_definitions(ctx)
+    )
+    # What is hidden was not defined in the request, so that no answer may refer to it.
+    definitions = [definition for definition in definitions if definition.id in names]
+    answer = deferral.format_search_answer(call.form, definitions, names, call.call_id)
+    indent = 2 if runtime.stdout_is_terminal else None
+    console.print_result(console.format_json_text(answer, indent))
+    return ExitCode.OK
+
+
+def run_batch(runtime: surroundings.Runtime, options: CallOptions, name: str) -> int:
+    """Print one line for each call in the file, also for calls that fail."""
+    calls = list(json_lines(user_files.read_file_or_stdin(runtime, name), name))
+    if len(calls) > MAX_CALLS:
+        raise UsageError(
+            f"{name} has {len(calls):,} calls; at most {MAX_CALLS:,} are made at once", "split it"
+        )
+    answers = [_run_line(options, call) for call in calls]
+    console.print_result(
+        "".join(console.format_json_text(answer, None) + "\n" for answer in answers)
+    )
+    has_failures = any(answer["status"] == "error" for answer in answers)
+    return ExitCode.FINDINGS if has_failures else ExitCode.OK
+
+
+def _run_line(options: CallOptions, call: JsonLine | Finding) -> JsonObject:
+    name = ""
+    try:
+        name, arguments = _parse_line(call)
+        return _success_envelope(name, _answer_call(options, name, arguments, None))
+    except CapdiscError as error:
+        line = call.line if isinstance(call, Finding) else call.number
+        return _error_envelope(name, error) | {"line": line}
+
+
+def _parse_line(call: JsonLine | Finding) -> tuple[str, Any]:
+    if isinstance(call, Finding):
+        raise UsageError(f"the line cannot be read: {call.message}", call.hint)
+    value = call.value
+    name = (value.get("tool") or value.get("name")) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(name, str):
+        raise UsageError(
+            "the line names no tool", 'write {"tool": "list_skills", "arguments": {}}'
+        )
+    return name, value.get("arguments", value.get("args", {}))
+
+
+def _answer_call(
+    options: CallOptions, name: str, arguments: Any, indent: int | None
+) -> ToolAnswer:
+    ready = tools.bind_call(name, arguments)
+    for notice in ready.notices:
+        console.print_notice(f"notice: {notice}")
+    answer = ready.tool.answer(options.tool_ctx, ready.arguments)
+    if options.max_tokens is None:
+        return answer
+    count_text = load_token_counter()
+
+    def count(candidate: ToolAnswer) -> int:
+        document = _success_envelope(name, candidate) if options.is_wrapped else candidate
+        return count_text(console.format_json_text(document, indent) + "\n")
+
+    return truncate_answer(answer, options.max_tokens, count)
+
+
+def _success_envelope(name: str, answer: ToolAnswer) -> JsonObject:
+    return {"status": "success", "tool": name, "results": answer}
+
+
+def _error_envelope(name: str, error: CapdiscError) -> JsonObject:
+    return {"status": "error", "tool": name, "error": error.message, "hint": error.hint}
+
+
+def truncate_answer(
+    answer: ToolAnswer, limit: int, count: Callable[[ToolAnswer], int]
+) -> ToolAnswer:
+    """The answer, which is cut where it has more than `limit` tokens: then `truncated` is true,
+    and `left_out` says how many items of each list or characters of each text are missing.
+
+    `count` gives the tokens of an answer as it is printed. Raises UsageError where nothing of use
+    would remain.
+    """
+    if count(answer) <= limit:
+        return answer
+    left_out: dict[str, int] = {}
+    for path, value in sorted(_long_values(answer, ()), key=lambda entry: -_text_size(entry[1])):
+        fitting_length = _largest_fit(answer, path, value, left_out, limit, count)
+        left_out[".".join(path)] = len(value) - max(fitting_length, 0)
+        answer = _replace_value(answer, path, value[: max(fitting_length, 0)])
+        if fitting_length >= 0:
+            return _mark_truncated(answer, left_out)
+    raise UsageError(
+        f"the answer does not fit into {limit} tokens",
+        "give a larger --max-tokens, or ask for less",
+    )
+
+
+def _largest_fit(
+    answer: ToolAnswer,
+    path: tuple[str, ...],
+    value: list[object] | str,
+    left_out: Mapping[str, int],
+    limit: int,
+    count: Callable[[ToolAnswer], int],
+) -> int:
+    """The length to which the value has to be cut, by bisection; -1 where the rest of the answer
+    is too long by itself.
+    """
+    low, high = -1, len(value) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        missing = {**left_out, ".".join(path): len(value) - middle}
+        if count(_mark_truncated(_replace_value(answer, path, value[:middle]), missing)) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _mark_truncated(answer: ToolAnswer, left_out: Mapping[str, int]) -> ToolAnswer:
+    return {**answer, "truncated": True, "left_out": dict(left_out)}
+
+
+def _long_values(
+    answer: Mapping[str, object], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[object] | str]]:
+    """The lists and the long texts of an answer, each with the path of keys that leads to it."""
+    for key, value in answer.items():
+        if isinstance(value, Mapping):
+            yield from _long_values(value, (*path, key))
+        elif (isinstance(value, list) and value) or (
+            isinstance(value, str) and len(value) > _MAX_NAME_CHARACTERS
+        ):
+            yield (*path, key), value
+
+
+def _text_size(value: object) -> int:
+    return len(str(value))
+
+
+def _replace_value(answer: ToolAnswer, path: tuple[str, ...], value: object) -> ToolAnswer:
+    inner = value if len(path) == 1 else _replace_value(answer[path[0]], path[1:], value)
+    return {**answer, path[0]: inner}

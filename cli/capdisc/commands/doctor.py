@@ -13,10 +13,15 @@ from capdisc.context import surroundings, workspace_trust
 from capdisc.hook import guard
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
-from capdisc.serve import claim, server_address
+from capdisc.serve import claim, protocol
 from capdisc_indexer.config.configuration import Config
-from capdisc_indexer.diagnosis import Check, CheckState, examine_index, worst_state
-from capdisc_indexer.diagnosis.shared_index import examine_shared_index
+from capdisc_indexer.diagnosis import (
+    Check,
+    CheckState,
+    examine_index,
+    examine_shared_index,
+    worst_state,
+)
 from capdisc_indexer.model.errors import InputError
 
 # A hook's error is shown for so long, unless newer ones follow.
@@ -104,8 +109,8 @@ def _check_hook(runtime: surroundings.Runtime) -> Check:
 
 def _check_server() -> Check:
     """Whether a server answers for this workspace, and whether commands may ask it."""
-    folder = Path(server_address.socket_path(os.environ)).parent
-    if folder.is_absolute() and (flaw := server_address.path_flaw(str(folder))):
+    folder = Path(protocol.socket_path(os.environ)).parent
+    if folder.is_absolute() and (flaw := protocol.path_flaw(str(folder))):
         fix = "set XDG_RUNTIME_DIR to a folder of yours"
         return Check(
             name="server",
@@ -113,11 +118,7 @@ def _check_server() -> Check:
             text=f"{flaw}: no server is asked there",
             fix=fix,
         )
-    if (
-        folder.is_dir()
-        and folder.is_absolute()
-        and not server_address.is_private_folder(str(folder))
-    ):
+    if folder.is_dir() and folder.is_absolute() and not protocol.is_private_folder(str(folder)):
         text = f"others can reach into {folder}: no server is asked there"
         return Check(name="server", state=CheckState.NOTICE, text=text, fix=f"chmod 700 {folder}")
     number = claim.server_pid()

@@ -18,15 +18,15 @@ from capdisc.commands.eval_tables import (
 from capdisc.context import open_index
 from capdisc.output import console, user_files
 from capdisc.output.failures import ExitCode
-from capdisc_indexer import lazy_imports
-from capdisc_indexer.evaluation import query_files, summary
-from capdisc_indexer.evaluation.query_files import EvalQuery, GoldStandard, resolve_judgements
-from capdisc_indexer.evaluation.summary import (
+from capdisc_indexer import evaluation, lazy_imports
+from capdisc_indexer.evaluation import (
     EvalRun,
     EvalSummary,
+    query_files,
     run_queries,
     summarise_run,
 )
+from capdisc_indexer.evaluation.query_files import EvalQuery, GoldStandard, resolve_judgements
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -340,13 +340,13 @@ def _write_outputs(
 ) -> None:
     if path := targets.get("run"):
         text = (
-            summary.format_json_run(results[0].hits)
+            evaluation.format_json_run(results[0].hits)
             if path.suffix == ".jsonl"
-            else summary.format_trec_run(results[0].hits)
+            else evaluation.format_trec_run(results[0].hits)
         )
         user_files.write_file(path, text.encode("utf-8", "replace"))
     if path := targets.get("plot"):
-        user_files.write_file(path, summary.draw_chart(summaries, path.suffix.lower()[1:]))
+        user_files.write_file(path, evaluation.draw_chart(summaries, path.suffix.lower()[1:]))
 
 
 def _eval_document(

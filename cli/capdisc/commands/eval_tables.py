@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from capdisc.output import console
-from capdisc_indexer.evaluation.summary import METRICS, EvalGroup, EvalSummary
+from capdisc_indexer.evaluation import METRICS, EvalGroup, EvalSummary
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
 

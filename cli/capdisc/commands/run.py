@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.commands import tool_calls
+from capdisc.commands import call
 from capdisc.commands.approval_prompt import approval_scope, note_unmasked, require_approval
 from capdisc.context import open_index, surroundings
 from capdisc.output import console
@@ -228,7 +228,7 @@ def run(
     from capdisc_indexer.tools.definitions.builders import capability_schema
     from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 
-    typed_arguments = tool_calls.parse_arguments(arguments, None, example_json(descriptor.schema))
+    typed_arguments = call.parse_arguments(arguments, None, example_json(descriptor.schema))
     call_arguments = restore_names(capability_schema(descriptor), typed_arguments)
     if fill:
         return print_filled_arguments(descriptor, call_arguments, json)

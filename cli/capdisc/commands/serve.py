@@ -7,7 +7,7 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.output import console
-from capdisc.serve import server_address
+from capdisc.serve import protocol
 
 _IDLE_S = 1800.0
 
@@ -52,7 +52,7 @@ def serve(
     from capdisc.serve.claim import claim_socket
     from capdisc.serve.supervisor import supervise
 
-    path = server_address.own_socket_path()
+    path = protocol.own_socket_path()
     with claim_socket(path, loopback) as claim:
         message = f"answering at {claim.path}"
         supervise(

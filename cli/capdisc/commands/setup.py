@@ -41,7 +41,7 @@ from capdisc.setup.settings_entries import (
 from capdisc_indexer.model.errors import ApprovalRequiredError, InputError, UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 AGENTS_MD = "agents-md"
 _NAMES = (*CLIENTS, AGENTS_MD)

@@ -10,7 +10,7 @@ from capdisc.args.params import argument, option
 from capdisc.context import open_index
 from capdisc.output import console, standard_streams, user_files
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.links.resolution import MAX_LINKS, Link, list_links, read_link
+from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import asdict, frozen
 from capdisc_indexer.model.json_types import JsonObject

@@ -18,7 +18,7 @@ from capdisc.commands.approval_prompt import YES, read_answer
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc.serve.server_address import is_workspace
+from capdisc.serve.protocol import is_workspace
 from capdisc_indexer.config.configuration import WORKSPACE_FILES
 from capdisc_indexer.model.errors import ApprovalRequiredError, UsageError
 from capdisc_indexer.model.frozen import replace

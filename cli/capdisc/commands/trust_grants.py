@@ -16,7 +16,7 @@ from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.store import builders, durable_files, generation
+from capdisc_indexer.store import durable_files, generation
 from capdisc_indexer.store.state_file import list_grants, remove_grant, save_grant
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int
         )
     is_allowed = is_known or _is_agreed(runtime, yes)
     if is_allowed and not is_known:
-        builders.remember_id(runtime.trust_dir, index_dir, published.builder_id)
+        generation.remember_builder_id(runtime.trust_dir, index_dir, published.builder_id)
     if json:
         console.print_document({**description, "trusted": is_allowed})
     if not is_allowed:
@@ -85,7 +85,7 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
     """
     real_path = os.path.realpath(path)
     workspaces = dict.fromkeys((real_path, os.path.realpath(workspace_at(runtime, path))))
-    if builders.forget_id(runtime.trust_dir, path):
+    if generation.forget_builder_id(runtime.trust_dir, path):
         revoked = [real_path]
     else:
         revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
@@ -117,7 +117,7 @@ def list_trusted(runtime: Runtime, json: bool) -> int:
     ]
     indexes = [
         {"index": folder, "state": "there" if Path(folder).is_dir() else "gone"}
-        for folder in builders.list_folders(runtime.trust_dir)
+        for folder in generation.list_own_indexes(runtime.trust_dir)
     ]
     tools = list_approved(runtime)
     if json:

@@ -1,20 +1,42 @@
-"""capdisc validate: what is wrong with capability files."""
+"""capdisc validate: what is wrong with capability files; or, with `--rule`, `--rules` and
+`--schema`, the rules and why they are there, and the JSON Schemas of the manifests.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import argument, option
-from capdisc.output import console
+from capdisc.output import console, user_files
+from capdisc.output.console import gather
 from capdisc.output.failures import ExitCode
-from capdisc.validate import summary_notices
+from capdisc.validate import (
+    Report,
+    ValidateRequest,
+    build_report,
+    check_fix_options,
+    parse_request,
+    run_checks,
+)
 from capdisc.validate.finding_formats import FORMATS, find_format
-from capdisc.validate.report import build_report
-from capdisc.validate.validate_request import check_fix_options, parse_request, run_checks
-from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.validation.profiles import PROFILES
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import asdict
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.model.types import Severity
+from capdisc_indexer.validation.finding_selection import is_guarded, unknown_code_error
+from capdisc_indexer.validation.rules import (
+    ONLY,
+    PROFILES,
+    SCHEMAS,
+    RuleExplanation,
+    load_rules,
+    manifest_schema,
+)
+from capdisc_indexer.validation.validate import ValidationResult
 
 
 def validate(
@@ -75,17 +97,15 @@ def validate(
     """
     try:
         if rule or rules or schema:
-            from capdisc.validate import rulebook  # which a check needs nothing of
-
-            return rulebook.print_schema(schema) if schema else rulebook.print_rules(rule, json)
+            return print_schema(schema) if schema else print_rules(rule, json)
         format_name = "json" if json else format
-        pieces = summary_notices.select_formatter(format_name, statistics)
+        pieces = select_formatter(format_name, statistics)
         check_fix_options(
             write, fix, "-" in map(str, paths or ()), find_format(format_name).is_for_people
         )
         request = parse_request(paths, stdin_filename, profile, select, ignore, quiet)
         check_result, unwritten = run_checks(request), list[InputError]()
-        path = summary_notices.resolve_output(target, request, check_result)
+        path = resolve_output(target, request, check_result)
         if fix:
             from capdisc.validate import fixing
         if write:
@@ -103,16 +123,175 @@ def validate(
             request.runtime.cwd,
         )
         if fix and not write:
-            summary_notices.write_result(fixing.format_diff(request, check_result, quiet), path)
+            write_result(fixing.format_diff(request, check_result, quiet), path)
         else:
-            summary_notices.write_result(pieces(report), path)
+            write_result(pieces(report), path)
     except InputError as error:
         # Hooks know three exit codes only: 2 says that something was not checked.
         console.print_error(error)
         return ExitCode.USAGE
     if not quiet:
-        summary_notices.print_notices(request, check_result, report)
+        print_notices(request, check_result, report)
     errors = [*check_result.problems, *unwritten]
     for unchecked in errors:
         console.print_error(unchecked)
-    return ExitCode.USAGE if errors else summary_notices.exit_status(report, strict)
+    return ExitCode.USAGE if errors else exit_status(report, strict)
+
+
+def format_statistics(report: Report, json: bool) -> str:
+    """A row for each rule, most findings first, as a table or as JSON."""
+    counts = Counter((finding.code, str(finding.severity)) for finding in report.findings)
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    if json:
+        rows = [
+            {"code": code, "severity": severity, "count": count}
+            for (code, severity), count in ranked
+        ]
+        facts = {
+            "files": report.files,
+            "profile": report.profile,
+            "counts": rows,
+            "silenced": report.silenced_count,
+        }
+        return console.format_json_text({"schema_version": console.SCHEMA_VERSION, **facts})
+    if not ranked:
+        return ""
+    table = [(f"{count:,}", severity, code) for (code, severity), count in ranked]
+    return "\n".join(
+        console.sanitise(line)
+        for line in console.format_table(("count", "severity", "rule"), table)
+    )
+
+
+def select_formatter(format: str, statistics: bool) -> Callable[[Report], Iterable[str]]:
+    """The function from the report to the pieces of what is printed. Raises UsageError for an
+    unknown format, and for one that cannot print statistics.
+    """
+    chosen = find_format(format)
+    if not statistics:
+        return chosen.pieces
+    if not chosen.statistics:
+        raise UsageError(
+            f"--statistics prints a table or JSON, not {format}",
+            "leave --format out, or add --json",
+        )
+    return lambda report: [format_statistics(report, chosen.statistics == "json")]
+
+
+def resolve_output(
+    name: Path | None, request: ValidateRequest, check_result: ValidationResult
+) -> Path | None:
+    """The file to write the result to. Raises UsageError where it is one of the files that were
+    checked, InputError where it cannot be written.
+    """
+    if name is None:
+        return None
+    path = request.runtime.expand(name)
+    if {str(path), str(path.resolve())} & _checked_paths(request, check_result):
+        raise UsageError(f"{path} is one of the files to check", "name another file to write")
+    user_files.check_target(path)
+    return path
+
+
+def _checked_paths(request: ValidateRequest, check_result: ValidationResult) -> set[str]:
+    """Every file that was read, and those that could not be."""
+    chosen = check_result.chosen
+    paths = {finding.path for finding in (*chosen.findings, *chosen.unwanted, *chosen.commented)}
+    for file in check_result.files:
+        for source in (file, *file.companions):
+            paths |= {source.path, source.resolved}
+    if request.piped_text:
+        paths.add(str(request.runtime.expand(Path(request.piped_text[1]))))
+    return paths
+
+
+def write_result(pieces: Iterable[str], path: Path | None) -> None:
+    """Print the result, or write it to the file: all of it or nothing."""
+    if path is None:
+        console.print_pieces(pieces)
+    else:
+        user_files.write_blocks(path, gather(pieces))
+
+
+def print_notices(
+    request: ValidateRequest, check_result: ValidationResult, result: Report
+) -> None:
+    """Print on stderr how much was checked, and how many findings are not shown."""
+    chosen = check_result.chosen
+    if chosen.unwanted:
+        where = ", ".join(request.origins)
+        console.print_notice(
+            f"notice: {console.format_count(len(chosen.unwanted), 'finding')} not shown, by {where}"
+        )
+    if chosen.commented:
+        console.print_notice(
+            f"notice: {console.format_count(len(chosen.commented), 'finding')} silenced by comments in the files"
+        )
+    console.print_notice(
+        f"{console.format_count(result.files, 'file')}, {console.format_count(result.count, 'finding')}"
+    )
+
+
+def exit_status(result: Report, strict: bool) -> int:
+    """FINDINGS where there are errors, or warnings in a strict run; else OK."""
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return ExitCode.FINDINGS if failing & result.severities else ExitCode.OK
+
+
+def print_rules(code: str | None, json: bool) -> int:
+    """Print one rule, or all of them in a table. Raises UsageError for an unknown code."""
+    if code and code not in load_rules():
+        raise unknown_code_error(code)
+    chosen = [load_rules()[code]] if code else list(load_rules().values())
+    if json:
+        console.print_document({"rules": [_rule_document(rule) for rule in chosen]})
+    elif code:
+        console.print_lines(_format_rule(chosen[0]))
+    else:
+        rows = [
+            (rule.code, rule.severity, rule.group, "yes" if rule.fixable else "", rule.summary)
+            for rule in chosen
+        ]
+        console.print_lines(
+            console.format_table(("rule", "severity", "group", "--fix", "what is found"), rows)
+        )
+    return ExitCode.OK
+
+
+def print_schema(name: str) -> int:
+    """Print the JSON Schema of a manifest's fields. Raises UsageError for an unknown name."""
+    if name not in SCHEMAS:
+        raise UsageError(f"there is no schema of {name!r}", f"one of: {', '.join(SCHEMAS)}")
+    console.print_result(manifest_schema(name))
+    return ExitCode.OK
+
+
+def _format_rule(rule: RuleExplanation) -> list[str]:
+    severities = [f"{profile} {level}" for profile, level in _profile_severities(rule).items()]
+    lines = [
+        f"{rule.code} ({rule.group})",
+        rule.summary,
+        "",
+        f"why       {rule.why}",
+        f"fix       {rule.fix}",
+        f"severity  {', '.join(severities)}",
+    ]
+    if rule.fixable:
+        lines.append("          validate --fix puts it right")
+    if is_guarded(rule.code):
+        lines.append("          only --ignore and settings silence it, no comment in a file")
+    return [*lines, *(f"see       {reference}" for reference in rule.refs)]
+
+
+def _profile_severities(rule: RuleExplanation) -> dict[str, str]:
+    """The severity of the rule in each profile that has it."""
+    profiles = [profile for profile in PROFILES if profile in ONLY.get(rule.code, (profile,))]
+    return {profile: str(PROFILES[profile].get(rule.code, rule.severity)) for profile in profiles}
+
+
+def _rule_document(rule: RuleExplanation) -> JsonObject:
+    return {
+        **asdict(rule),
+        "guarded": is_guarded(rule.code),
+        "profiles": _profile_severities(rule),
+    }

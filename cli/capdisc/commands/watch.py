@@ -155,9 +155,9 @@ def _server_context(is_enabled: bool) -> AbstractContextManager[None]:
     """A server in this process while the block runs, where it is enabled."""
     if not is_enabled:
         return nullcontext()
-    from capdisc.serve import server_address, supervisor
+    from capdisc.serve import protocol, supervisor
 
-    path = server_address.own_socket_path()
+    path = protocol.own_socket_path()
     return supervisor.serve_in_thread(
         path, lambda: console.print_notice(f"notice: answering at {path}")
     )

@@ -24,7 +24,7 @@ from capdisc_indexer.config.client_servers import (
 from capdisc_indexer.config.trust import HOW, TrustRequest
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime

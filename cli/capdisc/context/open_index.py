@@ -22,7 +22,7 @@ from capdisc_indexer.store.durable_files import distrust_reason
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote.remote_types import SharedIndex
+    from capdisc_indexer.remote import SharedIndex
     from capdisc_indexer.tools import ToolContext
     from capdisc_indexer.tools.tool_types import Executor
 

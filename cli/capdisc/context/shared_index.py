@@ -10,14 +10,14 @@ from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.errors import ApprovalRequiredError
-from capdisc_indexer.remote.copy_refresh import ensure_usable_copy
-from capdisc_indexer.remote.remote_types import (
+from capdisc_indexer.remote import (
     SharedIndex,
     StoreAccess,
     cache_folder,
     is_remote,
     parse_address,
 )
+from capdisc_indexer.remote.copy_refresh import ensure_usable_copy
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc.serve.server_address import workspace_folder
+from capdisc.serve.protocol import workspace_folder
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
@@ -24,10 +24,10 @@ from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, DefinitionGuard
-from capdisc_indexer.store.builders import ensure_id, load_id
+from capdisc_indexer.store.generation import ensure_builder_id, load_builder_id
 
 if TYPE_CHECKING:
-    from capdisc_indexer.remote.remote_types import SharedIndex
+    from capdisc_indexer.remote import SharedIndex
 
 
 @frozen(kw_only=True)
@@ -132,7 +132,7 @@ class Runtime:
         """The id that an index in this folder has if this user built it ("": the user built none
         there); None for the copy of a shared index, which is checked by the digests of its store.
         """
-        return None if shared else load_id(self.trust_dir, index_dir)
+        return None if shared else load_builder_id(self.trust_dir, index_dir)
 
     def index_dir(self, flag: Path | None, config: Config) -> Path:
         """Where the index lies: by `flag`, by setting, else below the user's cache folder. For an
@@ -165,7 +165,7 @@ class Runtime:
         """The id of indexes that this user builds in this folder, made and recorded where there is
         none yet. Raises InputError where the user's state cannot be written.
         """
-        return ensure_id(self.trust_dir, index_dir)
+        return ensure_builder_id(self.trust_dir, index_dir)
 
     def state_dir(self) -> Path:
         """Where sessions and facts of this workspace lie: by CAPDISC_STATE_DIR, else below the

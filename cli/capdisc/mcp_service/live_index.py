@@ -17,8 +17,8 @@ from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.lazy_imports import numpy
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError
+from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.remote.copy_refresh import refresh_copy
-from capdisc_indexer.remote.remote_types import SharedIndex
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.tools.tool_types import ToolContext

@@ -1,21 +1,32 @@
-"""Makes a process the one server of a workspace: a lock, and a socket that only this user
-reaches.
+"""Makes a process the one server of a workspace: a lock, and a socket that only this user reaches.
+
+On systems without sockets in the file system, that is one on 127.0.0.1, which whoever can read a
+file of the owner's may ask. The file holds the port and a secret. The port may belong to another
+program by the time it is read, so each side proves that it knows the secret before it says
+anything: the client draws a number (nonce), the server signs it, and the question carries the
+client's own signature of it.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import hmac
 import os
+import re
 import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from capdisc.serve import server_address
-from capdisc.serve.loopback import SUFFIX, bind_loopback, read_port_file
+from capdisc.serve import protocol
 from capdisc_indexer.model.errors import BusyError, IndexStateError, InputError
 from capdisc_indexer.model.frozen import frozen
+
+SUFFIX = ".port"
+_PORT_FILE = re.compile(rb"([0-9]{1,5}) ([0-9a-f]{64})")
+NONCE_BYTES = PROOF_BYTES = 32
 
 
 @frozen(kw_only=True)
@@ -58,8 +69,8 @@ def claim_socket(path: Path, loopback: bool = False) -> Iterator[ServerClaim]:
 
 def server_pid() -> int:
     """The process id of the server of the current workspace; 0 where none runs."""
-    path = Path(server_address.socket_path(os.environ))
-    if not path.is_absolute() or server_address.path_flaw(str(path.parent)):
+    path = Path(protocol.socket_path(os.environ))
+    if not path.is_absolute() or protocol.path_flaw(str(path.parent)):
         return 0
     return _lock_holder(path)
 
@@ -90,7 +101,7 @@ def _prepare_folder(folder: Path) -> None:
             "set XDG_RUNTIME_DIR to a folder of yours",
         ) from error
     _check_path(folder)
-    if not server_address.is_private_folder(str(folder)):
+    if not protocol.is_private_folder(str(folder)):
         raise IndexStateError(
             f"others can reach into {folder}, or it is not yours", f"run: chmod 700 {folder}"
         )
@@ -98,7 +109,7 @@ def _prepare_folder(folder: Path) -> None:
 
 def _check_path(folder: Path) -> None:
     """Raises IndexStateError where another user could decide what the path leads to."""
-    if flaw := server_address.path_flaw(str(folder)):
+    if flaw := protocol.path_flaw(str(folder)):
         hint = "set XDG_RUNTIME_DIR to a folder of yours, here and where you ask"
         raise IndexStateError(f"no server can be met at {folder}: {flaw}", hint)
 
@@ -193,3 +204,49 @@ def _file_identity(path: Path) -> tuple[int, int]:
         file_stat = path.lstat()
         return file_stat.st_dev, file_stat.st_ino
     return 0, 0
+
+
+def bind_loopback(path: Path) -> socket.socket:
+    """A socket on a free port; port and secret are written to a new file. Raises OSError."""
+    listening_socket = socket.socket(socket.AF_INET)
+    try:
+        listening_socket.bind(("127.0.0.1", 0))
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        listening_socket.close()
+        raise
+    with os.fdopen(fd, "w") as file:
+        file.write(f"{listening_socket.getsockname()[1]} {os.urandom(32).hex()}")
+    return listening_socket
+
+
+def read_port_file(path: str) -> tuple[int, bytes]:
+    """The port and the secret. Raises OSError, or ValueError for a file that is not ours."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        match = _PORT_FILE.fullmatch(file.read(100))
+    if not match:
+        raise ValueError(f"{path} does not name a port")
+    return int(match[1]), bytes.fromhex(match[2].decode())
+
+
+def sign_nonce(secret: bytes, side: bytes, nonce: bytes) -> bytes:
+    """The signature of the number with the secret, by one side."""
+    return hmac.digest(secret, side + nonce, hashlib.sha256)
+
+
+def connect_loopback(path: str, patience_s: float) -> tuple[socket.socket, bytes]:
+    """A connection to the server, and the proof that goes with the question. Raises OSError or
+    ValueError.
+    """
+    port, secret = read_port_file(path)
+    nonce = os.urandom(NONCE_BYTES)
+    connection = socket.create_connection(("127.0.0.1", port), patience_s)
+    try:
+        connection.sendall(protocol.encode_parts([nonce]))
+        shown = connection.recv(PROOF_BYTES, socket.MSG_WAITALL)
+        if not hmac.compare_digest(shown, sign_nonce(secret, b"server", nonce)):
+            raise ValueError("another program answers at its port")
+    except BaseException:
+        connection.close()
+        raise
+    return connection, sign_nonce(secret, b"client", nonce)

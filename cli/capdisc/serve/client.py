@@ -12,7 +12,7 @@ import _socket
 import os
 import sys
 
-from capdisc.serve import request
+from capdisc.serve import protocol
 
 TYPE_CHECKING = False
 
@@ -55,15 +55,15 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
 
 def _request_answer(address: str, words: Sequence[str], patience_s: float) -> list[bytes]:
     try:
-        parts = request.encode_request(words)
-        kind, *answer_parts = _exchange(address, [*parts, request.UNREAD], patience_s)
-        if kind == request.STDIN:
+        parts = protocol.encode_request(words)
+        kind, *answer_parts = _exchange(address, [*parts, protocol.UNREAD], patience_s)
+        if kind == protocol.STDIN:
             kind, *answer_parts = _exchange(address, [*parts, _read_stdin()], patience_s)
     except TimeoutError:
         raise NoServerError(f"there was no answer within {patience_s:g} s") from None
     except (OSError, ValueError) as error:
         raise NoServerError(f"it cannot be asked ({error})") from None
-    if kind != request.ANSWERED:
+    if kind != protocol.ANSWERED:
         raise NoServerError(b" ".join(answer_parts).decode("utf-8", "replace"))
     return answer_parts
 
@@ -95,17 +95,17 @@ def _read_stdin() -> bytes:
     after all.
     """
     buffer = sys.stdin.buffer
-    data = buffer.read(request.MAX_REQUEST)
-    sys.stdin = request.replay_stdin(data, buffer.isatty(), buffer)
-    return request.READ + data
+    data = buffer.read(protocol.MAX_REQUEST)
+    sys.stdin = protocol.replay_stdin(data, buffer.isatty(), buffer)
+    return protocol.READ + data
 
 
 def _exchange(address: str, parts: Sequence[bytes], patience_s: float) -> list[bytes]:
-    if sum(map(len, parts)) > request.MAX_REQUEST - _MARGIN_BYTES:
+    if sum(map(len, parts)) > protocol.MAX_REQUEST - _MARGIN_BYTES:
         raise NoServerError("the request is too long")
     connection, proof = _connect(address, patience_s)
     try:
-        connection.sendall(request.encode_parts([*parts, *proof]))
+        connection.sendall(protocol.encode_parts([*parts, *proof]))
         _wait_for_answer(connection, patience_s)
         parts = _receive_parts(connection.recv)
         if not parts:  # it is queued
@@ -119,9 +119,9 @@ def _exchange(address: str, parts: Sequence[bytes], patience_s: float) -> list[b
 def _connect(address: str, patience_s: float) -> tuple[_socket.socket, list[bytes]]:
     """A connection, and the proof of the secret where the kernel does not say who asks."""
     if not address.endswith(".sock"):
-        from capdisc.serve import loopback
+        from capdisc.serve import claim
 
-        connection, proof = loopback.connect_loopback(address, patience_s)
+        connection, proof = claim.connect_loopback(address, patience_s)
         return connection, [proof]
     bare = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     bare.settimeout(patience_s)
@@ -155,11 +155,11 @@ def _runnable_per_cpu() -> float:
 def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
     """The parts of one message. Nothing of the next message is read."""
     data = bytearray()
-    while lacking := request.missing_bytes(data, request.MAX_ANSWER):
+    while lacking := protocol.missing_bytes(data, protocol.MAX_ANSWER):
         if not (chunk := recv(lacking)):
             raise ValueError("it ended in the middle of an answer")
         data += chunk
-    return request.decode_parts(data)
+    return protocol.decode_parts(data)
 
 
 # Commands that only read; and options with which they write, or may take long.
@@ -223,12 +223,12 @@ def _print_server_answer(words: Sequence[str], patience_s: float) -> int:
         raise NoServerError("this is never asked of one")
     if None in (sys.stdin, sys.stdout, sys.stderr):
         raise NoServerError("a standard stream is closed")
-    from capdisc.serve import server_address
+    from capdisc.serve import protocol
 
-    address = server_address.find_address(os.environ)
+    address = protocol.find_address(os.environ)
     if not address:
-        folder = os.path.dirname(server_address.socket_path(os.environ))  # noqa: PTH120
-        raise NoServerError(server_address.path_flaw(folder) or "none runs for this workspace")
+        folder = os.path.dirname(protocol.socket_path(os.environ))  # noqa: PTH120
+        raise NoServerError(protocol.path_flaw(folder) or "none runs for this workspace")
 
     return print_answer(address, words, patience_s)
 
@@ -237,19 +237,19 @@ def fetch_answer(words: Sequence[str], stdin: bytes, patience_s: float) -> bytes
     """What the server prints on stdout for this command line with this stdin. Raises NoServerError
     where none answers, or the answer is an error, which the command then meets here, too.
     """
-    from capdisc.serve import server_address
+    from capdisc.serve import protocol
 
     if os.environ.get("CAPDISC_SERVER") == "off":
         raise NoServerError("it is not to be asked")
-    address = server_address.find_address(os.environ)
+    address = protocol.find_address(os.environ)
     if not address:
         raise NoServerError("none runs for this workspace")
     try:
-        parts = [*request.encode_request(words), request.READ + stdin]
+        parts = [*protocol.encode_request(words), protocol.READ + stdin]
         kind, *answer_parts = _exchange(address, parts, patience_s)
     except (OSError, ValueError) as error:
         raise NoServerError(f"it cannot be asked ({error})") from None
-    if kind != request.ANSWERED or answer_parts[0] != b"0":
+    if kind != protocol.ANSWERED or answer_parts[0] != b"0":
         raise NoServerError("it has no answer")
     return b"".join(piece[1:] for piece in answer_parts[1:] if piece[:1] == b"1")
 

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from capdisc.args import command_table
 from capdisc.context.open_index import IndexAccess
-from capdisc.serve import request
+from capdisc.serve import protocol
 from capdisc_indexer import encoders
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.remote.remote_types import SharedIndex
+from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.store import generation
-from capdisc_indexer.store.builders import check_builder
+from capdisc_indexer.store.generation import check_builder
 from capdisc_indexer.store.snapshot import Index
 
 # The index of the workspace, and a few that command lines name; each takes some megabytes.
@@ -203,7 +203,7 @@ def decode_request(parts: Sequence[bytes]) -> ServerRequest:
     """The request in these parts. Raises ValueError for parts that no client of this version
     sends.
     """
-    if len(parts) != request.PART_COUNT or parts[0] != request.identity():
+    if len(parts) != protocol.PART_COUNT or parts[0] != protocol.identity():
         raise ValueError("it is of another version")
     _, words, environ, folder, folder_id, terminals, stdin = parts
     # A process may be given a variable without a name, which can be neither set nor asked for.
@@ -220,13 +220,13 @@ def decode_request(parts: Sequence[bytes]) -> ServerRequest:
         folder_id=folder_id,
         terminals=(terminals[:1] == b"1", terminals[1:2] == b"1", terminals[2:3] == b"1"),
         columns=int(terminals[3:]),
-        stdin=stdin[len(request.READ) :] if stdin else None,
+        stdin=stdin[len(protocol.READ) :] if stdin else None,
     )
 
 
 def build_own_request(words: list[str]) -> ServerRequest:
     """The request that a client with the folder and the environment of this process would send."""
-    return decode_request([*request.encode_request(words), request.READ])
+    return decode_request([*protocol.encode_request(words), protocol.READ])
 
 
 def answer_request(client_request: ServerRequest) -> list[bytes]:
@@ -243,14 +243,18 @@ def answer_request(client_request: ServerRequest) -> list[bytes]:
         )
         code = command_table.run_command(client_request.words)
     except _StdinWantedError:
-        return [request.STDIN]
+        return [protocol.STDIN]
     except DeclinedError as error:
-        return [request.DECLINED, str(error).encode()]
+        return [protocol.DECLINED, str(error).encode()]
     finally:
         sys.stdin, sys.stdout, sys.stderr = streams
-    if sum(len(text) for _, text in pieces) > request.MAX_ANSWER - 64 * len(pieces) - 64:
-        return [request.DECLINED, b"the answer is too long"]
-    return [request.ANSWERED, b"%d" % code, *(b"%d" % number + text for number, text in pieces)]
+    if sum(len(text) for _, text in pieces) > protocol.MAX_ANSWER - 64 * len(pieces) - 64:
+        return [protocol.DECLINED, b"the answer is too long"]
+    return [
+        protocol.ANSWERED,
+        b"%d" % code,
+        *(b"%d" % number + text for number, text in pieces),
+    ]
 
 
 def _enter_environment(client_request: ServerRequest) -> None:
@@ -277,4 +281,4 @@ def _enter_environment(client_request: ServerRequest) -> None:
 def _open_stdin(client_request: ServerRequest) -> TextIOWrapper:
     if client_request.stdin is None:
         return TextIOWrapper(_UnreadStdin(client_request.terminals[0]))
-    return request.replay_stdin(client_request.stdin, client_request.terminals[0])
+    return protocol.replay_stdin(client_request.stdin, client_request.terminals[0])

@@ -18,8 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from capdisc.context import open_index, surroundings
-from capdisc.serve import loopback, request, request_execution
-from capdisc.serve.loopback import sign_nonce
+from capdisc.serve import claim, protocol, request_execution
+from capdisc.serve.claim import sign_nonce
 from capdisc.serve.request_execution import IndexCache
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
@@ -121,7 +121,7 @@ class Connections:
 
     def _parts(self, connection: Connection) -> list[bytes]:
         """Raises ValueError for a message that is malformed or from a stranger."""
-        parts = request.decode_parts(connection.received)
+        parts = protocol.decode_parts(connection.received)
         if self._secret and not hmac.compare_digest(
             parts.pop(), sign_nonce(self._secret, b"client", connection.nonce)
         ):
@@ -131,7 +131,7 @@ class Connections:
     def answer(self, connection: Connection, parts: list[bytes]) -> None:
         """Send the answer, now or as the client reads it."""
         connection.received = bytearray()
-        connection.to_send = memoryview(request.encode_parts(parts))
+        connection.to_send = memoryview(protocol.encode_parts(parts))
         connection.deadline = time.monotonic() + CLIENT_TIMEOUT_S
         self._send(connection)
         if connection in self._open:
@@ -173,7 +173,7 @@ class Connections:
         try:
             data = connection.socket.recv(1 << 16)
             connection.received += data
-            lacking = request.missing_bytes(connection.received, request.MAX_REQUEST)
+            lacking = protocol.missing_bytes(connection.received, protocol.MAX_REQUEST)
         except BlockingIOError:
             return
         except (OSError, ValueError):
@@ -194,7 +194,7 @@ class Connections:
     def _greet(self, connection: Connection) -> None:
         """Show the client that this is the server it looks for."""
         try:
-            (connection.nonce,) = request.decode_parts(connection.received)
+            (connection.nonce,) = protocol.decode_parts(connection.received)
             connection.received = bytearray()
             connection.socket.send(sign_nonce(self._secret, b"server", connection.nonce))
         except (OSError, ValueError):
@@ -204,7 +204,7 @@ class Connections:
         """Whoever is not the next is told so, and waits longer."""
         if self._pending:
             with suppress(OSError):
-                connection.socket.send(request.QUEUED)
+                connection.socket.send(protocol.QUEUED)
         self._pending.append(connection)
 
     def _send(self, connection: Connection) -> None:
@@ -255,7 +255,7 @@ def main() -> None:
     """Answer until no client has asked for long, or the supervisor is gone."""
     path, idle_s = sys.argv[1], float(sys.argv[4])
     listening, channel = int(sys.argv[2]), int(sys.argv[3])
-    secret = loopback.read_port_file(path)[1] if path.endswith(loopback.SUFFIX) else b""
+    secret = claim.read_port_file(path)[1] if path.endswith(claim.SUFFIX) else b""
     # A terminal sends SIGINT to the worker, too, which ends when its channel is closed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (listening, channel):
@@ -320,7 +320,7 @@ def _answer_question(parts: list[bytes]) -> list[bytes]:
     try:
         return request_execution.answer_request(request_execution.decode_request(parts))
     except ValueError as error:
-        return [request.DECLINED, str(error).encode()]
+        return [protocol.DECLINED, str(error).encode()]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 

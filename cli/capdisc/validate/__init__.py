@@ -1,1 +1,286 @@
-"""What `capdisc validate` is made of: the request, the report, and the formats of findings."""
+"""What `capdisc validate` is made of: from typed options and settings to the files and rules of a
+check, the check itself, and its report, with paths as they are printed: relative to the current
+folder where they lie below it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import capdisc_indexer as cd
+from capdisc.context import surroundings, workspace_trust
+from capdisc.context.roots import find_default_roots
+from capdisc.output import standard_streams, user_files
+from capdisc_indexer.config.configuration import Config
+from capdisc_indexer.config.trust import Grant, TrustRequest
+from capdisc_indexer.model.errors import InputError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
+from capdisc_indexer.sources import MAX_READ_BYTES
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.validation.capability_strings import SourceLines
+from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
+from capdisc_indexer.validation.masking import redact_findings
+from capdisc_indexer.validation.rules import PROFILES
+from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
+
+_MANY_FILES = 1_000
+
+
+@frozen(kw_only=True)
+class ValidateRequest:
+    """What to check, and with which rules. `origins` names the options and settings that choose
+    rules. `has_paths` says that the roots were typed. `piped_text` is the text from stdin with its
+    name, None where files are checked.
+    """
+
+    runtime: surroundings.Runtime
+    roots: tuple[Path, ...]
+    has_paths: bool
+    sources: tuple[DeclaredSource, ...]
+    piped_text: tuple[bytes, str] | None
+    profile: str
+    choice: RuleChoice
+    origins: tuple[str, ...]
+
+
+def parse_request(
+    paths: Sequence[Path] | None,
+    stdin_filename: str,
+    profile: str | None,
+    select: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    quiet: bool = False,
+) -> ValidateRequest:
+    """The request by options, then by settings. Unless `quiet`, a notice names the settings that
+    wait for trust. Raises UsageError for options that make no sense, InputError for a broken
+    configuration and where there is nothing to check.
+    """
+    runtime = surroundings.current_runtime()
+    config = runtime.config()
+    typed_codes = {"select": select, "ignore": ignore}
+    texts = {
+        name: value if value is not None else config[f"validate.{name}"]
+        for name, value in typed_codes.items()
+    }
+    origins = [
+        f"--{name}" if typed_codes[name] is not None else config.origins[f"validate.{name}"]
+        for name in texts
+    ]
+    piped = _read_piped(paths, stdin_filename)
+    requests = _waiting_requests(runtime, config, typed_codes, bool(paths))
+    if not quiet:
+        workspace_trust.announce(requests, config.file or str(runtime.workspace))
+    waiting = {request.setting for request in requests}
+    choice = rule_choice(texts["select"], texts["ignore"])
+    return ValidateRequest(
+        runtime=runtime,
+        roots=() if piped else _select_roots(runtime, config, paths),
+        has_paths=bool(paths),
+        sources=() if piped else runtime.sources(config, paths or ()),
+        piped_text=piped,
+        profile=_check_profile(profile or config["validate.profile"]),
+        choice=keep_guards(choice, "validate.select" in waiting, "validate.ignore" in waiting),
+        origins=tuple(dict.fromkeys(origin for origin in origins if origin != "default")),
+    )
+
+
+def _waiting_requests(
+    runtime: surroundings.Runtime,
+    config: Config,
+    typed_codes: Mapping[str, Sequence[str] | None],
+    has_paths: bool,
+) -> tuple[TrustRequest, ...]:
+    """The requests that wait for trust and matter for this check: the choice of rules where it was
+    not typed, and folders where no path was.
+    """
+    rules = tuple(workspace_trust.rule_requests(config))
+    grant = runtime.load_grant() if rules else Grant()
+    waiting = [
+        request
+        for request in rules
+        if typed_codes[request.setting.removeprefix("validate.")] is None
+        and not grant.covers(request, config.digest)
+    ]
+    if not has_paths:
+        folders = (*config.waiting, *runtime.waiting_links(config))
+        waiting += [
+            request for request in folders if request.setting in ("roots", "source", "link")
+        ]
+    return tuple(waiting)
+
+
+def run_checks(request: ValidateRequest) -> ValidationResult:
+    """The findings, and the problems of what could not be checked. A typed folder without anything
+    to check is a problem, too.
+    """
+    if request.piped_text is None:
+        check_result = cd.validate(
+            request.roots, request.profile, request.choice, request.sources, _map_files
+        )
+        empty = [
+            _empty_folder_error(path)
+            for path in request.roots
+            if request.has_paths and path.is_dir() and not _holds_capabilities(check_result, path)
+        ]
+        return replace(check_result, problems=(*check_result.problems, *empty))
+    from capdisc_indexer.validation.validate import check_text
+
+    return check_text(*request.piped_text, request.profile, request.choice)
+
+
+def _map_files(
+    work: Callable[[FoundFile], CheckedFile], files: Sequence[FoundFile]
+) -> Iterator[CheckedFile]:
+    """The results of the work for each file, in their order; for many files, by one process for
+    each processor.
+    """
+    if len(files) < _MANY_FILES:
+        yield from map(work, files)
+        return
+    from capdisc_indexer.indexing.worker_pool import WorkerPool  # 10 ms, which a hook is spared
+
+    with WorkerPool() as pool:
+        yield from pool.map(work, files, len(files))
+
+
+def _holds_capabilities(check_result: ValidationResult, folder: Path) -> bool:
+    """Whether the folder has a capability file, or a finding about one."""
+    chosen = check_result.chosen
+    findings = (*chosen.findings, *chosen.unwanted, *chosen.commented)
+    paths = (
+        *((file.path, file.resolved) for file in check_result.files),
+        *((finding.path, finding.path) for finding in findings),
+    )
+    below = (f"{str(folder).rstrip('/')}/", f"{str(folder.resolve()).rstrip('/')}/")
+    return any(
+        f"{path}/".startswith(below[0]) or resolved.startswith(below[1])
+        for path, resolved in paths
+    )
+
+
+def _empty_folder_error(folder: Path) -> InputError:
+    names = "a SKILL.md, a CAPABILITY.yaml or a capabilities.jsonl"
+    return InputError(
+        f"{printable_path(str(folder))} holds no capability file",
+        f"name a folder with {names} in it",
+    )
+
+
+def _check_profile(name: str) -> str:
+    if name not in PROFILES:
+        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
+    return name
+
+
+def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
+    if user_files.STDIN not in map(str, paths or ()):
+        if name:
+            hint = "say: capdisc validate - --stdin-filename NAME"
+            raise UsageError("--stdin-filename is for a text from stdin", hint)
+        return None
+    if len(paths or ()) > 1:
+        raise UsageError("stdin is checked alone", "name the files in a call of their own")
+    from capdisc_indexer.validation.validate import default_name
+
+    data = standard_streams.read_stdin_bytes(MAX_READ_BYTES + 1)
+    # With a folder, the name is that of a file here, whose text is not yet saved.
+    return data, os.path.abspath(name) if "/" in name else name or default_name(data)  # noqa: PTH100
+
+
+def _select_roots(
+    runtime: surroundings.Runtime, config: Config, paths: Sequence[Path] | None
+) -> tuple[Path, ...]:
+    """The paths, or the configured and conventional folders that exist."""
+    if paths:
+        return tuple(runtime.expand(path) for path in paths)
+    folders = tuple(find_default_roots(runtime, config))
+    if not folders and not config.sources:
+        raise InputError(
+            "there is nothing to check here", "name a folder or a file: capdisc validate PATH"
+        )
+    return folders
+
+
+def check_fix_options(write: bool, fix: bool, is_piped: bool, is_for_people: bool) -> None:
+    """Raises UsageError for options that need or exclude another one."""
+    if write and not fix:
+        raise UsageError("--write goes with --fix", "say: capdisc validate --fix --write PATH")
+    if write and is_piped:
+        raise UsageError(
+            "a text from stdin cannot be written back", "leave --write out: the change is printed"
+        )
+    if fix and not write and not is_for_people:
+        raise UsageError(
+            "--fix prints a diff, which has no other format",
+            "leave the format out, or add --write",
+        )
+
+
+@frozen(kw_only=True)
+class Report:
+    """How many files were checked, and the findings: their number, and the codes and severities
+    that occur. `line` gives the line of the file that a finding is about, "" where there is none;
+    `write` gives the findings as they are printed, each time anew.
+    """
+
+    files: int
+    profile: str
+    silenced_count: int
+    count: int
+    codes: frozenset[str]
+    severities: frozenset[Severity]
+    line: Callable[[Finding], str]
+    write: Callable[[], Iterator[Finding]]
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """The findings as they are printed, one after the other: a large collection has more than
+        fit into memory.
+        """
+        return self.write()
+
+
+def build_report(
+    files: int,
+    profile: str,
+    findings: Sequence[Finding],
+    silenced: int,
+    source: SourceLines,
+    cwd: Path,
+) -> Report:
+    """The report with every path as it is printed, also inside messages, and with the keys masked
+    that messages quote. Paths themselves are not masked, since programs open them.
+    """
+    base = _prefix_pattern(cwd)
+    return Report(
+        files=files,
+        profile=profile,
+        silenced_count=silenced,
+        count=len(findings),
+        codes=frozenset(finding.code for finding in findings),
+        severities=frozenset(finding.severity for finding in findings),
+        line=lambda finding: source.line(finding.path, finding.line),
+        write=lambda: (
+            _display_finding(finding, base) for finding in redact_findings(findings, source)
+        ),
+    )
+
+
+def display_path(path: str, cwd: Path) -> str:
+    """The path relative to the current folder where it lies below it."""
+    return _prefix_pattern(cwd).sub("", path, count=1)
+
+
+def _prefix_pattern(cwd: Path) -> re.Pattern[str]:
+    """Matches the folder where a path in a text begins with it; nothing for the folder `/`."""
+    base = printable_path(str(cwd)).rstrip("/")
+    return re.compile(rf"(?:^|(?<=[\s\"'(\[<=,])){re.escape(base)}/(?=[^/])" if base else r"(?!)")
+
+
+def _display_finding(finding: Finding, base: re.Pattern[str]) -> Finding:
+    message, hint = (base.sub("", text) for text in (finding.message, finding.hint))
+    return replace(finding, path=base.sub("", finding.path, count=1), message=message, hint=hint)

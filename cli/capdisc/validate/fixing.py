@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from capdisc.output import console
-from capdisc.validate.report import display_path
-from capdisc.validate.validate_request import ValidateRequest
+from capdisc.validate import ValidateRequest, display_path
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.validation.autofix import FixedFile, fix_file, rewrite_file
+from capdisc_indexer.validation.fixes import FixedFile, fix_file, rewrite_file
 from capdisc_indexer.validation.hidden_text import show_invisible
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 from capdisc_indexer.validation.validate import ValidationResult
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.encoders.wordpiece import (
+from capdisc_indexer.encoders.word_pieces import (
     WordPieceTokenizer,
     make_disk_lookup,
     unpack_vocabulary,

@@ -12,8 +12,8 @@ from pathlib import PurePath
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.evaluation import Progress, render_figure
 from capdisc_indexer.evaluation.query_files import EvalQuery, Grades
-from capdisc_indexer.evaluation.summary import Progress, render_figure
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Budgets, Query, Ranking

@@ -14,7 +14,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, Query
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.store.snapshot import Index
 
 # Grades of right answers, above 0, by the id or the name of a capability.

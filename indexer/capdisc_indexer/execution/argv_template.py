@@ -26,7 +26,7 @@ from capdisc_indexer.sources.scan.folder_tree import is_inside
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.masking import MASK, mask_strings
-from capdisc_indexer.validation.program_text.placeholders import PLACEHOLDER, names_in
+from capdisc_indexer.validation.program_text.command_words import PLACEHOLDER, names_in
 from capdisc_indexer.validation.program_text.steering import allows_dash
 
 _LIST_HINT = 'write the command as a list of words: command: ["git", "log", "--max-count={count}"]'

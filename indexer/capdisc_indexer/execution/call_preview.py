@@ -25,8 +25,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
-from capdisc_indexer.validation.masking import mask_strings
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys, mask_strings
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # What a terminal would obey or break the line at. A long run of blanks could push the rest of a

@@ -18,8 +18,7 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.sources.formats.tool_entries import ToolEntry
-from capdisc_indexer.sources.formats.tool_lists import load_tools
+from capdisc_indexer.sources.formats.tool_lists import ToolEntry, load_tools
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
 from capdisc_indexer.validation.changes.definition import TOLD

@@ -37,7 +37,7 @@ from capdisc_indexer.execution.run_declaration import (
     read_run,
 )
 from capdisc_indexer.fetch.connection import NetworkStack
-from capdisc_indexer.links.resolution import capability_folder
+from capdisc_indexer.links import capability_folder
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import Arguments, JsonObject, JsonSchema
@@ -46,7 +46,7 @@ from capdisc_indexer.sources.formats.mcp_servers import fill_variables, variable
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import fill_defaults, find_problems
 from capdisc_indexer.validation.arguments.schema_walk import as_mapping
-from capdisc_indexer.validation.program_text.misuses import refuse_misuses
+from capdisc_indexer.validation.program_text import refuse_misuses
 from capdisc_indexer.validation.program_text.steering import is_steering
 
 _SYSTEM_NETWORK = NetworkStack()

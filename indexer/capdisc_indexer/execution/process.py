@@ -17,7 +17,7 @@ from threading import current_thread, main_thread
 from typing import IO
 
 from capdisc_indexer.execution.call_types import CallLimits, CommandCall, Outcome
-from capdisc_indexer.links.resolution import resolve_file
+from capdisc_indexer.links import resolve_file
 from capdisc_indexer.model.errors import InputError, LinkRefusedError
 from capdisc_indexer.model.json_types import Requirements
 from capdisc_indexer.model.records import missing_on_machine

@@ -21,7 +21,7 @@ from capdisc_indexer.fetch.strict_url import Target, link_refusal, parse_url
 from capdisc_indexer.model.errors import LinkRefusedError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import combinations
 from typing import TypedDict, TypeVar
 
-from capdisc_indexer.graph.traversal import (
+from capdisc_indexer.graph import (
     CapabilityGraph,
     Relation,
     find_declared_relations,

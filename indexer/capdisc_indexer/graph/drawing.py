@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
+from capdisc_indexer.graph import CapabilityGraph, Relation
 from capdisc_indexer.text.normalization import one_line
 
 # Labels, which all pictures share.

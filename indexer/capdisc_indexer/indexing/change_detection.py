@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from capdisc_indexer.indexing.descriptor_spool import SpooledDescriptors, SpooledRecord
-from capdisc_indexer.indexing.file_reader import FileReader
+from capdisc_indexer.indexing.file_reader import FileReader, SpooledDescriptors, SpooledRecord
 from capdisc_indexer.indexing.previous_build import (
     GuidanceByCategory,
     PreviousBuild,

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from capdisc_indexer.indexing.change_detection import Review, StatesByPath
-from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool, SpooledRecord
+from capdisc_indexer.indexing.file_reader import DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import LoadRecords, StoredRecord
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import field, frozen

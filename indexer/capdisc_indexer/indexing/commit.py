@@ -28,7 +28,7 @@ from capdisc_indexer.indexing.previous_build import (
 from capdisc_indexer.model.json_types import BuildFacts, CapabilityCard, GuidanceRecord, Overview
 from capdisc_indexer.model.records import from_record
 from capdisc_indexer.rendering.token_accounting import frame_counts, guidance_counts
-from capdisc_indexer.store import builders, file_states
+from capdisc_indexer.store import file_states, generation
 from capdisc_indexer.store.columns import columns_document
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import (
@@ -109,7 +109,7 @@ def choose_builder_id(plan: BuildPlan) -> str:
     """The id of the builder: from the options, else the last build's, else a new one."""
     published = plan.previous.generation
     previous_id = published.builder_id if published else ""
-    return plan.request.options.builder_id or previous_id or builders.new_id()
+    return plan.request.options.builder_id or previous_id or generation.new_builder_id()
 
 
 def write_metadata(

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.encoders.token_bags import build_token_bag, encode_bag
-from capdisc_indexer.graph.traversal import find_skill_requirements
+from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
+from capdisc_indexer.graph import find_skill_requirements
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
@@ -41,8 +41,12 @@ from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
-from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, embedding_texts, lexical_document
-from capdisc_indexer.text.minhash import signature
+from capdisc_indexer.text.embedding_text import (
+    BODY_CHARACTERS,
+    embedding_texts,
+    lexical_document,
+    signature,
+)
 from capdisc_indexer.text.token_counts import TokenCounter
 
 if TYPE_CHECKING:

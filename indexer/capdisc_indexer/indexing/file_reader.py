@@ -1,4 +1,6 @@
-"""The state of every scanned file, by reading and parsing as few files as is safe.
+"""The state of every scanned file, by reading and parsing as few files as is safe; and the spool
+on disk that holds the descriptors until the build ends, since those of a large catalogue do not
+fit into memory.
 
 Time stamps only hint: a file whose stamps changed, or are too young to be believed, is hashed, and
 parsed when its content differs. No file is parsed twice.
@@ -8,14 +10,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, TypeAlias
 
-from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool, SpooledRecord
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import WorkerPool
-from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.records import encode_descriptor
-from capdisc_indexer.model.types import BuildOptions, Finding, Severity
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
+from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.readers.file_bytes import content_digest, read_bytes, read_input
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -33,9 +36,10 @@ _UNREADABLE = "unreadable"
 TRANSIENT = frozenset({"path-unreadable", "vanished"})
 # A definition that was held back may have been approved since; its file does not show that.
 _READ_AGAIN = TRANSIENT | {CODE}
-
 # Called with the stage of a build, how many of its steps are done, and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
+# The descriptors of a few thousand capabilities stay in memory.
+_MAX_MEMORY_BYTES = 32 * 1024 * 1024
 
 
 @frozen(kw_only=True)
@@ -172,8 +176,7 @@ def read_file(file: FoundFile) -> ParsedFile:
     # These rules take 40 ms to load: a run that reads no file does without them.
     from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
     from capdisc_indexer.validation.content_rules import check_content
-    from capdisc_indexer.validation.masking import redact_findings
-    from capdisc_indexer.validation.secret_keys import may_quote_a_key
+    from capdisc_indexer.validation.masking import may_quote_a_key, redact_findings
 
     data = read_input(file)
     if isinstance(data, Finding):
@@ -259,3 +262,66 @@ def _unreadable_mark(companion: FileStat) -> bytes:
     return f"{_UNREADABLE}\0{companion.path}\0{companion.size}\0{companion.mtime_ns}".encode(
         "utf-8", "replace"
     )
+
+
+@frozen
+class SpooledRecord:
+    """Where a descriptor's record lies in the spool, with the id that its file gives it and the
+    record's digest.
+    """
+
+    id: str
+    start: int
+    size: int
+    digest: str
+
+
+class DescriptorSpool:
+    """Stores the records of descriptors until the build ends.
+
+    What does not fit into memory lies in a file without a name in `folder`: it disappears with
+    this process, however the process ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file: IO[bytes] = SpooledTemporaryFile(_MAX_MEMORY_BYTES, dir=str(folder))  # noqa: SIM115
+        self._end = 0
+
+    def __enter__(self) -> DescriptorSpool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, declared_id: str, record: bytes) -> SpooledRecord:
+        """Where the record lies from now on; `declared_id` is the id in it."""
+        self._file.seek(self._end)
+        self._file.write(record)
+        start, self._end = self._end, self._end + len(record)
+        return SpooledRecord(declared_id, start, len(record), digest_record(record))
+
+    def read(self, spooled: SpooledRecord) -> bytes:
+        """The record that lies there."""
+        self._file.seek(spooled.start)
+        return self._file.read(spooled.size)
+
+
+class SpooledDescriptors(Mapping[str, Descriptor]):
+    """Descriptors by final id, each decoded from the spool on access."""
+
+    def __init__(self, spool: DescriptorSpool, records: Mapping[str, SpooledRecord]) -> None:
+        self._spool, self._records = spool, records
+
+    def __getitem__(self, resolved_id: str) -> Descriptor:
+        descriptor = decode_descriptor(self.record(resolved_id))
+        return descriptor if descriptor.id == resolved_id else replace(descriptor, id=resolved_id)
+
+    def record(self, resolved_id: str) -> bytes:
+        """The stored record, still with the id that its file gives it."""
+        return self._spool.read(self._records[resolved_id])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)

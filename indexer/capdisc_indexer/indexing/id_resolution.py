@@ -14,7 +14,12 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.id_ownership import ClaimOutcome, IdClaim, fold_id, judge_claim
+from capdisc_indexer.sources.formats.naming_rules import (
+    ClaimOutcome,
+    IdClaim,
+    fold_id,
+    judge_claim,
+)
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState
 from capdisc_indexer.text.normalization import one_line

@@ -24,8 +24,7 @@ from capdisc_indexer.indexing.build_plan import (
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
 from capdisc_indexer.indexing.change_detection import detect_changes, review_parsed_files
-from capdisc_indexer.indexing.descriptor_spool import DescriptorSpool
-from capdisc_indexer.indexing.file_reader import FileReader, Progress
+from capdisc_indexer.indexing.file_reader import DescriptorSpool, FileReader, Progress
 from capdisc_indexer.indexing.id_resolution import resolve_ids
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,

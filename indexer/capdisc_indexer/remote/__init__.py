@@ -1,4 +1,5 @@
-"""An index on an object store, which one builds and many read.
+"""An index on an object store, which one builds and many read: what lies where in the store, what
+of it is believed, and how it is reached.
 
     s3://bucket/prefix/CURRENT                             number and MANIFEST digest of the published generation
     s3://bucket/prefix/generations/00000007-<16 digits>/   MANIFEST text/ matrix/ meta/, and vectors/ written by LanceDB
@@ -7,4 +8,207 @@ The digits are the manifest's, so that two writers of the same number never writ
 CURRENT is written last, on the condition that it is still the one that was built upon. Readers
 copy what searching needs and search the copy; the vectors' table stays in the store, where only
 the next writer reads it.
+
+A bucket may hold anything. Nothing of it is written anywhere here before its name was checked, and
+nothing is opened before it has the size and the digest that the manifest names; the manifest's own
+digest stands in the pointer.
 """
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from capdisc_indexer.model.errors import IndexStateError, UsageError
+from capdisc_indexer.model.frozen import field, frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.store import generation
+
+GENERATIONS = "generations/"
+VECTORS, PENDING = "vectors", "pending"
+# Listed like any file of the generation: rows and digest of the table that LanceDB wrote beside
+# it.
+TABLE_FACTS = "meta/table.json"
+NO_TABLE = b"{}"
+MAX_MANIFEST_BYTES = 16 << 20
+MAX_FILES = 20_000
+MAX_BYTES = 256 << 30
+REBUILD_HINT = "whoever builds it runs: capdisc index --rebuild"
+
+_POINTER = re.compile(r"([1-9]\d{0,7}) ([0-9a-f]{64})\n")
+_NAME = re.compile(r"(?:LEASE|(?:text|matrix|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_SCHEME = re.compile(r"([a-z][a-z0-9]+):/+")
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")
+_PART = re.compile(r"[A-Za-z0-9_=+@,!() -][A-Za-z0-9._=+@,!() -]{0,200}")
+
+
+class StoreError(IndexStateError):
+    """The object store refused, or did not answer."""
+
+
+class MissingObjectError(StoreError):
+    """The object store has no such object."""
+
+
+@frozen(kw_only=True)
+class StoreAccess:
+    """How the store is reached. `options` have the names that object_store and LanceDB give them;
+    secrets are among them, and they are never printed.
+    """
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    allow_http: bool = False
+
+    def __repr__(self) -> str:
+        return f"StoreAccess(endpoint={self.endpoint!r})"
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the server; "" for that of AWS."""
+        return self.options.get("aws_endpoint_url", "")
+
+
+@frozen(kw_only=True)
+class SharedIndex:
+    """One shared index. `top` is the folder here that holds its copy. For `fresh_for_s` seconds
+    after a look at the store, the copy answers without another look.
+    """
+
+    bucket: str
+    prefix: str
+    top: Path
+    access: StoreAccess = field(default_factory=StoreAccess)
+    fresh_for_s: float = 0.0
+
+    @property
+    def url(self) -> str:
+        """The address as people write it."""
+        return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
+
+    @property
+    def copy(self) -> Path:
+        """The index folder that searches here read."""
+        return self.top / "copy"
+
+    @property
+    def work(self) -> Path:
+        """The index folder that builds here write."""
+        return self.top / "work"
+
+
+def is_remote(text: str) -> bool:
+    """Whether this is the address of a store rather than a folder. One slash is enough, as `Path`
+    makes one of two.
+
+    >>> is_remote("s3://team/index"), is_remote("s3:/team/index"), is_remote("./s3")
+    (True, True, False)
+    """
+    return _SCHEME.match(text) is not None
+
+
+def parse_address(text: str) -> tuple[str, str]:
+    """Bucket and prefix. Raises UsageError for a text that is no plain address of a bucket."""
+    match = _SCHEME.match(text)
+    if match is None or match[1] != "s3":
+        raise UsageError(
+            "an index lies in a folder or at s3://BUCKET/PREFIX", "other stores speak S3, too"
+        )
+    bucket, _, prefix = text[match.end() :].partition("/")
+    parts = [part for part in prefix.split("/") if part]
+    if not _BUCKET.fullmatch(bucket) or not all(map(_PART.fullmatch, parts)):
+        raise UsageError(
+            "this is no address of a shared index", "write s3://BUCKET/PREFIX, of plain letters"
+        )
+    return bucket, "/".join(parts)
+
+
+def cache_folder(text: str, endpoint: str, cache_home: Path) -> Path:
+    """The folder here that belongs to the address. Buckets of one name may lie on several servers,
+    so the server counts, too.
+    """
+    bucket, prefix = parse_address(text)
+    digits = hashlib.sha256(f"{endpoint}\n{bucket}/{prefix}".encode()).hexdigest()[:16]
+    return cache_home / "capdisc" / "shared" / f"{bucket}-{digits}"
+
+
+@frozen(kw_only=True)
+class PointerVersion:
+    """The text of the pointer, and the store's tag of that version of it."""
+
+    text: str
+    etag: str
+
+
+def parse_pointer(text: str) -> tuple[int, str]:
+    """Number and manifest digest of the published generation. Raises IndexStateError for a damaged
+    pointer.
+    """
+    match = _POINTER.fullmatch(text)
+    if not match:
+        raise IndexStateError("the shared index's pointer is damaged", REBUILD_HINT)
+    return int(match[1]), match[2]
+
+
+def generation_path(number: int, digest: str) -> str:
+    """Where the objects of this generation lie."""
+    return f"{GENERATIONS}{number:08d}-{digest[:16]}"
+
+
+class PublishedFile(NamedTuple):
+    """Size in bytes and SHA-256 of a file, as the manifest has them."""
+
+    size: int
+    sha256: str
+
+
+def manifest_files(manifest: bytes, digest: str) -> dict[str, PublishedFile]:
+    """The files that the manifest names. Raises IndexStateError for a manifest that does not match
+    the digest, is of another version, or names what no index has.
+    """
+    if hashlib.sha256(manifest).hexdigest() != digest:
+        raise IndexStateError(
+            "the shared index is damaged: its manifest does not match its digest", REBUILD_HINT
+        )
+    entries = generation.parse_manifest(manifest)["files"]
+    files = {
+        name: PublishedFile(entry["size"], entry["sha256"]) for name, entry in entries.items()
+    }
+    if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
+        raise IndexStateError("the shared index is larger than an index may be", REBUILD_HINT)
+    for name, file in files.items():
+        if not _is_plain_name(name) or file.size < 0 or not _DIGEST.fullmatch(file.sha256):
+            raise IndexStateError(
+                "the shared index is refused: its manifest names what no index has", REBUILD_HINT
+            )
+    return files
+
+
+def _is_plain_name(name: str) -> bool:
+    return (
+        bool(_NAME.fullmatch(name))
+        and not {".", ".."} & set(name.split("/"))
+        and not name.endswith(".lock")
+    )
+
+
+def manifest_to_publish(manifest: bytes, table_facts: bytes) -> bytes:
+    """The manifest of a local generation as it is published: with facts of the table in place of
+    its files. The table holds all rows, also those that lie beside the local one.
+    """
+    published: JsonObject = json.loads(manifest)
+    published["counts"]["stored"] = published["counts"]["rows"]
+    files = {
+        name: entry
+        for name, entry in published["files"].items()
+        if name.partition("/")[0] not in (VECTORS, PENDING)
+    }
+    files[TABLE_FACTS] = {
+        "size": len(table_facts),
+        "sha256": hashlib.sha256(table_facts).hexdigest(),
+    }
+    return json.dumps({**published, "files": files}, indent=1, sort_keys=True).encode()

@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import BusyError, CapdiscError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.remote.remote_types import (
+from capdisc_indexer.remote import (
     MissingObjectError,
     PointerVersion,
     SharedIndex,

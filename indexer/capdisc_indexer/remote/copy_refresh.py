@@ -1,6 +1,6 @@
 """Keeps the copy of a shared index the generation that is published.
 
-A command whose copy is fresh imports nothing else of this package than `remote_types`: what looks
+A command whose copy is fresh imports nothing of this package beside its `__init__`: what looks
 at the store, or copies from it, is imported where it is used.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.model.errors import BusyError, IndexStateError
-from capdisc_indexer.remote.remote_types import (
+from capdisc_indexer.remote import (
     MissingObjectError,
     PointerVersion,
     SharedIndex,
@@ -93,7 +93,7 @@ def _read_pointer(bucket: Bucket, shared: SharedIndex, known_etag: str) -> Point
 def _download_copy(
     bucket: Bucket, pointer: PointerVersion, shared: SharedIndex, force: bool
 ) -> None:
-    from capdisc_indexer.remote.generation_download import download_generation
+    from capdisc_indexer.remote.remote_generation import download_generation
     from capdisc_indexer.store import locks
 
     with locks.write_lock(shared.copy, _WAIT_SECONDS):

@@ -12,18 +12,19 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from capdisc_indexer import remote
 from capdisc_indexer.model.errors import BusyError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation
-from capdisc_indexer.remote import remote_types, remote_vectors
-from capdisc_indexer.remote.bucket import POINTER, Bucket
-from capdisc_indexer.remote.generation_download import download_generation, run_parallel
-from capdisc_indexer.remote.remote_types import (
+from capdisc_indexer.remote import (
     MissingObjectError,
     PointerVersion,
     SharedIndex,
     StoreError,
+    remote_generation,
 )
+from capdisc_indexer.remote.bucket import POINTER, Bucket
+from capdisc_indexer.remote.remote_generation import download_generation, run_parallel
 from capdisc_indexer.store import durable_files, generation, locks, native_errors, publication
 
 # Called with what is being done, how many parts of it are done, and of how many.
@@ -109,12 +110,12 @@ def _copy_published(shared: SharedIndex, bucket: Bucket, pointer: PointerVersion
 
 
 def _restore_vectors(shared: SharedIndex, text: str) -> None:
-    number, digest = remote_types.parse_pointer(text)
+    number, digest = remote.parse_pointer(text)
     folder = generation.generation_folder(shared.work, number)
-    facts = (folder / remote_types.TABLE_FACTS).read_bytes()
-    if facts != remote_types.NO_TABLE:
-        remote_vectors.restore_rows(
-            remote_vectors.read(shared, remote_types.generation_path(number, digest), facts),
+    facts = (folder / remote.TABLE_FACTS).read_bytes()
+    if facts != remote.NO_TABLE:
+        remote_generation.restore_rows(
+            remote_generation.read(shared, remote.generation_path(number, digest), facts),
             folder,
         )
 
@@ -124,7 +125,7 @@ def _reserve_number(index_dir: Path, text: str) -> None:
     stands.
     """
     with suppress(CapdiscError):
-        number, _ = remote_types.parse_pointer(text)
+        number, _ = remote.parse_pointer(text)
         generation.generation_folder(index_dir, number).mkdir(
             parents=True, exist_ok=True, mode=0o700
         )
@@ -183,15 +184,15 @@ def publish_generation(
     the store refuses. What was written until then is removed, at the latest by a later writer.
     """
     folder = generation.generation_folder(shared.work, local.number)
-    rows = remote_vectors.load_local_rows(folder) if local.counts["dim"] else None
-    facts = rows.facts() if rows else remote_types.NO_TABLE
-    manifest = remote_types.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
-    target = remote_types.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
+    rows = remote_generation.load_local_rows(folder) if local.counts["dim"] else None
+    facts = rows.facts() if rows else remote.NO_TABLE
+    manifest = remote.manifest_to_publish((folder / "MANIFEST").read_bytes(), facts)
+    target = remote.generation_path(local.number, hashlib.sha256(manifest).hexdigest())
     try:
         _upload_files(bucket, folder, target, manifest, facts, progress)
         if rows is not None:
             progress("Uploading", 1, 1)
-            remote_vectors.write(shared, target, rows)
+            remote_generation.write(shared, target, rows)
         bucket.put(f"{target}/MANIFEST", manifest)
         line = publication.format_pointer(local.number, manifest)
         bucket.replace_pointer(line, expected)
@@ -206,9 +207,9 @@ def lacks_conditional_writes(bucket: Bucket, text: str) -> bool:
     """Whether the store accepts a write whose condition does not hold, so that two writers could
     both publish.
     """
-    number, digest = remote_types.parse_pointer(text)
-    name = f"{remote_types.generation_path(number, digest)}/MANIFEST"
-    return not bucket.honours_conditions(name, bucket.read(name, remote_types.MAX_MANIFEST_BYTES))
+    number, digest = remote.parse_pointer(text)
+    name = f"{remote.generation_path(number, digest)}/MANIFEST"
+    return not bucket.honours_conditions(name, bucket.read(name, remote.MAX_MANIFEST_BYTES))
 
 
 def _upload_files(
@@ -220,7 +221,7 @@ def _upload_files(
     progress("Uploading", 0, len(names))
     run_parallel(
         lambda name: bucket.put(
-            f"{target}/{name}", facts if name == remote_types.TABLE_FACTS else folder / name
+            f"{target}/{name}", facts if name == remote.TABLE_FACTS else folder / name
         ),
         names,
     )
@@ -244,7 +245,7 @@ def remove_old_generations(bucket: Bucket, number: int) -> None:
         return
     folders = [
         name
-        for name in bucket.list_folder(remote_types.GENERATIONS).folders
+        for name in bucket.list_folder(remote.GENERATIONS).folders
         if _GENERATION_FOLDER.fullmatch(name)
     ]
     published = sorted(name for name in folders if _generation_number(name) <= number)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit
-from capdisc_indexer.text.minhash import are_near_duplicates, decode_signature, shared_part
+from capdisc_indexer.text.embedding_text import are_near_duplicates, decode_signature, shared_part
 
 _NON_LETTERS = re.compile(r"[\W\d_]+")
 _SEPARATORS = re.compile(r"[\W_]+")

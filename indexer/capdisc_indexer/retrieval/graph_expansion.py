@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from capdisc_indexer.graph import traversal
+from capdisc_indexer import graph
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
@@ -34,11 +34,11 @@ def expand_graph(
     among them.
     """
     resolve = _make_resolver(index, query, is_available)
-    gains = traversal.partners(headers, scores, resolve) if use_graph else {}
+    gains = graph.partners(headers, scores, resolve) if use_graph else {}
     raised_scores = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = fusion.order_scores(raised_scores)
     required = (
-        traversal.requirements([headers[key] for key, _ in order], raised_scores, resolve)
+        graph.requirements([headers[key] for key, _ in order], raised_scores, resolve)
         if use_graph
         else {}
     )
@@ -84,7 +84,7 @@ def _merge_best(maps: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
 
 def _make_resolver(
     index: Index, query: Query, is_available: IsAvailable | None
-) -> traversal.ResolveName:
+) -> graph.ResolveName:
     """A function from a name to its header, or None, that looks each name up once.
 
     What filters exclude or authors hide stays out, however it is reached.

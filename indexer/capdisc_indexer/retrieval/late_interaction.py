@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders.static_encoder import FIXED_POINT_ONE, StaticEncoder
-from capdisc_indexer.encoders.token_bags import decode_bag
+from capdisc_indexer.encoders.word_pieces import decode_bag
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion

@@ -1,4 +1,6 @@
-"""The table of discovery tools, and how an agent's call reaches one of them by its name."""
+"""The table of discovery tools, and how an agent's call reaches one of them: by its name, with its
+arguments under the names that the tool takes.
+"""
 
 from __future__ import annotations
 

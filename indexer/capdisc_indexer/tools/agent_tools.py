@@ -23,8 +23,8 @@ from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.retrieval.request_gate import judge_request
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
-from capdisc_indexer.tools.capability_search import SearchResult, search_capabilities
 from capdisc_indexer.tools.discovery_tools import exact_matches
 from capdisc_indexer.tools.execute_tool import TOOLS as EXECUTE_TOOLS
 from capdisc_indexer.tools.tool_types import (

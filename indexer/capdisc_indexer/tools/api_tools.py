@@ -10,25 +10,21 @@ from capdisc_indexer.model.json_types import Arguments, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_documents import document_parameters
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_lookup import (
     WIDE_LIMIT,
+    Metadata,
+    capability_metadata,
+    container_name,
+    find_capability,
     headers_of_kinds,
+    int_value,
+    is_part_of,
+    local_name,
+    record_list,
     search_capabilities,
     select_hits,
     short_description,
-)
-from capdisc_indexer.tools.metadata_values import (
-    Metadata,
-    capability_metadata,
-    int_value,
-    record_list,
     text_value,
-)
-from capdisc_indexer.tools.name_lookup import (
-    container_name,
-    find_capability,
-    is_part_of,
-    local_name,
 )
 from capdisc_indexer.tools.tool_types import (
     ToolAnswer,

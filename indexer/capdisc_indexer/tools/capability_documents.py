@@ -10,7 +10,7 @@ from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import reference_text
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import short_description
+from capdisc_indexer.tools.capability_lookup import short_description
 from capdisc_indexer.tools.tool_types import Tool
 from capdisc_indexer.validation.arguments.schema_walk import SchemaWalk, as_list, as_mapping
 
@@ -79,7 +79,7 @@ def document_parameters(schema: JsonSchema | None) -> dict[str, ParameterDocumen
     >>> document_parameters({"properties": {"n": {"type": "integer", "default": 5}}})
     {'n': {'type': 'integer', 'required': False, 'default': 5, 'description': ''}}
     """
-    from capdisc_indexer.sources.formats.input_parameters import type_text
+    from capdisc_indexer.sources.formats.parsed_capability import type_text
 
     walk = SchemaWalk(root=schema or {}, keywords={})
     required_names = as_list(as_mapping(schema).get("required"))

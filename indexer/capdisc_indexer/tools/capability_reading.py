@@ -14,11 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import PurePath
 
-from capdisc_indexer.links.resolution import (
-    capability_folder,
-    read_linked_text,
-    resolve_file,
-)
+from capdisc_indexer.links import capability_folder, read_linked_text, resolve_file
 from capdisc_indexer.model.errors import CapdiscError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
@@ -27,7 +23,7 @@ from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.scan.secret_files import held_by_name
+from capdisc_indexer.sources.scan.scanned_files import held_by_name
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import one_line, strip_controls
 from capdisc_indexer.text.sections import Section, find_section, section_slugs, split_sections
@@ -39,9 +35,9 @@ from capdisc_indexer.tools.answer_pages import (
     format_cursor,
     read_cursor,
 )
-from capdisc_indexer.tools.name_lookup import find_by_name
+from capdisc_indexer.tools.capability_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import ToolContext
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 # ruff: noqa: PTH113, PTH118, PTH120
 

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TypeAlias, TypedDict
 
-from capdisc_indexer.graph.traversal import required_names
+from capdisc_indexer.graph import required_names
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor, Hit, Query
 from capdisc_indexer.text.normalization import STOP_WORDS, simple_words
-from capdisc_indexer.tools.capability_search import WIDE_LIMIT, search_capabilities
-from capdisc_indexer.tools.document_sections import excerpt
+from capdisc_indexer.tools.capability_lookup import WIDE_LIMIT, excerpt, search_capabilities
 from capdisc_indexer.tools.table_store import iter_tables
 from capdisc_indexer.tools.tool_types import (
     MAX_NAME,

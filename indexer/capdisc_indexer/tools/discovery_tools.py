@@ -20,14 +20,14 @@ from capdisc_indexer.tools.capability_documents import (
     document_tool,
     summary,
 )
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_lookup import (
     SearchResult,
+    find_by_name,
     headers_of_kinds,
     hit_row,
     search_capabilities,
     short_description,
 )
-from capdisc_indexer.tools.name_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import (
     MAX_QUERY,
     Tool,

@@ -11,15 +11,15 @@ from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_lookup import (
     WIDE_LIMIT,
+    excerpt,
+    find_by_name,
     headers_of_kinds,
     hit_row,
     search_capabilities,
     short_description,
 )
-from capdisc_indexer.tools.document_sections import excerpt
-from capdisc_indexer.tools.name_lookup import find_by_name
 from capdisc_indexer.tools.tool_types import (
     ToolAnswer,
     ToolContext,

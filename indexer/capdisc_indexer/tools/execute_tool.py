@@ -9,11 +9,15 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.tools.capability_lookup import (
+    capability_metadata,
+    container_name,
+    record_list,
+    text_value,
+)
 from capdisc_indexer.tools.definitions.builders import capability_schema
 from capdisc_indexer.tools.definitions.parameter_schema import restore_names
 from capdisc_indexer.tools.discovery_tools import exact_matches
-from capdisc_indexer.tools.metadata_values import capability_metadata, record_list, text_value
-from capdisc_indexer.tools.name_lookup import container_name
 from capdisc_indexer.tools.tool_types import (
     Tool,
     ToolAnswer,
@@ -43,7 +47,7 @@ def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
         )
     if descriptor.run:
         # Also where nothing is run: an agent that is told the command fills it in by itself.
-        from capdisc_indexer.validation.program_text.misuses import refuse_misuses
+        from capdisc_indexer.validation.program_text import refuse_misuses
 
         refuse_misuses(descriptor.id, descriptor.run, descriptor.schema)
     filled_arguments = fill_defaults(descriptor.schema, call_arguments)

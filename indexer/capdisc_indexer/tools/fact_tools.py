@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 from capdisc_indexer import facts
-from capdisc_indexer.facts.fact_extraction import MAX_CHARACTERS
 from capdisc_indexer.facts.fact_files import (
+    MAX_CHARACTERS,
     MAX_NAME,
     MAX_VALUE,
     AnswerSource,

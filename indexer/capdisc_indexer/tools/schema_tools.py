@@ -6,14 +6,16 @@ from typing import TypedDict
 
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_lookup import (
     WIDE_LIMIT,
+    capability_metadata,
+    container_name,
+    is_part_of,
     search_capabilities,
     select_hits,
     short_description,
+    text_value,
 )
-from capdisc_indexer.tools.metadata_values import capability_metadata, text_value
-from capdisc_indexer.tools.name_lookup import container_name, is_part_of
 from capdisc_indexer.tools.table_store import (
     Cell,
     ColumnRow,

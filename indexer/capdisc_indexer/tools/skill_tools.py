@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TypedDict
 
-from capdisc_indexer.links.resolution import (
+from capdisc_indexer.links import (
     MAX_LINKS,
     capability_folder,
     list_links,
@@ -18,13 +18,13 @@ from capdisc_indexer.model.errors import CapdiscError, LinkRefusedError
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import (
+from capdisc_indexer.tools.capability_lookup import (
+    find_capability,
     headers_of_kinds,
     search_capabilities,
     short_description,
+    text_list,
 )
-from capdisc_indexer.tools.metadata_values import text_list
-from capdisc_indexer.tools.name_lookup import find_capability
 from capdisc_indexer.tools.tool_types import (
     ToolAnswer,
     ToolContext,
@@ -34,7 +34,7 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
     tool_factory,
 )
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 SKILL_KINDS = ("skill",)
 # Of the files that a skill links to, get_skill prints so many, and so many characters of them

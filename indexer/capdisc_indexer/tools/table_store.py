@@ -14,21 +14,20 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.normalization import one_line, strip_controls
-from capdisc_indexer.tools.capability_search import headers_of_kinds, short_description
-from capdisc_indexer.tools.metadata_values import (
+from capdisc_indexer.tools.capability_lookup import (
     Metadata,
     capability_metadata,
+    container_name,
+    find_capability,
+    headers_of_kinds,
     int_value,
+    is_part_of,
+    local_name,
     mapping_value,
     record_list,
     sequence_value,
+    short_description,
     text_value,
-)
-from capdisc_indexer.tools.name_lookup import (
-    container_name,
-    find_capability,
-    is_part_of,
-    local_name,
 )
 from capdisc_indexer.tools.tool_types import ToolContext, name_schema
 from capdisc_indexer.validation.arguments.schema_walk import suggestion

@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.model.records import UNCATEGORISED
-from capdisc_indexer.tools.capability_search import search_capabilities, short_description
+from capdisc_indexer.tools.capability_lookup import search_capabilities, short_description
 from capdisc_indexer.tools.schema_tools import (
     DATA_KINDS,
     database_type,

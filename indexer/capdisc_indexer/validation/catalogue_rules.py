@@ -11,10 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.formats.naming_rules import LOOKALIKES, MAX_NAME
-from capdisc_indexer.sources.id_ownership import ClaimOutcome, IdClaim, fold_id, judge_claim
+from capdisc_indexer.sources.formats.naming_rules import (
+    LOOKALIKES,
+    MAX_NAME,
+    ClaimOutcome,
+    IdClaim,
+    fold_id,
+    judge_claim,
+)
 from capdisc_indexer.sources.scan.scanned_files import printable_path
-from capdisc_indexer.validation.catalogue_members import CatalogueMember, finding_at
+from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
 
 
 def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
@@ -36,10 +36,10 @@ from capdisc_indexer.validation.masking import (
     holds_key,
     line_beginnings,
     mask_descriptor,
+    mask_keys,
     redact_samples,
 )
 from capdisc_indexer.validation.payloads import payload_findings
-from capdisc_indexer.validation.secret_keys import mask_keys
 
 # Codes that a result is marked with, for a reader to know before trusting it. One invisible
 # character is not among them, as generators of pages leave one behind each heading; a message in

@@ -11,19 +11,19 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
-from capdisc_indexer.sources.formats.derived_capability import ParsedCapability
+from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, is_null, place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import find_problems
-from capdisc_indexer.validation.program_text.misuses import describe_misuse, find_misuses
+from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
+from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
 from capdisc_indexer.validation.skill_rules import check_skill
 
@@ -197,10 +197,5 @@ def _run_entry(node: MapNode) -> Entry | None:
 @cache
 def _run_schema() -> JsonSchema:
     """The schema of a manifest, as far as it is about `run`."""
-    text = (
-        Path(__file__)
-        .with_name("schemas")
-        .joinpath("capability.schema.json")
-        .read_text(encoding="utf-8")
-    )
+    text = manifest_schema("capability")
     return {"properties": {"run": {"$ref": "#/$defs/run"}}, "$defs": json.loads(text)["$defs"]}

@@ -1,4 +1,6 @@
-"""Selects findings: by options and settings, and by comments in the files for rules of form.
+"""Selects findings: by options and settings, and by comments in the files for rules of form: `#
+capdisc: ignore=name-case` in YAML, `<!-- capdisc: ignore=body-long -->` in Markdown, at the end of
+a line or alone on the line before.
 
 A scanned file may come from anybody, so no comment in it can switch off a rule that guards its
 reader.
@@ -6,18 +8,37 @@ reader.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from itertools import groupby
 
+import yaml
+
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import Finding
+from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.sources.readers.frontmatter import split_front_matter
+from capdisc_indexer.sources.readers.yaml_reader import LINE_BREAKS, MAX_EVENTS
+from capdisc_indexer.sources.readers.yaml_repair import MAX_CHARACTERS, repair_block
 from capdisc_indexer.validation.capability_strings import SourceLines
-from capdisc_indexer.validation.suppression_comments import (
-    is_guarded,
-    silences_finding,
-    suppression_comments,
+from capdisc_indexer.validation.rules import load_rules
+
+OF_FORM = frozenset(
+    """
+    allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark client-field companion-unused
+    compatibility-length content-cut dependency-cycle dependency-missing description-too-long description-vague
+    description-xml duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type
+    line-ends-mixed link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case
+    name-characters name-clash name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word
+    name-too-long run-shape too-many-files too-many-links unknown-field unknown-key
+    """.split()
 )
+MARK = "capdisc:"  # without which a text holds no comment of ours
+_CODES = r"[ \t]{0,8}capdisc:[ \t]{0,8}ignore=([a-z0-9, -]+)"
+_YAML = re.compile(rf"(?:^|(?<=[ \t]))#{_CODES}")
+_MARKDOWN = re.compile(rf"<!--{_CODES}-->")
+_MAX_CODES = 20  # of one comment
 
 
 @frozen(kw_only=True)
@@ -74,8 +95,6 @@ def loosening(name: str, texts: Sequence[str]) -> list[str]:
     >>> loosening("ignore", ["name-case,hidden-text"]), loosening("select", ["name-case"])
     (['hidden-text'], ['name-case'])
     """
-    from capdisc_indexer.validation.rule_explanations import load_rules
-
     patterns = [
         code for text in texts for part in text.split(",") if (code := part.strip().lower())
     ]
@@ -94,8 +113,6 @@ def keep_guards(choice: RuleChoice, select: bool, ignore: bool) -> RuleChoice:
     """
     if not (select or ignore):
         return choice
-    from capdisc_indexer.validation.rule_explanations import load_rules
-
     guards = [code for code in load_rules() if is_guarded(code)]
     form_codes = (
         code for code in load_rules() if code_matches(code, choice.ignore) and not is_guarded(code)
@@ -113,8 +130,6 @@ def _parse_codes(texts: Iterable[str]) -> tuple[str, ...]:
         )
     )
     if codes:
-        from capdisc_indexer.validation.rule_explanations import load_rules
-
         for pattern in codes:
             if not any(code_matches(code, [pattern]) for code in load_rules()):
                 raise unknown_code_error(pattern)
@@ -124,8 +139,6 @@ def _parse_codes(texts: Iterable[str]) -> tuple[str, ...]:
 def unknown_code_error(code: str) -> UsageError:
     """The error for a code that no rule has; its hint names the most similar codes."""
     from difflib import get_close_matches
-
-    from capdisc_indexer.validation.rule_explanations import load_rules
 
     near = get_close_matches(code[:64], list(load_rules()), n=3, cutoff=0.6)
     listing = "see: capdisc validate --rules"
@@ -169,3 +182,175 @@ def _silenced_findings(findings: Iterable[Finding], source: SourceLines) -> Iter
         for finding in file_findings:
             if any(silences_finding(comment, finding) for comment in comments):
                 yield finding
+
+
+# The rules of form, which a comment inside a file can silence. Every other rule guards the reader
+# of the file.
+
+
+def is_guarded(code: str) -> bool:
+    """Whether only options and settings of the user can silence the rule.
+
+    >>> is_guarded("hidden-text"), is_guarded("field-value"), is_guarded("name-case")
+    (True, True, False)
+    """
+    return code not in OF_FORM
+
+
+@frozen
+class SuppressionComment:
+    """The codes that one comment names, the lines that it stands for, and its own place."""
+
+    codes: tuple[str, ...]
+    lines: frozenset[int]
+    line: int
+    column: int
+
+
+def suppression_comments(text: str, path: str) -> tuple[SuppressionComment, ...]:
+    """The comments of a text whose line ends are all `\\n`. JSON has none.
+
+    >>> suppression_comments("name: Ox  # capdisc: ignore=name-case\\n", "CAPABILITY.yaml")[0].lines
+    frozenset({1})
+    """
+    if MARK not in text:
+        return ()
+    lower = path.lower()
+    if lower.endswith((".yaml", ".yml")):
+        return tuple(_yaml_comments(text, 1))
+    return tuple(_skill_comments(text)) if lower.endswith((".md", ".markdown")) else ()
+
+
+def silences_finding(comment: SuppressionComment, finding: Finding) -> bool:
+    """Whether the comment covers the finding's line and names its rule, a rule of form."""
+    return (
+        finding.line in comment.lines
+        and finding.code in comment.codes
+        and not is_guarded(finding.code)
+    )
+
+
+def refused_suppressions(text: str, path: str) -> tuple[Finding, ...]:
+    """A finding for each comment that names a rule which no comment can silence."""
+    return tuple(
+        finding
+        for comment in suppression_comments(text, path)
+        if (finding := _refusal_finding(comment, path))
+    )
+
+
+def _refusal_finding(comment: SuppressionComment, path: str) -> Finding | None:
+    named = [code for code in comment.codes if is_guarded(code)]
+    if not named:
+        return None
+    message = f"{', '.join(named[:5])} cannot be silenced from inside a file"
+    hint = "remove the comment; the user who runs the check can add --ignore"
+    return Finding(
+        code="ignore-refused", severity=Severity.INFO, message=message, hint=hint, path=path, line=comment.line,
+        column=comment.column,
+    )  # fmt: skip
+
+
+def _skill_comments(text: str) -> Iterator[SuppressionComment]:
+    halves = split_front_matter(text)
+    if halves.block is not None:
+        for comment in _yaml_comments(halves.block, halves.block_line):
+            # The fence is a line that can hold no comment, so the first line below stands for it.
+            is_first = comment.line == halves.block_line and comment.line + 1 in comment.lines
+            yield (
+                SuppressionComment(
+                    comment.codes, comment.lines | {1}, comment.line, comment.column
+                )
+                if is_first
+                else comment
+            )
+    yield from _comments_in_lines(halves.body.split("\n"), halves.body_line, _MARKDOWN)
+
+
+def _yaml_comments(text: str, first: int) -> Iterator[SuppressionComment]:
+    comments_at = {
+        (comment.line - first, comment.column - 1): comment
+        for comment in _comments_in_lines(text.split("\n"), first, _YAML)
+    }
+    if comments_at:
+        free = outside_values(text, comments_at.keys())
+        yield from (comment for place, comment in comments_at.items() if place in free)
+
+
+def _comments_in_lines(
+    lines: Sequence[str], first: int, pattern: re.Pattern[str]
+) -> Iterator[SuppressionComment]:
+    for number, line in enumerate(lines, first):
+        match = pattern.search(line) if MARK in line else None
+        if match is None or (pattern is _YAML and line[match.end() :].strip()):
+            continue
+        codes = tuple(code for part in match[1].split(",")[:_MAX_CODES] if (code := part.strip()))
+        if any(" " in code for code in codes):  # words among the codes make the comment unclear
+            continue
+        is_alone = not (line[: match.start()] + line[match.end() :]).strip()
+        yield SuppressionComment(
+            codes,
+            frozenset({number, number + 1} if is_alone else {number}),
+            number,
+            match.start() + 1,
+        )
+
+
+# Line and column, counted from 0.
+LineColumn = tuple[int, int]
+
+
+def outside_values(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
+    """Those of the places that stand in no key and no value of a YAML text: a `#` inside a block
+    or between quotes begins no comment.
+
+    In doubt a place is inside: in a line that is only readable after repair, and in a text that is
+    no YAML at all.
+
+    >>> sorted(outside_values("a: b # c\\nd: |  # e\\n  # f\\n", {(0, 5), (1, 6), (2, 2)}))
+    [(0, 5), (1, 6)]
+    """
+    plain = LINE_BREAKS.sub(" ", text)
+    try:
+        return _outside_scalars(plain, places)
+    except (yaml.YAMLError, UnicodeError):
+        pass
+    if len(text) > MAX_CHARACTERS:
+        return frozenset()
+    repaired = repair_block(plain)[0]
+    line_pairs = zip(plain.split("\n"), repaired.split("\n"), strict=True)
+    unchanged = {number for number, (old, new) in enumerate(line_pairs) if old == new}
+    try:
+        return _outside_scalars(repaired, {place for place in places if place[0] in unchanged})
+    except (yaml.YAMLError, UnicodeError):
+        return frozenset()
+
+
+def _outside_scalars(text: str, places: Set[LineColumn]) -> Set[LineColumn]:
+    ordered = sorted(places)
+    inside: set[LineColumn] = set()
+    for start, end in _scalar_spans(text):
+        inside.update(ordered[bisect_left(ordered, start) : bisect_left(ordered, end)])
+    return places - inside
+
+
+def _scalar_spans(text: str) -> Iterator[tuple[LineColumn, LineColumn]]:
+    """The start and end of each scalar. The line of a block's mark can end with a comment."""
+    loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    parser = loader(text)
+    try:
+        for _ in range(MAX_EVENTS):
+            event: yaml.Event = parser.get_event()  # type: ignore[no-untyped-call]
+            if isinstance(event, yaml.StreamEndEvent):
+                return
+            if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
+                start, end = event.start_mark, event.end_mark
+                first = (
+                    (start.line + 1, 0)
+                    if event.style in ("|", ">")
+                    else (start.line, start.column)
+                )
+                yield first, (end.line, end.column)
+    finally:
+        parser.dispose()
+    raise yaml.YAMLError("more values than are read")

@@ -9,18 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.file_bytes import read_bytes
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.scan.folder_tree import LIMIT_BYTES, category_of
 from capdisc_indexer.sources.scan.scanned_files import FileStat, printable_path
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.text.normalization import FRAME_LINE, FRAME_SIGNS
 from capdisc_indexer.validation.capability_strings import CapabilityText
+from capdisc_indexer.validation.finding_selection import OF_FORM
 from capdisc_indexer.validation.hidden_text import hidden_text_findings
 from capdisc_indexer.validation.injection_phrases import gives_orders, injection_findings
+from capdisc_indexer.validation.masking import mask_keys
 from capdisc_indexer.validation.payloads import payload_findings
-from capdisc_indexer.validation.secret_keys import mask_keys
-from capdisc_indexer.validation.suppression_comments import OF_FORM
 
 MAX_BLANKS = 400
 BLANK_LINES = 200

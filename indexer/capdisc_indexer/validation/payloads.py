@@ -12,7 +12,7 @@ from itertools import islice
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.text.markdown import without_code
 from capdisc_indexer.validation.capability_strings import CapabilityText
-from capdisc_indexer.validation.secret_keys import key_spans
+from capdisc_indexer.validation.masking import key_spans
 
 # Before each pattern, plain words of which the text must hold one: expressions that ignore case
 # are slow on long texts.

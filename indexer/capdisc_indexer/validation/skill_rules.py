@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME
+from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, TextNode
 

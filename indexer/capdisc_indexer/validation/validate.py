@@ -20,20 +20,25 @@ from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
 from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
-from capdisc_indexer.validation.capability_strings import SourceLines, readable_text
-from capdisc_indexer.validation.catalogue_members import CatalogueMember, members_of
+from capdisc_indexer.validation.capability_strings import (
+    CatalogueMember,
+    SourceLines,
+    members_of,
+    readable_text,
+)
 from capdisc_indexer.validation.catalogue_rules import check_catalogue
 from capdisc_indexer.validation.content_rules import check_content
 from capdisc_indexer.validation.file_rules import check_form
 from capdisc_indexer.validation.finding_selection import (
     ALL_RULES,
+    MARK,
     RuleChoice,
     SelectedFindings,
+    refused_suppressions,
     select_findings,
 )
 from capdisc_indexer.validation.markup_rules import load_guidance
-from capdisc_indexer.validation.profiles import apply_profile
-from capdisc_indexer.validation.suppression_comments import MARK, refused_suppressions
+from capdisc_indexer.validation.rules import apply_profile
 
 # ruff: noqa: PTH112, PTH120
 

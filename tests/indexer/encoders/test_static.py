@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from capdisc_indexer import encoders
+from capdisc_indexer.encoders import quantise, quantise_row
 from capdisc_indexer.encoders.static_encoder import MODEL_FOLDER, StaticEncoder
-from capdisc_indexer.encoders.token_bags import quantise, quantise_row
 from capdisc_indexer.model.errors import EncoderError
 
 

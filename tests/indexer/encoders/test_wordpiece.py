@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.encoders import wordpiece
-from capdisc_indexer.encoders.wordpiece import (
+from capdisc_indexer.encoders import word_pieces
+from capdisc_indexer.encoders.word_pieces import (
     WordPieceTokenizer,
     make_disk_lookup,
     pack_vocabulary,
@@ -80,6 +80,6 @@ def test_words_hold_no_blank_and_are_none_for_blanks_alone(text) -> None:
     )
 )
 def test_a_run_of_letters_beyond_ascii_loses_its_accents_as_the_whole_text_would(text) -> None:
-    plain = wordpiece.unicodedata.normalize("NFKD", text)
-    plain = wordpiece.unicodedata.normalize("NFC", wordpiece._ACCENTS.sub("", plain))
-    assert split_words(text) == [word for word in wordpiece._SEPARATORS.split(plain) if word]
+    plain = word_pieces.unicodedata.normalize("NFKD", text)
+    plain = word_pieces.unicodedata.normalize("NFC", word_pieces._ACCENTS.sub("", plain))
+    assert split_words(text) == [word for word in word_pieces._SEPARATORS.split(plain) if word]

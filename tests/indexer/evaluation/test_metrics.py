@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from capdisc_indexer.evaluation.summary import (
+from capdisc_indexer.evaluation import (
     METRICS,
     column_means,
     compute_metrics,

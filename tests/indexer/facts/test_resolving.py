@@ -3,7 +3,7 @@
 import pytest
 
 from capdisc_indexer import facts
-from capdisc_indexer.facts.question_resolution import MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE
+from capdisc_indexer.facts import MIN_ANSWER_CONFIDENCE, MIN_SURE_CONFIDENCE
 from capdisc_indexer.model.errors import InputError, UsageError
 
 ANSWERED = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capdisc_indexer.graph import CapabilityGraph, Relation
 from capdisc_indexer.graph.drawing import DRAWINGS, place_nodes
-from capdisc_indexer.graph.traversal import CapabilityGraph, Relation
 from capdisc_indexer.model.errors import InputError
 
 TEXT_DRAWINGS = [DRAWINGS["dot"], DRAWINGS["mermaid"]]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from capdisc_indexer.model.errors import ApprovalRequiredError
+from capdisc_indexer.validation.program_text import find_misuses, refuse_misuses
 from capdisc_indexer.validation.program_text.command_reading import MAX_STEPS
-from capdisc_indexer.validation.program_text.misuses import find_misuses, refuse_misuses
 
 NAMES = "abxyfgs"
 SCHEMA = {

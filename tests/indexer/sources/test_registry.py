@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.registry import ALL_FORMATS, SourceFormat
+from capdisc_indexer.sources import ALL_FORMATS, SourceFormat
 from found_files import found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capdisc_indexer.sources.formats.input_parameters import read_parameters, type_text
+from capdisc_indexer.sources.formats.parsed_capability import read_parameters, type_text
 
 
 @pytest.mark.parametrize(

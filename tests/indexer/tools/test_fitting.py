@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc.commands.tool_calls import truncate_answer
+from capdisc.commands.call import truncate_answer
 from capdisc_indexer.model.errors import UsageError
 
 

@@ -14,9 +14,8 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources import source_for
 from capdisc_indexer.sources.scan.file_scan import scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.validation.autofix import FixedFile, fix_file, rewrite_file
 from capdisc_indexer.validation.finding_selection import RuleChoice
-from capdisc_indexer.validation.fixes import FIXES
+from capdisc_indexer.validation.fixes import FIXES, FixedFile, fix_file, rewrite_file
 from capdisc_indexer.validation.validate import loaded_from
 
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from capdisc_indexer.validation import catalogue_rules
-from capdisc_indexer.validation.catalogue_members import CatalogueMember
+from capdisc_indexer.validation.capability_strings import CatalogueMember
 
 
 def test_no_pair_of_alike_names_is_missed_among_many() -> None:

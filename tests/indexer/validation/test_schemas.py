@@ -18,13 +18,13 @@ from capdisc_indexer.sources.readers.field_reader import MAX_ITEMS
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.yaml_nodes import Json, to_json
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
-from capdisc_indexer.validation import schemas
+from capdisc_indexer.validation.rules import manifest_schema
 
 CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
 
 
 def schema(name: str) -> dict[str, Any]:
-    text = Path(schemas.__path__[0], f"{name}.schema.json").read_text(encoding="utf-8")
+    text = manifest_schema(name)
     found: dict[str, Any] = json.loads(text)
     return found
 

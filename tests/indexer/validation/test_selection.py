@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.validation.finding_selection import RuleChoice, rule_choice
-from capdisc_indexer.validation.suppression_comments import (
+from capdisc_indexer.validation.finding_selection import (
+    RuleChoice,
     is_guarded,
     refused_suppressions,
+    rule_choice,
     suppression_comments,
 )
 from capdisc_indexer.validation.validate import ValidationResult, validate_roots

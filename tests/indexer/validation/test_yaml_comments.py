@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.validation.suppression_comments import suppression_comments
+from capdisc_indexer.validation.finding_selection import suppression_comments
 
 OURS = "# capdisc: ignore=name-case"
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity, SourceRef
-from capdisc_indexer.sources.formats.companion_files import Companions, read_companions
-from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.long_text_file import Companions, read_companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor
 from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
+from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
-from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
+from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import ListNode, MapNode, Node, TextNode
 from capdisc_indexer.sources.readers.yaml_repair import CERTAIN_SLIPS, read_leniently
-from capdisc_indexer.sources.scan.path_warnings import casing_findings
+from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 
 # Paths are strings, since they may hold bytes that are not text.

@@ -13,16 +13,16 @@ from types import MappingProxyType
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.companion_files import Companions
-from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.long_text_file import Companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor
 from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
 from capdisc_indexer.sources.formats.naming_rules import clean_name, is_plain_name
+from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.file_bytes import mark_finding, wide_finding
 from capdisc_indexer.sources.readers.json_reader import JsonLine, json_lines
-from capdisc_indexer.sources.readers.text_decoding import mark_finding, wide_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
-from capdisc_indexer.sources.scan.path_warnings import casing_findings
+from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref
 from capdisc_indexer.text.normalization import one_line
 

@@ -1,23 +1,34 @@
-"""The long text of a capability: in the manifest, or in a file that must lie inside the capability's
-own folder.
+"""The files that belong to a manifest: those beside it, with the schema of its inputs and its long
+text, and the one that it names for its long text, which must lie inside the capability's own
+folder.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.file_bytes import read_path
+from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes, read_path
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.json_reader import read_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.folder_tree import is_inside
-from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.sources.scan.secret_files import held_by_content, held_by_name, secret_file
+from capdisc_indexer.sources.scan.scanned_files import (
+    FileStat,
+    FoundFile,
+    held_by_content,
+    held_by_name,
+    secret_file,
+)
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH118, PTH120
 
+
+MAX_SCHEMA_BYTES = 256 * 1024
 MAX_CONTENT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 LONGEST_PATH = 4_096
@@ -28,6 +39,66 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECAS
 # Home folders, variables, percent escapes, Windows separators and anything with a scheme or drive
 # before a colon.
 _ELSEWHERE = re.compile(r"[/~$%]|[^/]*[\\%]|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+@frozen(kw_only=True)
+class Companions:
+    """The contents of the companions; `data` has the bytes of each file that could be read, for
+    the digest.
+    """
+
+    schema: Mapping[str, Json] | None = None
+    body: str = ""
+    body_path: str = ""
+    body_line: int = 1
+    schema_path: str = ""
+    data: tuple[bytes, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def read_companions(file: FoundFile) -> Companions:
+    """The companions of a manifest. One that cannot be used is an error, since the manifest is
+    incomplete without it.
+    """
+    companions = Companions(findings=file.lost)
+    for companion in file.companions:
+        is_schema = companion.path.lower().endswith(".json")
+        data = _read(companion, MAX_SCHEMA_BYTES if is_schema else MAX_FILE_BYTES)
+        add_content = _with_schema if is_schema else _with_body
+        companions = add_content(companions, companion, data)
+        if isinstance(data, bytes):
+            companions = replace(companions, data=(*companions.data, data))
+    return companions
+
+
+def _read(companion: FileStat, limit_bytes: int) -> bytes | Finding:
+    """The bytes of a companion, unless it holds secrets: as a link, it may be any file of its
+    folder.
+    """
+    if holds := held_by_name(companion.path, companion.resolved):
+        return secret_file(companion.path, holds)
+    data = read_bytes(companion, limit_bytes)
+    holds = "" if isinstance(data, Finding) else held_by_content(data)
+    return secret_file(companion.path, holds) if holds else data
+
+
+def _with_schema(companions: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
+    schema = data if isinstance(data, Finding) else read_schema(data, companion.path)
+    if isinstance(schema, Finding):
+        return _add_finding(companions, schema)
+    return replace(companions, schema=schema, schema_path=companion.path)
+
+
+def _with_body(companions: Companions, companion: FileStat, data: bytes | Finding) -> Companions:
+    body = data if isinstance(data, Finding) else body_of(data, companion.path)
+    if isinstance(body, Finding) or isinstance(data, Finding):
+        return _add_finding(companions, body) if isinstance(body, Finding) else companions
+    lines_above = data.count(b"\n") - body.count("\n")
+    return replace(companions, body=body, body_path=companion.path, body_line=lines_above + 1)
+
+
+def _add_finding(companions: Companions, finding: Finding) -> Companions:
+    return replace(companions, findings=(*companions.findings, finding))
 
 
 def text_or_file(value: str, file: FoundFile) -> str | Finding:
@@ -84,6 +155,21 @@ def clip_content(text: str) -> str:
     clipped = data[:MAX_CONTENT_BYTES].decode("utf-8", "ignore")
     end = clipped.rfind("\n") + 1
     return clipped[:end] if end > len(clipped) // 2 else clipped
+
+
+def read_schema(data: bytes, path: str) -> dict[str, Json] | Finding:
+    """The schema in a JSON file, or the finding that says why there is none."""
+    text = decode(data, path)
+    value = text if isinstance(text, Finding) else read_json(text, path)
+    if isinstance(value, Finding | dict):
+        return value
+    message, hint = (
+        "the schema is not a JSON object",
+        'write {"type": "object", "properties": {...}}',
+    )
+    return Finding(
+        code="schema-type", severity=Severity.ERROR, message=message, hint=hint, path=path
+    )
 
 
 def _is_path(value: str, file: FoundFile) -> bool:

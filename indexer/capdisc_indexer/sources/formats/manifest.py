@@ -6,9 +6,7 @@ import re
 
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
-from capdisc_indexer.sources.formats.companion_files import Companions
-from capdisc_indexer.sources.formats.input_parameters import read_parameters
-from capdisc_indexer.sources.formats.long_text_file import clip_content, text_or_file
+from capdisc_indexer.sources.formats.long_text_file import Companions, clip_content, text_or_file
 from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
@@ -16,6 +14,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     is_secret_name,
     name_problem,
 )
+from capdisc_indexer.sources.formats.parsed_capability import read_parameters
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import (
     Json,

@@ -16,9 +16,9 @@ from capdisc_indexer.sources.formats.catalogue import (
     as_manifest_fields,
     cap_findings,
 )
-from capdisc_indexer.sources.formats.companion_files import Companions
-from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
+from capdisc_indexer.sources.formats.long_text_file import Companions
 from capdisc_indexer.sources.formats.manifest import DEFAULT_CATEGORY, build_descriptor
+from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import Entry, Json, MapNode, TextNode, from_json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, source_ref

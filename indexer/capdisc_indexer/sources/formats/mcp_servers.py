@@ -14,12 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
-from capdisc_indexer.sources.formats.derived_capability import file_finding, plain_part
-from capdisc_indexer.sources.formats.tool_entries import tool_entries
-from capdisc_indexer.sources.formats.tool_lists import load_tools
-from capdisc_indexer.sources.readers.file_bytes import read_bytes
+from capdisc_indexer.sources.formats.naming_rules import plain_part
+from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.formats.tool_lists import load_tools, tool_entries
+from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.readers.json_reader import clean_export, read_json
-from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 

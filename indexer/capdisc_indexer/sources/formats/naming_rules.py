@@ -1,18 +1,27 @@
-"""The rules for names that all formats share: which texts can be names, how a name is cleaned, and
-which letters are drawn alike.
+"""The rules for names and ids that all formats share: which texts can be names, how a name is
+cleaned, which letters are drawn alike, and whose an id is where several files define it.
+
+Ids that differ in capital letters alone are the same id: people and models mix them up, and so do
+file systems. The first file in the order of the scan owns the id, for `index` and for `validate`;
+what happens to a later claim depends on how it differs.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from enum import StrEnum
+from pathlib import PurePath
 from types import MappingProxyType
+from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.text.normalization import one_line
 
 LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
-
+MAX_ID = 256
 # Letters that are drawn alike, beyond those that Unicode's normal forms fold: Cyrillic or Greek,
 # then Latin.
 _LOOKALIKE_PAIRS = (
@@ -22,8 +31,8 @@ _LOOKALIKE_PAIRS = (
 LOOKALIKES = MappingProxyType(
     str.maketrans({pair[0]: pair[1] for pair in _LOOKALIKE_PAIRS.split()})
 )
-
 _NAME = re.compile(r"[\w./ -]+")
+_NOT_IN_ID = re.compile(r"[^\w.-]+")
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
 _HARMFUL = re.compile(r"^[./~-]|\.\.|[$`|;<>\\\"*?{}\x00-\x1f\x7f]|[^\w\s!-~]")
 _DASHES = str.maketrans(
@@ -112,3 +121,71 @@ def scripts(name: str) -> set[str]:
 def is_secret_name(text: str) -> bool:
     """Whether the text is the name of a secret, such as API_KEY, and not the secret itself."""
     return bool(_SECRET.fullmatch(text))
+
+
+def name_of(file: FoundFile) -> str:
+    """The name that a declaration gives this very file, else the file's name without its ending;
+    it can be part of an id.
+    """
+    return (
+        (plain_part(file.name) if file.is_alone else "")
+        or plain_part(printable_path(PurePath(file.path).stem))
+        or file.format
+    )
+
+
+def folder_of(file: FoundFile) -> str:
+    """The name that a declaration gives, else that of the file's folder."""
+    return (
+        plain_part(file.name)
+        or plain_part(printable_path(PurePath(file.path).parent.name))
+        or file.format
+    )
+
+
+def plain_part(text: str) -> str:
+    """The text with hyphens in place of all characters but letters, digits, dots and underscores,
+    and none at its ends; at most 120 characters.
+
+    >>> plain_part("Staff Handbook (2024)")
+    'Staff-Handbook-2024'
+    """
+    return _NOT_IN_ID.sub("-", one_line(text)).strip("-.")[:120]
+
+
+class ClaimOutcome(StrEnum):
+    """What becomes of a capability whose id an earlier one has."""
+
+    COPY = "copy"  # the same file twice: one of them is enough
+    SHADOWED = "shadowed"  # an earlier root wins
+    DUPLICATE = "duplicate"  # a manifest declares its id, so that a second one is left out
+    QUALIFIED = "qualified"  # collections use a name in several folders: indexed under a longer id
+
+
+class IdClaim(NamedTuple):
+    """A file that defines an id. `root` is whatever tells one root from another; `is_declared` says
+    that a manifest names the id, rather than a folder or a list.
+    """
+
+    path: str
+    content_hash: str
+    root: str | int
+    is_declared: bool
+
+
+def fold_id(identifier: str) -> str:
+    """The id without regard to capital letters, for comparing.
+
+    >>> fold_id("skill:PDF") == fold_id("skill:pdf")
+    True
+    """
+    return identifier.casefold()
+
+
+def judge_claim(owner: IdClaim, claim: IdClaim) -> ClaimOutcome:
+    """What becomes of a claim to an id that `owner` has."""
+    if owner.content_hash == claim.content_hash and owner.path != claim.path:
+        return ClaimOutcome.COPY
+    if owner.root != claim.root:
+        return ClaimOutcome.SHADOWED
+    return ClaimOutcome.DUPLICATE if claim.is_declared else ClaimOutcome.QUALIFIED

@@ -8,20 +8,16 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.long_text_file import clip_content
-from capdisc_indexer.sources.formats.naming_rules import (
-    clean_name,
-    mended_name,
-    name_problem,
-)
+from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
+from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.skill_fields import SKILL_FIELDS, read_fields
 from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
-from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, Node, TextNode
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
-from capdisc_indexer.sources.scan.path_warnings import casing_findings
+from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     content_hash,

@@ -1,46 +1,57 @@
-"""Files with lists of tools: what MCP servers answer to `tools/list`, and what libraries take for
-function calling.
+"""Files with lists of tools, in every shape that such lists have; each entry becomes the fields of
+a manifest.
+
+The shapes are those that MCP servers answer to `tools/list`, in pages and JSON-RPC envelopes, and
+those that libraries take for function calling.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import (
-    file_finding,
-    folder_of,
-    name_of,
-    plain_part,
-)
+from capdisc_indexer.sources.formats.catalogue import schema_of
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     categorize_names,
     is_wanted,
     merge_drafts,
 )
-from capdisc_indexer.sources.formats.tool_entries import (
-    ToolEntry,
-    hints_of,
-    is_list,
-    name_in_words,
-    server_name,
-    tool_entries,
-    tool_fields,
-)
+from capdisc_indexer.sources.formats.naming_rules import folder_of, name_of, plain_part
+from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.readers.field_reader import squeeze_key
+from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.json_reader import (
     clean_export,
     json_lines,
     named_lines,
     read_json,
 )
-from capdisc_indexer.sources.readers.text_decoding import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.text.normalization import space_identifiers, split_lead
 
 _ENDING = ".tools.json"
 _SHAPE_HINT = 'write {"tools": [{"name": ..., "description": ..., "inputSchema": ...}]}'
+_LIST_KEYS = ("tools", "functions", "functionDeclarations", "function_declarations")
+_MAX_LIST_DEPTH = 6  # envelope, page, tool with declarations: deeper lists are not tools
+# Keys that only libraries for function calling write; MCP servers write `inputSchema`.
+_FUNCTION_KEYS = frozenset({"function", "input_schema"})
+_INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema", "arguments")
+_OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema")
+# Fields of a manifest that other programs write into a tool, too.
+_MANIFEST_KEYS = frozenset(
+    """
+    title displayname category tags keywords phrases examples inputexamples hypotheticalqueries requires requiredtools
+    requiredsecrets requiredbins composedwith related risklevel hassideeffects requiresconfirmation available hidden
+    usagehint guidance instructions
+    """.split()
+)
+_UPPER_CASE = re.compile(r"[A-Z]{3,}")
+_MAX_TYPE_DEPTH = 64
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
@@ -170,3 +181,163 @@ def _server(file: FoundFile, value: Json, entries: Sequence[ToolEntry]) -> str:
 def _name(entry: ToolEntry) -> str:
     name = entry.value.get("name") if isinstance(entry.value, dict) else None
     return name if isinstance(name, str) else ""
+
+
+@frozen
+class ToolEntry:
+    """One entry of a list. `is_function` says that it, or the list around it, has the shape of a
+    library for function calling.
+    """
+
+    value: Json
+    is_function: bool = False
+
+
+def tool_entries(value: Json, is_function: bool = False, depth: int = 0) -> Iterator[ToolEntry]:
+    """Every tool of a list, of pages, or of answers in JSON-RPC envelopes, in order.
+
+    >>> [entry.value for entry in tool_entries([{"result": {"tools": [{"name": "a"}]}}, {"name": "b"}])]
+    [{'name': 'a'}, {'name': 'b'}]
+    """
+    if isinstance(value, list) and depth < _MAX_LIST_DEPTH:
+        for entry in value:
+            yield from tool_entries(entry, is_function, depth + 1)
+    elif isinstance(value, dict) and depth < _MAX_LIST_DEPTH and (list_keys := _list_keys(value)):
+        for key in list_keys:
+            yield from tool_entries(
+                value[key], is_function or key not in ("tools", "result"), depth + 1
+            )
+    elif value is not None and not _is_empty_envelope(value):
+        is_function = is_function or (isinstance(value, dict) and _is_function(value))
+        yield ToolEntry(value, is_function)
+
+
+def server_name(value: Json) -> str:
+    """The name that a server gives itself in `serverInfo`, or ""."""
+    for entry in value if isinstance(value, list) else [value]:
+        for answer in (entry, entry.get("result")) if isinstance(entry, dict) else ():
+            info = answer.get("serverInfo") if isinstance(answer, dict) else None
+            if isinstance(info, dict) and isinstance(name := info.get("name"), str):
+                return name
+    return ""
+
+
+def is_list(value: Json) -> bool:
+    """Whether the JSON is a list of tools, even an empty one."""
+    if isinstance(value, list):
+        return True
+    return isinstance(value, dict) and (
+        bool(_list_keys(value)) or _is_function(value) or "serverInfo" in value
+    )
+
+
+def _list_keys(value: dict[str, Json]) -> list[str]:
+    list_keys = [key for key in _LIST_KEYS if isinstance(value.get(key), list)]
+    result = value.get("result")
+    if isinstance(result, dict) and ("tools" in result or "serverInfo" in result):
+        list_keys.append("result")
+    if isinstance(value.get("function"), dict):
+        list_keys.append("function")
+    return list_keys
+
+
+def _is_function(value: dict[str, Json]) -> bool:
+    return bool(value.keys() & _FUNCTION_KEYS) or value.get("type") == "function"
+
+
+def _is_empty_envelope(value: Json) -> bool:
+    """Whether the value is an answer to another request, or an error."""
+    return isinstance(value, dict) and bool(value.keys() & {"jsonrpc", "serverInfo"})
+
+
+def tool_fields(tool: Mapping[str, Json], kind: str, category: str) -> dict[str, Json]:
+    """The fields of an entry as a manifest has them; a long description becomes the content, with
+    its first paragraph in its place.
+    """
+    hints = hints_of(tool)
+    fields: dict[str, Json] = {"kind": kind, "name": tool.get("name"), "category": category}
+    if isinstance(title := hints.get("title"), str):
+        fields["title"] = title
+    fields |= _risk_fields(hints)
+    fields |= {
+        key: value
+        for key, value in tool.items()
+        if squeeze_key(key) in _MANIFEST_KEYS and value is not None
+    }
+    fields |= _description_fields(tool.get("description"))
+    for target, keys in (("inputSchema", _INPUT_KEYS), ("outputSchema", _OUTPUT_KEYS)):
+        if (schema := _schema(tool, keys)) is not None:
+            fields[target] = schema
+    return fields
+
+
+def hints_of(tool: Mapping[str, Json]) -> dict[str, Json]:
+    """The annotations of a tool, which are hints: a server may give wrong ones."""
+    hints = tool.get("annotations")
+    return hints if isinstance(hints, dict) else {}
+
+
+def name_in_words(name: str) -> str:
+    """A name as words, for a tool without a description.
+
+    >>> name_in_words("list_openIssues")
+    'list open Issues'
+    """
+    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split())
+
+
+def _description_fields(description: Json) -> dict[str, Json]:
+    if not isinstance(description, str):
+        return {} if description is None else {"description": description}
+    short, content = split_lead(description)
+    return {"description": short, "content": content} if content else {"description": short}
+
+
+def _risk_fields(hints: Mapping[str, Json]) -> dict[str, Json]:
+    if hints.get("readOnlyHint") is True:
+        return {"riskLevel": "low", "hasSideEffects": False}
+    destructive = hints.get("destructiveHint")
+    if destructive is True:
+        return {"riskLevel": "high", "hasSideEffects": True, "requiresConfirmation": True}
+    if hints.get("readOnlyHint") is False or destructive is False:
+        # The protocol takes a tool that writes for destructive unless it says otherwise.
+        return {
+            "riskLevel": "medium",
+            "hasSideEffects": True,
+            "requiresConfirmation": destructive is not False,
+        }
+    return {}
+
+
+def _schema(tool: Mapping[str, Json], keys: tuple[str, ...]) -> Json:
+    declared = next((tool[key] for key in keys if tool.get(key) not in (None, {})), None)
+    if isinstance(declared, list):
+        if not declared:
+            return None
+        return schema_of([_parameter_entry(parameter) for parameter in declared])
+    return lower_types(declared) if isinstance(declared, dict) else None
+
+
+def _parameter_entry(parameter: Json) -> Json:
+    """A parameter of a flat list with `description`, for which some write `desc`."""
+    if isinstance(parameter, dict) and "desc" in parameter and "description" not in parameter:
+        return {**parameter, "description": parameter["desc"]}
+    return parameter
+
+
+def lower_types(schema: Json, depth: int = 0) -> Json:
+    """The schema with types in lower case: some libraries write `"type": "OBJECT"`.
+
+    >>> lower_types({"type": "ARRAY", "items": {"type": "STRING"}})
+    {'type': 'array', 'items': {'type': 'string'}}
+    """
+    if depth > _MAX_TYPE_DEPTH:
+        return schema
+    if isinstance(schema, list):
+        return [lower_types(inner, depth + 1) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {key: lower_types(value, depth + 1) for key, value in schema.items()}
+    if isinstance(word := changed.get("type"), str) and _UPPER_CASE.fullmatch(word):
+        changed["type"] = word.lower()
+    return changed

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 
 MAX_DEPTH = 32

@@ -19,7 +19,7 @@ from capdisc_indexer.sources import (
     declared_source,
     of_declaration,
 )
-from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES
+from capdisc_indexer.sources.formats.tables import MAX_SAMPLES
 from capdisc_indexer.sources.scan.folder_files import found_file, stat_of
 from capdisc_indexer.sources.scan.folder_tree import (
     MAX_DEPTH,

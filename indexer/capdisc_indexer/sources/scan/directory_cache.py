@@ -15,9 +15,13 @@ from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.sources import SOURCES, source_for
-from capdisc_indexer.sources.scan.folder_files import SNIFFED_SUFFIXES, found_file, stat_of
+from capdisc_indexer.sources.scan.folder_files import (
+    SNIFFED_SUFFIXES,
+    found_file,
+    odd_name,
+    stat_of,
+)
 from capdisc_indexer.sources.scan.folder_tree import ScanFolder
-from capdisc_indexer.sources.scan.path_warnings import odd_name
 from capdisc_indexer.sources.scan.scanned_files import GRAIN_NS, FileStat, FoundFile
 
 # Paths are strings, since they may hold bytes that are not text.

@@ -20,6 +20,7 @@ from capdisc_indexer.sources.scan.folder_files import (
     find_files,
     found_file,
     is_companion,
+    path_twins,
     stat_of,
 )
 from capdisc_indexer.sources.scan.folder_tree import (
@@ -32,7 +33,6 @@ from capdisc_indexer.sources.scan.folder_tree import (
     resolve_link,
     stray_finding,
 )
-from capdisc_indexer.sources.scan.path_warnings import path_twins
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,

@@ -9,9 +9,13 @@ from capdisc_indexer.model.json_types import JsonObject, JsonSchema
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.sources.formats.manifest import MAX_EXAMPLES
 from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.tools.capability_lookup import (
+    CONTAINER_KEYS,
+    capability_metadata,
+    name_without_kind,
+    text_value,
+)
 from capdisc_indexer.tools.discovery_tools import ANY_KIND
-from capdisc_indexer.tools.metadata_values import capability_metadata, text_value
-from capdisc_indexer.tools.name_lookup import CONTAINER_KEYS, name_without_kind
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
 
 # A capability of one of these kinds that has no schema is a function without parameters.

@@ -19,7 +19,7 @@ from capdisc_indexer.validation.changes.definition import (
 )
 from capdisc_indexer.validation.changes.exfiltration import newly_carries, newly_open_objects
 from capdisc_indexer.validation.changes.orders import Order
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 MAX_REASONS, MAX_QUOTED, MAX_LINES, MAX_LINE = 8, 100, 400, 2_000
 _RISKS = ("", "low", "medium", "high", "critical")

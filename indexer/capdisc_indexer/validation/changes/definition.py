@@ -17,7 +17,7 @@ from capdisc_indexer.validation.capability_strings import CapabilityText
 from capdisc_indexer.validation.changes.exfiltration import parameters_of
 from capdisc_indexer.validation.changes.orders import Order, orders, piece_digest, pieces, words_of
 from capdisc_indexer.validation.injection_phrases import injection_findings
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 # Further pieces are not remembered, and count as new in the next version.
 MAX_PIECES = 500

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
-from capdisc_indexer.validation.secret_keys import mask_keys
+from capdisc_indexer.validation.masking import mask_keys
 
 # Longer passages are cut, so that no pattern runs over a whole body without a full stop; the
 # pieces overlap.

@@ -28,9 +28,9 @@ from capdisc_indexer.validation.fixes.field_region import (
     capability_mappings,
     field_region,
 )
+from capdisc_indexer.validation.program_text import find_misuses
+from capdisc_indexer.validation.program_text.command_words import PLACEHOLDER, names_in
 from capdisc_indexer.validation.program_text.interpreters import program_name
-from capdisc_indexer.validation.program_text.misuses import find_misuses
-from capdisc_indexer.validation.program_text.placeholders import PLACEHOLDER, names_in
 from capdisc_indexer.validation.program_text.steering import is_always_given
 
 _ITEM = re.compile(r"(\s*-\s+)$")

@@ -7,6 +7,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.validation.program_text.command_words import (
+    Misuse,
+    Word,
+    literal_words,
+    simple_commands,
+)
 from capdisc_indexer.validation.program_text.interpreter_words import (
     DASHES,
     Interpreter,
@@ -21,12 +27,6 @@ from capdisc_indexer.validation.program_text.interpreters import (
     interpreter_of,
     program_name,
 )
-from capdisc_indexer.validation.program_text.placeholders import (
-    Misuse,
-    Word,
-    literal_words,
-)
-from capdisc_indexer.validation.program_text.shell_text import simple_commands
 from capdisc_indexer.validation.program_text.steering import is_steering
 
 # Programs that only print or look at their words, whatever these look like.

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capdisc_indexer.model.types import Descriptor, LoadedFile
-from capdisc_indexer.sources.formats.documents import document_files
-from capdisc_indexer.sources.formats.documents.document_blocks import of_markdown, of_text
+from capdisc_indexer.sources.formats.documents import document_files, of_markdown, of_text
 from capdisc_indexer.sources.formats.documents.document_capabilities import (
     CHUNK_CHARACTERS,
     WHOLE_CHARACTERS,

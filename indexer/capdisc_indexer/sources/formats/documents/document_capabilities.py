@@ -10,17 +10,16 @@ from pathlib import PurePath
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import (
-    MAX_ID,
+from capdisc_indexer.sources.formats.documents import DocumentBlock
+from capdisc_indexer.sources.formats.long_text_file import clip_content
+from capdisc_indexer.sources.formats.naming_rules import MAX_ID, plain_part
+from capdisc_indexer.sources.formats.parsed_capability import (
     LongText,
     ParsedCapability,
     changed_at,
     file_finding,
     made_part,
-    plain_part,
 )
-from capdisc_indexer.sources.formats.documents.document_blocks import DocumentBlock
-from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,

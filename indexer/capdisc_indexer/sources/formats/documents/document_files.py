@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import file_finding
-from capdisc_indexer.sources.formats.documents.document_blocks import (
+from capdisc_indexer.sources.formats.documents import (
     DocumentBlock,
     of_markdown,
     of_text,
@@ -18,12 +17,13 @@ from capdisc_indexer.sources.formats.documents.document_capabilities import (
     DocumentContent,
     build_document_capabilities,
 )
+from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.readers.frontmatter import split_front_matter
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
     read_in_subprocess,
 )
-from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, as_written
 from capdisc_indexer.sources.readers.yaml_reader import read_yaml
 from capdisc_indexer.sources.scan.scanned_files import FoundFile

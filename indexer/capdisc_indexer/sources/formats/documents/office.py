@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.sources.formats.documents.document_blocks import (
+from capdisc_indexer.sources.formats.documents import (
     MAX_TITLE,
     DocumentBlock,
     encode_blocks,

@@ -11,7 +11,7 @@ from typing import Any
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.json_types import JsonObject
-from capdisc_indexer.sources.formats.documents.document_blocks import (
+from capdisc_indexer.sources.formats.documents import (
     MAX_TITLE,
     DocumentBlock,
     encode_blocks,

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.sources.formats.input_parameters import type_text
-from capdisc_indexer.sources.formats.openapi.api import ApiDocument, Operation
-from capdisc_indexer.sources.formats.openapi.referenced_schemas import SchemaWriter
+from capdisc_indexer.sources.formats.openapi.api import ApiDocument, Operation, SchemaWriter
+from capdisc_indexer.sources.formats.parsed_capability import type_text
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.text.normalization import one_line
 

@@ -16,17 +16,19 @@ from capdisc_indexer.model.errors import CapdiscError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.formats.derived_capability import folder_of, sample_count
-from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES, build_samples
-from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
-from capdisc_indexer.sources.formats.tables.table_types import (
+from capdisc_indexer.sources.formats.naming_rules import folder_of
+from capdisc_indexer.sources.formats.parsed_capability import sample_count
+from capdisc_indexer.sources.formats.tables import (
+    MAX_SAMPLES,
     Column,
     Samples,
     Table,
     Tables,
+    build_samples,
     failed_read,
     tables_from_json,
 )
+from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.sources.readers.file_bytes import open_without_links
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from capdisc_indexer.model.types import Finding, LoadedFile
-from capdisc_indexer.sources.formats.derived_capability import name_of
+from capdisc_indexer.sources.formats.naming_rules import name_of
+from capdisc_indexer.sources.formats.tables import Column, ReaderNote, Tables
 from capdisc_indexer.sources.formats.tables.ddl_columns import (
     TableDraft,
     build_table,
@@ -31,8 +32,7 @@ from capdisc_indexer.sources.formats.tables.sql_tokens import (
     read_statements,
 )
 from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
-from capdisc_indexer.sources.formats.tables.table_types import Column, ReaderNote, Tables
-from capdisc_indexer.sources.readers.text_decoding import decode
+from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash
 
 MAX_TABLES = 2_000

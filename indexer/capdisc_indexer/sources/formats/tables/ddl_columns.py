@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.sources.formats.tables import Column, Table
 from capdisc_indexer.sources.formats.tables.sql_tokens import SqlToken
-from capdisc_indexer.sources.formats.tables.table_types import Column, Table
 
 MAX_COLUMNS = 500
 MAX_KEYS = 500

@@ -14,12 +14,16 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.formats.derived_capability import folder_of, sample_count
-from capdisc_indexer.sources.formats.tables.inference import RowSampler
+from capdisc_indexer.sources.formats.naming_rules import folder_of
+from capdisc_indexer.sources.formats.parsed_capability import sample_count
+from capdisc_indexer.sources.formats.tables import (
+    ReaderNote,
+    RowSampler,
+    Tables,
+    failed_read,
+)
 from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
-from capdisc_indexer.sources.formats.tables.table_types import ReaderNote, Tables, failed_read
-from capdisc_indexer.sources.readers.file_bytes import open_without_links
-from capdisc_indexer.sources.readers.text_decoding import wide_finding
+from capdisc_indexer.sources.readers.file_bytes import open_without_links, wide_finding
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
     printable_path,

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import (
-    file_finding,
-    folder_of,
-    sample_count,
+from capdisc_indexer.sources.formats.naming_rules import folder_of
+from capdisc_indexer.sources.formats.parsed_capability import file_finding, sample_count
+from capdisc_indexer.sources.formats.tables import (
+    MAX_COLUMNS,
+    RowSampler,
+    Table,
+    Tables,
 )
-from capdisc_indexer.sources.formats.tables.inference import MAX_COLUMNS, RowSampler
 from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
-from capdisc_indexer.sources.formats.tables.table_types import Table, Tables
+from capdisc_indexer.sources.readers.file_bytes import decode, wide_finding
 from capdisc_indexer.sources.readers.json_reader import json_lines, read_json
-from capdisc_indexer.sources.readers.text_decoding import decode, wide_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, content_hash, printable_path
 

@@ -18,21 +18,22 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding, LoadedFile, Severity
-from capdisc_indexer.sources.formats.derived_capability import file_finding, plain_part
-from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
-from capdisc_indexer.sources.formats.tables.table_types import (
+from capdisc_indexer.sources.formats.naming_rules import plain_part
+from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.formats.tables import (
     Column,
     ReaderNote,
     Table,
     Tables,
     tables_from_json,
 )
+from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
+from capdisc_indexer.sources.readers.file_bytes import decode
 from capdisc_indexer.sources.readers.json_reader import read_json
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
     read_in_subprocess,
 )
-from capdisc_indexer.sources.readers.text_decoding import decode
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 

@@ -22,26 +22,32 @@ from urllib.parse import quote
 from capdisc_indexer.model.frozen import asdict, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import LoadedFile
-from capdisc_indexer.sources.formats.derived_capability import name_of, sample_count
-from capdisc_indexer.sources.formats.tables.ddl import column_comments
-from capdisc_indexer.sources.formats.tables.inference import MAX_SAMPLES, build_samples
-from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
-from capdisc_indexer.sources.formats.tables.table_types import (
+from capdisc_indexer.sources.formats.naming_rules import name_of
+from capdisc_indexer.sources.formats.parsed_capability import sample_count
+from capdisc_indexer.sources.formats.tables import (
+    MAX_SAMPLES,
     Column,
     ReaderNote,
     Samples,
     Table,
     Tables,
+    build_samples,
     failed_read,
     tables_from_json,
 )
+from capdisc_indexer.sources.formats.tables.ddl import column_comments
+from capdisc_indexer.sources.formats.tables.table_capabilities import build_table_capabilities
 from capdisc_indexer.sources.readers.reader_subprocess import (
     ReaderProcessError,
     read_in_subprocess,
 )
 from capdisc_indexer.sources.readers.yaml_nodes import Json
-from capdisc_indexer.sources.scan.scanned_files import FoundFile, unreadable_finding
-from capdisc_indexer.sources.scan.secret_files import held_by_tables, secret_file
+from capdisc_indexer.sources.scan.scanned_files import (
+    FoundFile,
+    held_by_tables,
+    secret_file,
+    unreadable_finding,
+)
 
 MAX_TABLES = 1_000
 MAX_COLUMNS = 500

@@ -17,13 +17,13 @@ from capdisc_indexer.model.types import (
     Severity,
     SourceRef,
 )
-from capdisc_indexer.sources.formats.derived_capability import (
-    MAX_ID,
+from capdisc_indexer.sources.formats.naming_rules import MAX_ID
+from capdisc_indexer.sources.formats.parsed_capability import (
     ParsedCapability,
     file_finding,
     made_part,
 )
-from capdisc_indexer.sources.formats.tables.table_types import (
+from capdisc_indexer.sources.formats.tables import (
     Column,
     ReaderNote,
     Samples,

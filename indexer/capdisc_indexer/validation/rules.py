@@ -1,4 +1,6 @@
-"""The severity of each finding under a profile: the clients and specifications that a file is for.
+"""The rules: what explains each of them, from rules.toml, which is read only when a rule is
+explained; and the severity of its findings under a profile, the clients and specifications that a
+file is for.
 
 A lenient reader accepts what it understands; a profile says who else must understand it. `spec` is
 the Agent Skills specification, `strict` the names and fields that its reference validator accepts,
@@ -9,13 +11,14 @@ code that a profile does not name keeps the severity that its rule gave it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
-
 # No YAML to a parser that repairs nothing.
 _NOT_YAML = dict.fromkeys(
     (
@@ -41,7 +44,6 @@ _SPEC: Mapping[str, Severity] = {
     "metadata-shape": _E,
     "name-missing": _E,
 }
-
 PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
     {
         "spec": _SPEC,
@@ -78,10 +80,64 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
         },
     }
 )
+# The manifests whose fields have a JSON Schema, for editors and for the rules of form.
+SCHEMAS = ("capability", "skill")
 # Rules of some profiles only; the others have no finding.
 ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"name-reserved-word": ("claude",), "description-xml": ("claude",)}
 )
+
+
+@frozen(kw_only=True)
+class RuleExplanation:
+    """One rule: what it finds in a sentence, why it exists, and what to do. `severity` is that of
+    its worst finding under the profile `spec`; `refs` name the sources of the rule; `fixable` says
+    whether `--fix` repairs its findings.
+    """
+
+    code: str
+    group: str
+    severity: Severity
+    summary: str
+    why: str
+    fix: str
+    refs: tuple[str, ...] = ()
+    fixable: bool = False
+
+
+@cache
+def load_rules() -> Mapping[str, RuleExplanation]:
+    """Every rule by its code, in the order of the file, where the rules of a group are together."""
+    import tomllib
+
+    text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+    return {code: _rule(code, table) for code, table in tomllib.loads(text).items()}
+
+
+def explain_rule(code: str) -> RuleExplanation:
+    """The rule behind the code of a finding. Raises KeyError for a code of no rule."""
+    return load_rules()[code]
+
+
+def manifest_schema(name: str) -> str:
+    """The JSON Schema of a manifest's fields as text; `name` is one of SCHEMAS."""
+    path = Path(__file__).with_name("schemas") / f"{name}.schema.json"
+    return path.read_text(encoding="utf-8")
+
+
+def _rule(code: str, table: Mapping[str, str]) -> RuleExplanation:
+    from capdisc_indexer.validation.fixes import FIXES  # which selects findings by these rules
+
+    return RuleExplanation(
+        code=code,
+        group=table["group"],
+        severity=Severity(table["severity"]),
+        summary=table["summary"],
+        why=table["why"],
+        fix=table["fix"],
+        refs=tuple(table.get("refs", ())),
+        fixable=code in FIXES,
+    )
 
 
 def apply_profile(finding: Finding, profile: str) -> Finding | None:

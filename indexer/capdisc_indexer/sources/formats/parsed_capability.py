@@ -1,16 +1,93 @@
-"""The inputs that a JSON schema declares, as names and types short enough for a list."""
+"""What all formats make of a file: capabilities with their texts for the content rules, findings
+about the file, and the inputs that a JSON schema declares, as names and types short enough for a
+list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
+from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonSchema
-from capdisc_indexer.model.types import Parameter
+from capdisc_indexer.model.types import Descriptor, Finding, Parameter, Severity
+from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, from_json
+from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 
 MAX_PARAMETERS = 64
 _MAX_DEPTH = 3
 _MAX_CHOICES = 12
 _MAX_TYPE_CHARACTERS = 120
+
+
+@frozen(kw_only=True)
+class LongText:
+    """A text of many lines, its file, and its first line there; with `in_place`, the lines of its
+    other lines are unknown.
+    """
+
+    value: str
+    path: str
+    line: int = 1
+    in_place: bool = False
+
+
+@frozen(kw_only=True)
+class ParsedCapability:
+    """One capability as its file has it, for the content rules: the fields with their places, and
+    every long text. `descriptor` is None if the capability was refused.
+
+    `long_keys` are the keys that hold or name the long texts; `schema` comes from a schema.json
+    beside the manifest.
+    """
+
+    node: MapNode
+    descriptor: Descriptor | None
+    longs: tuple[LongText, ...] = ()
+    long_keys: frozenset[str] = frozenset()
+    schema: Mapping[str, Json] | None = None
+    schema_path: str = ""
+
+
+def made_part(
+    descriptor: Descriptor, fields: Mapping[str, Json] = {}, longs: tuple[LongText, ...] = ()
+) -> ParsedCapability:
+    """A derived capability with the texts for the content rules: its own, and those of
+    `fields`.
+    """
+    field_values: dict[str, Json] = {
+        "name": descriptor.name,
+        "title": descriptor.title,
+        "description": descriptor.description,
+    }
+    node = from_json({**field_values, **fields}, 1)
+    return ParsedCapability(
+        node=node if isinstance(node, MapNode) else MapNode({}, 1, 1),
+        descriptor=descriptor,
+        longs=longs,
+    )
+
+
+def sample_count(file: FoundFile) -> int:
+    """The number of samples that the declaration of the file asks for; 0 by default."""
+    count: int = file.options.get("samples", 0)
+    return count
+
+
+def changed_at(file: FoundFile) -> str:
+    """The time of the last change of the file in UTC, or "" if its stamp is not a time."""
+    try:
+        return datetime.fromtimestamp(file.mtime_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def file_finding(
+    file: FoundFile, severity: Severity, code: str, message: str, hint: str, line: int = 1
+) -> Finding:
+    """A finding about the file."""
+    path = printable_path(file.path)
+    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
 
 
 def read_parameters(schema: JsonSchema | None) -> tuple[Parameter, ...]:

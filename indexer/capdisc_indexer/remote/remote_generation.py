@@ -1,0 +1,218 @@
+"""A published generation in the object store: copied out of it, checked file by file, and complete
+or not there at all; and its table of vectors, which LanceDB writes to the store and the next
+writer reads from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capdisc_indexer import lazy_imports, remote
+from capdisc_indexer.model.errors import DamagedIndexError, IndexStateError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.remote import PublishedFile, SharedIndex
+from capdisc_indexer.remote.bucket import Bucket, translate_store_errors
+from capdisc_indexer.store import (
+    durable_files,
+    file_states,
+    generation,
+    locks,
+    publication,
+    vector_table,
+)
+from capdisc_indexer.store.native_errors import translate_native_errors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MAX_TRANSFERS = 8
+
+
+def download_generation(bucket: Bucket, pointer_text: str, index_dir: Path) -> None:
+    """Makes the generation that the pointer names the published one of the folder, whose write
+    lock the caller holds.
+
+    Raises MissingObjectError where it was removed meanwhile, IndexStateError where it is not what
+    its manifest says.
+    """
+    number, digest = remote.parse_pointer(pointer_text)
+    source = remote.generation_path(number, digest)
+    manifest = bucket.read(f"{source}/MANIFEST", remote.MAX_MANIFEST_BYTES)
+    files = remote.manifest_files(manifest, digest)
+    with durable_files.translate_disk_errors(index_dir):
+        publication.sweep(index_dir)
+        _remove_conflicting(index_dir, number)
+        with publication.staging_folder(index_dir) as folder:
+            _check_disk_space(folder, files)
+            _download_files(bucket, source, files, folder)
+            publication.adopt_folder(index_dir, folder, manifest, number)
+        publication.collect(index_dir, number)
+
+
+def _remove_conflicting(index_dir: Path, number: int) -> None:
+    """Removes the generation that has the number already: the copy of an index that was begun anew
+    in the store, or a damaged one.
+    """
+    old_folder = generation.generation_folder(index_dir, number)
+    with locks.try_exclusive(old_folder / "LEASE") as is_free:
+        if not is_free:
+            raise IndexStateError(
+                f"generation {number} of the shared index is another one now", "try again"
+            )
+        shutil.rmtree(old_folder, ignore_errors=True)
+
+
+def _check_disk_space(folder: Path, files: Mapping[str, PublishedFile]) -> None:
+    needed = sum(file.size for file in files.values())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise IndexStateError(
+            f"the shared index has {needed / 1e6:,.0f} MB, and {folder} has room for {free / 1e6:,.0f}",
+            "free some space there, or name another cache folder with XDG_CACHE_HOME",
+        )
+
+
+def _download_files(
+    bucket: Bucket, source: str, files: Mapping[str, PublishedFile], folder: Path
+) -> None:
+    for parent in {(folder / name).parent for name in files}:
+        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    largest_first = sorted(files, key=lambda name: -files[name].size)
+    run_parallel(
+        lambda name: _download_file(bucket, f"{source}/{name}", folder / name, files[name]),
+        largest_first,
+    )
+
+
+def _download_file(bucket: Bucket, name: str, target: Path, file: PublishedFile) -> None:
+    """Makes an empty file without a request: the store need not have it."""
+    hasher = hashlib.sha256()
+    with target.open("xb") as stream:
+        for chunk in bucket.read_chunks(name, file.size):
+            hasher.update(chunk)
+            stream.write(chunk)
+        written_bytes = stream.tell()
+    if written_bytes != file.size or hasher.hexdigest() != file.sha256:
+        message = f"the shared index is damaged: {name} does not match its digest"
+        raise DamagedIndexError(message, remote.REBUILD_HINT)
+
+
+def run_parallel(work: Callable[[str], None], names: list[str]) -> None:
+    """Does the work for every name, _MAX_TRANSFERS at a time; the first error ends it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_MAX_TRANSFERS) as pool:
+        futures = [pool.submit(work, name) for name in names]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@frozen(kw_only=True)
+class VectorRows(vector_table.VectorBatch):
+    """All rows of a table."""
+
+    def facts(self) -> bytes:
+        """The number of the rows and a digest of everything in them, as JSON."""
+        digest = hashlib.sha256()
+        for row in zip(self.ids, self.parts, self.hashes, strict=True):
+            digest.update(json.dumps(row).encode())
+        digest.update(self.vectors.astype("<f4", copy=False).tobytes())
+        return json.dumps({"rows": len(self.ids), "sha256": digest.hexdigest()}).encode()
+
+
+def load_local_rows(folder: Path) -> VectorRows:
+    """The rows of a local generation, in the order of its capabilities."""
+    files = file_states.load_states(folder / "meta" / "files.json").files
+    texts = file_states.text_hashes_by_id(files)
+    rows = [
+        (key, part, text_hash)
+        for key, hashes in texts.items()
+        for part, text_hash in enumerate(hashes)
+    ]
+    row_of_hash, vectors = _load_local_vectors(folder)
+    return VectorRows(
+        ids=[key for key, _, _ in rows],
+        parts=[part for _, part, _ in rows],
+        hashes=[text_hash for *_, text_hash in rows],
+        vectors=vectors[[row_of_hash[text_hash] for *_, text_hash in rows]].reshape(
+            len(rows), vectors.shape[1]
+        ),
+    )
+
+
+def _load_local_vectors(folder: Path) -> tuple[dict[str, int], NDArray[Any]]:
+    """The row of each text by its hash, and the vectors (n, dim) float32: those of the local
+    table, then those that lie beside it.
+    """
+    np = lazy_imports.numpy()
+    hashes, pending = vector_table.read_pending(folder / remote.PENDING)
+    batches = list(vector_table.read_batches(folder / remote.VECTORS))
+    dim = batches[0][1].shape[1] if batches else len(pending) // max(len(hashes), 1)
+    batches.append((hashes, np.frombuffer(pending, np.float32).reshape(len(hashes), dim)))
+    row_of_hash = {
+        text_hash: row for row, text_hash in enumerate(key for keys, _ in batches for key in keys)
+    }
+    return row_of_hash, np.concatenate([vectors for _, vectors in batches])
+
+
+def write(shared: SharedIndex, generation: str, rows: VectorRows) -> None:
+    """Writes the table of the generation whose objects lie below `generation`. Raises
+    StoreError.
+    """
+    with translate_store_errors(shared, remote.VECTORS):
+        vector_table.create_table(
+            _connect(shared, generation), rows.vectors.shape[1], lambda: [rows]
+        )
+
+
+def read(shared: SharedIndex, generation: str, facts: bytes) -> VectorRows:
+    """The rows of that table. Raises DamagedIndexError unless they match `facts`."""
+    with translate_native_errors(
+        "the shared index's table of vectors cannot be read", remote.REBUILD_HINT
+    ):
+        table = _connect(shared, generation).open_table(vector_table.TABLE_NAME).to_arrow()
+        flat = table.column("vector").combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        dim = table.schema.field("vector").type.list_size
+        ids, parts, hashes = (
+            table.column(name).to_pylist() for name in ("id", "part", "text_hash")
+        )
+    rows = VectorRows(ids=ids, parts=parts, hashes=hashes, vectors=flat.reshape(len(ids), dim))
+    if rows.facts() != facts:
+        raise DamagedIndexError(
+            "the shared index's table of vectors does not match its digest",
+            remote.REBUILD_HINT,
+        )
+    return rows
+
+
+def count(shared: SharedIndex, generation: str) -> int:
+    """How many rows the table has in the store."""
+    with translate_store_errors(shared, remote.VECTORS):
+        return int(_connect(shared, generation).open_table(vector_table.TABLE_NAME).count_rows())
+
+
+def restore_rows(rows: VectorRows, folder: Path) -> None:
+    """Writes the rows into the folder of a local generation, where a build looks for vectors that
+    it need not encode.
+    """
+    vector_table.write_table(folder / remote.VECTORS, rows.vectors.shape[1], lambda: [rows])
+
+
+def _connect(shared: SharedIndex, generation: str) -> Any:
+    access = shared.access
+    options = {
+        **access.options,
+        "allow_http": str(access.allow_http).lower(),
+        "connect_timeout": "5s",
+    }
+    url = f"{shared.url}/{generation}/{remote.VECTORS}"
+    return lazy_imports.lancedb().connect(url, storage_options=options)

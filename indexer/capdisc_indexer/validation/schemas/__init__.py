@@ -1,1 +1,0 @@
-"""The JSON Schemas of the manifests, for editors: printed by `capdisc validate --schema`."""
