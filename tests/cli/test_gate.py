@@ -65,6 +65,15 @@ def test_the_overview_was_asked_for_and_stays(capdisc, small) -> None:
     assert "printed the overview alone" in rendered.err and len(rendered.err.splitlines()) == 1
 
 
+def test_without_the_gate_nothing_says_that_it_decided(capdisc, small) -> None:
+    text = find_talk_with_hits(capdisc)
+    for command in (("render", "--tier", "1"), ("search", "--explain")):
+        done = capdisc(*command, text, "--gate", "off")
+        assert done.code == 0 and done.out
+        assert "talk" not in done.err and "gate:" not in done.err
+    assert capdisc("search", text, "--gate", "off", "--json").json["gate"] is None
+
+
 def test_talk_is_nothing_found_to_on_empty(capdisc, small) -> None:
     text = find_talk_with_hits(capdisc)
     failed = capdisc("render", text, "--on-empty", "error")

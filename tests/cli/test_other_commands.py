@@ -470,3 +470,12 @@ def test_a_mistyped_command_is_answered_with_the_nearest(capdisc) -> None:
     assert (done.code, done.out) == (2, "")
     assert done.err.count("Did you mean 'search', 'serve'?") == 1
     assert done.err.count("Did you mean") == 1
+
+
+def test_help_names_the_values_of_options_in_words(capdisc) -> None:
+    printed = capdisc("graph", "--help").out
+    assert (
+        "--depth N" in printed
+        and "--format TEXT" in printed
+        and "<" not in printed.split("Options:")[1].replace("<=", "")
+    )

@@ -253,3 +253,13 @@ def test_what_is_pinned_passes_the_filters_and_is_there(capdisc, small, monkeypa
     assert "there is no nothing-like-it, which is pinned" in done.err
     for flags in (("--kind", "skill"), ("--exclude", "git-status")):
         assert LINE not in capdisc("render", QUERY, *flags).out
+
+
+def test_a_sentence_that_ends_within_quotes_gets_no_second_full_stop(
+    hermetic, write_skill, capdisc
+) -> None:
+    text = "'Makes GIFs for chats. Use for \"a GIF of a cat for the chat.\"'"
+    write_skill(hermetic / "skills", "make-gifs", text)
+    assert capdisc("index", "skills", "-q").code == 0
+    out = capdisc("render", "make a gif of a cat", "--tier", "1").out
+    assert 'for the chat."\n' in out

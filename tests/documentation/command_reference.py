@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
+from capdisc.args.typer_app import VALUE_NAMES
 from capdisc.output.failures import ExitCode
 from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
@@ -51,8 +52,6 @@ OTHER_VARIABLES = {
     "CAPDISC_SERVER": "`auto`, `off` or `require`: as `--server`",
     "CAPDISC_STATE_DIR": "folder of what cannot be rebuilt: trust, approvals, sessions, facts",
 }
-
-_KIND_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
 
 
 def spellings(parameter: CommandParameter) -> tuple[str, ...]:
@@ -137,7 +136,7 @@ def _option_cell(parameter: CommandParameter) -> str:
     words = ", ".join(spellings(parameter))
     if parameter.type is bool:
         return f"`{words}`"
-    return f"`{words} {_cell(parameter.param.metavar or _KIND_NAMES[parameter.type])}`"
+    return f"`{words} {_cell(parameter.param.metavar or VALUE_NAMES[parameter.type])}`"
 
 
 def _default_cell(parameter: CommandParameter) -> str:

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
+from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from capdisc.args.command_table import CommandParameter, call_command, list_parameters
-from capdisc.args.params import BadValueError, Param
+from capdisc.args.params import BadValueError
 from capdisc.output import console
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
@@ -111,17 +113,24 @@ def _declare_for_typer(parameter: CommandParameter) -> SignatureParameter:
         parameter.name,
         SignatureParameter.KEYWORD_ONLY,
         default=SignatureParameter.empty if parameter.is_required else parameter.default,
-        annotation=Annotated[kind, _typer_parameter(parameter.param)],
+        annotation=Annotated[kind, _typer_parameter(parameter)],
     )
 
 
-def _typer_parameter(declared: Param) -> Any:
+# What help calls the value of an option that has no name of its own for it.
+VALUE_NAMES: Mapping[type, str] = MappingProxyType(
+    {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
+)
+
+
+def _typer_parameter(parameter: CommandParameter) -> Any:
+    declared = parameter.param
     if declared.names is None:
         return typer.Argument(metavar=declared.metavar, help=declared.help)
     return typer.Option(
         *declared.names,
         help=declared.help,
-        metavar=declared.metavar,
+        metavar=declared.metavar or VALUE_NAMES.get(parameter.type),
         min=declared.min,
         max=declared.max,
         parser=_typer_callback(declared.parser),

@@ -116,13 +116,13 @@ def hook(
     )
     if json:
         console.print_document(
-            _to_document(kind, _answer_prompt(event, limits, place, count_here))
+            _to_document(kind, _answer_prompt(kind, event, limits, place, count_here))
         )
         return ExitCode.OK
     if event.kind == SESSION_CHANGE:
         _forget(kind, event)
         answer = Suggestions(reason=f"{event.name}: this session starts anew")
-    elif reason := _reason_for_silence(event):
+    elif reason := _reason_for_silence(kind, event):
         answer = Suggestions(reason=reason)
     else:
         answer = _ask(kind, event, limits, place, data, may_build=not no_build)
@@ -156,7 +156,7 @@ def _ask(
         try:
             answer = _fetch_suggestions(kind, limits, place, data)
         except server_client.NoServerError:
-            answer = _answer_prompt(event, limits, place, start_counter())
+            answer = _answer_prompt(kind, event, limits, place, start_counter())
     except ForeignIndexError:
         raise
     except IndexStateError as error:
@@ -187,9 +187,11 @@ def _fetch_suggestions(
         raise server_client.NoServerError("its answer cannot be read") from error
 
 
-def _reason_for_silence(event: HookEvent) -> str:
+def _reason_for_silence(kind: HookClient, event: HookEvent) -> str:
     """Why the event gets no answer, whatever the index has; "" for a prompt to the model."""
     if event.kind != PROMPT:
+        if event.name == kind.prompt_event:
+            return "the JSON has no prompt"
         return f"nothing is printed at {event.name}"
     if not event.prompt:
         return "the prompt is empty"
@@ -197,9 +199,13 @@ def _reason_for_silence(event: HookEvent) -> str:
 
 
 def _answer_prompt(
-    event: HookEvent, limits: Limits, place: Path | None, count_texts: CountTexts
+    kind: HookClient,
+    event: HookEvent,
+    limits: Limits,
+    place: Path | None,
+    count_texts: CountTexts,
 ) -> Suggestions:
-    if reason := _reason_for_silence(event):
+    if reason := _reason_for_silence(kind, event):
         return Suggestions(reason=reason)
     # Imported once the tokenizer is being loaded, and not where a server answers.
     from capdisc.context import open_index

@@ -225,7 +225,8 @@ def _format_summary(report: BuildReport) -> list[str]:
     files = console.format_count(counts["files"], "file")
     summary = f"{capabilities} from {files} ({', '.join(changes) or 'no change'})"
     work = f"parsed {counts['parsed']:,}, embedded {counts['embedded']:,}, {report.seconds:.1f} s"
-    notes = [f"{counts[name]:,} {text}" for name, text in _COUNT_LABELS if counts[name]]
+    labels = dict(_COUNT_LABELS) | ({"copies": "identical copy"} if counts["copies"] == 1 else {})
+    notes = [f"{counts[name]:,} {text}" for name, text in labels.items() if counts[name]]
     return ["; ".join([summary, work, *([", ".join(notes)] if notes else [])])]
 
 

@@ -145,7 +145,9 @@ def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> It
         yield f"{one_line(category) if number else category} ({len(group)})"
         width = min(max(len(ctx.index.columns.ids[place]) for place in group), 44)
         for header in _load_headers(ctx, group):
-            yield f"  {header['id'].ljust(width)}  {one_line(header['description'], 90)}"
+            columns_left = ctx.runtime.columns - max(width, len(header["id"])) - 4
+            description = one_line(header["description"], min(max(columns_left, 40), 90))
+            yield f"  {header['id'].ljust(width)}  {description}"
 
 
 def _print_cost(

@@ -75,9 +75,12 @@ def suggest_capabilities(
         return Suggestions(reason=f"no request for anything here (score {decision.score:.2f})")
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     fitting = list(_select_hits(ranking, headers))[: limits.capabilities]
+    withheld = _list_withheld(ranking, headers)
     if not fitting:
-        return Suggestions(reason="nothing here fits")
-    return _fit_budget(ctx, prompt, [headers[hit.id] for hit in fitting], limits, count_texts)
+        return Suggestions(reason=withheld or "nothing here fits")
+    chosen = [headers[hit.id] for hit in fitting]
+    suggestions = _fit_budget(ctx, prompt, chosen, limits, count_texts)
+    return replace(suggestions, reason=suggestions.reason or withheld)
 
 
 def _read_part(prompt: str) -> str:
@@ -110,6 +113,19 @@ def _is_offered(header: CapabilityHeader) -> bool:
     anything in it that a person should review before use.
     """
     return bool(header.get("available", True)) and not header.get("warnings")
+
+
+def _list_withheld(ranking: Ranking, headers: dict[str, CapabilityHeader]) -> str:
+    """Which hits that `search` shows near the best one are not offered, and why; "" for none."""
+    least = _MIN_SCORE_SHARE * max((hit.score for hit in ranking.hits), default=0.0)
+    reasons = []
+    for hit in select_shown_hits(ranking.hits):
+        header = headers[hit.id]
+        if not hit.via and hit.score >= least and not _is_offered(header):
+            rules = ", ".join(header.get("warnings") or ())
+            cause = f"review before use: {rules}" if rules else "not available"
+            reasons.append(f"{_clean(hit.id, 80)} ({cause})")
+    return f"fits, but is not offered to a model: {'; '.join(reasons)}" if reasons else ""
 
 
 def _fit_budget(

@@ -30,7 +30,9 @@ def judge_ranking(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -
     the gate is off. Raises UsageError for another mode than auto and off.
     """
     check_gate_mode(gate)
-    return ranking if gate == OFF else replace(ranking, gate=judge_request(ctx.index, ranking))
+    if gate == OFF:
+        return replace(ranking, gate=None)
+    return ranking if ranking.gate else replace(ranking, gate=judge_request(ctx.index, ranking))
 
 
 def keep_requests(ctx: open_index.CommandContext, ranking: Ranking, gate: str) -> Ranking:

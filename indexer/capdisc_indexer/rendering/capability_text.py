@@ -267,4 +267,6 @@ def _append_notes(line: str, d: Descriptor, note: str) -> str:
 
 
 def _end_sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
+    """The text with a full stop, unless a sentence ends there, also within quotes or brackets."""
+    is_ended = text.rstrip("\"'”’»)]").endswith((".", "!", "?", "…", "。"))
+    return text if is_ended else f"{text}."

@@ -1,5 +1,9 @@
 """capdisc list: the options that narrow it."""
 
+from __future__ import annotations
+
+from capdisc.context.surroundings import Runtime
+
 
 def test_categories_are_counted(capdisc, data) -> None:
     """Categories are listed with counts that agree with the list of each category (S113)."""
@@ -47,3 +51,11 @@ def test_filters_of_a_search_narrow_the_list(capdisc, small) -> None:
     assert calm
     assert set(calm) < set(everything)
     assert capdisc("list", "--max-risk", "odd").err.startswith("error: unknown risk 'odd'")
+
+
+def test_each_capability_stays_on_its_line_in_a_narrow_terminal(
+    capdisc, small, monkeypatch
+) -> None:
+    monkeypatch.setattr(Runtime, "columns", 80)
+    lines = capdisc("list").out.splitlines()
+    assert max(map(len, lines)) <= 80 and any(line.endswith("…") for line in lines)
