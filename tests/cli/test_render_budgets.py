@@ -424,3 +424,29 @@ def test_a_description_with_headings_is_never_left_out(capdisc, hermetic, monkey
     printed = capdisc("render", "fold a paper crane", "--tier", "2", "--budget", "300").out
     assert "Title: Paper crane folder\nFolds a paper crane.\n\n# When\n\nOn Sundays.\n" in printed
     assert "## Part 3" in printed and "Fold it." not in printed
+
+
+def test_a_step_is_printed_only_with_the_steps_before_it(
+    capdisc, hermetic, write_skill, monkeypatch
+) -> None:
+    """Half a procedure is worse than none: a later step alone would be followed."""
+    body = "# Cranes\n\n## Why\n\nFor luck.\n"
+    for number, word in enumerate(("paper", "crease", "wings", "head"), 1):
+        body += f"\n## Step {number}: {word}\n\n" + f"Work on the {word} with care.\n" * 25
+    write_skill(hermetic / "skills", "cranes", "Folds paper cranes. Use when asked.", body)
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    capdisc("index", "skills")
+    for budget in range(200, 1100, 60):
+        printed = capdisc(
+            "render", "fold the head of a paper crane", "--tier", "2", "--budget", str(budget)
+        ).out
+        shown = [
+            word for word in ("paper", "crease", "wings", "head") if f"the {word} with" in printed
+        ]
+        assert shown == ["paper", "crease", "wings", "head"][: len(shown)]
+        assert {printed.count(f"the {word} with") for word in shown} <= {25}
+        headings = [line for line in printed.splitlines() if line.startswith("## Step")]
+        assert len(headings) in (0, 4)
+        if headings:
+            empty = printed.count("\n\n[…]\n")
+            assert empty >= 4 - len(shown)

@@ -143,7 +143,7 @@ def _typed(rng: random.Random, world: World) -> RenderOptions:
             words=[rng.choice(WORDS)],
             also=None,
             filters=query_options.Filters(
-                None, None, None, None, rng.choice(("", "", "medium")), rng.random() < 0.1
+                max_risk=rng.choice(("", "", "medium")), available=rng.random() < 0.1
             ),
             min_relevance=rng.choice((0.0, 0.0, 0.3)),
             on_empty=rng.choice(("none", "none", "all")),

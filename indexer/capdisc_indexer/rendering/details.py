@@ -158,7 +158,9 @@ def build_details(job: RenderJob, tokens_left: int) -> Tier:
         equal_tier = _build_equal_shares(job, selected, tokens_left)
         return _details_tier([*blocks, *equal_tier.blocks], [*dropped, *equal_tier.dropped])
     for d in _deduplicate_guidance(selected):
-        block, full_tokens = build_detail(job, d, tokens_left)
+        # Where the best capability has no room, another one's text would stand in its place.
+        is_possible = d is selected[0] or any(block.id == selected[0].id for block in blocks)
+        block, full_tokens = build_detail(job, d, tokens_left if is_possible else 0)
         tokens_left -= block.tokens if block else 0
         blocks += [block] if block else []
         dropped += _list_dropped(d.id, block, full_tokens)

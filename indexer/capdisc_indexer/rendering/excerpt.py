@@ -39,6 +39,8 @@ _OUTLINE_SHARE = 1 / 3
 _LOWEST_LEVEL = 6
 # A word of the request in a heading counts as much as so many in the text.
 _HEADING_WEIGHT = 3
+# `## Step 2: …`, `### 3. …`, `## Phase IV`
+_STEP = re.compile(r" {0,3}#+[ \t]+(?:\W*\w+[ \t]+)?(?:\d+|[IVX]+)(?:[.:)\]—–-]|\s|$)")
 _HEADING_SIGNS = re.compile(r"^ {0,3}#+[ \t]*")
 
 
@@ -120,7 +122,8 @@ def split_units(
 class Outline:
     """Which units are printed in full (`chosen`), and down to which level the headings of others.
 
-    After each run of units without their text stands a gap of `gap_tokens`.
+    A gap of `gap_tokens` stands below each heading whose text is left out, and once where several
+    units are left out with their headings.
     """
 
     units: Sequence[Unit]
@@ -131,28 +134,29 @@ class Outline:
     @property
     def tokens(self) -> int:
         """The tokens of what is printed."""
-        total, is_open = 0, False
+        total, follows_gap = 0, False
         for number, unit in enumerate(self.units):
-            is_full = self._is_full(number)
-            total += unit.tokens if is_full else unit.heading_tokens * self._has_heading(unit)
-            total += self.gap_tokens * (is_open and is_full)
-            is_open = not is_full
-        return total + self.gap_tokens * is_open
+            if self._is_full(number):
+                total += unit.tokens
+            elif self._has_heading(unit):
+                total += unit.heading_tokens + self.gap_tokens
+            elif not follows_gap:
+                total += self.gap_tokens
+            follows_gap = not self._is_full(number)
+        return total
 
     def places(self) -> Iterator[int | None]:
         """The places of the chunks that are printed, in order, with None for a gap."""
-        is_open = False
+        follows_gap = False
         for number, unit in enumerate(self.units):
-            is_full = self._is_full(number)
-            if is_open and is_full:
-                yield None
-            if is_full:
+            if self._is_full(number):
                 yield from range(unit.start, unit.end)
             elif self._has_heading(unit):
                 yield unit.start
-            is_open = not is_full
-        if is_open:
-            yield None
+                yield None
+            elif not follows_gap:
+                yield None
+            follows_gap = not self._is_full(number)
 
     def _is_full(self, number: int) -> bool:
         unit = self.units[number]
@@ -180,19 +184,40 @@ def _choose_outline(units: Sequence[Unit], tokens: int, gap_tokens: int) -> Outl
 
 
 def _add_sections(outline: Outline, texts: Sequence[str], tokens: int) -> Outline:
-    """The outline with as many units in full as fit, those first that fit the request best."""
+    """The outline with as many units in full as fit, those first that fit the request best; a step
+    of a procedure only with the steps before it.
+    """
     units = outline.units
     scores = score_units(units, texts)
     for number in sorted(range(len(units)), key=lambda number: (-scores[number], number)):
-        if number not in outline.chosen and units[number].tokens <= tokens:
+        added = {*range(_first_step(units, number), number), number} - outline.chosen
+        if added and sum(units[place].tokens for place in added) <= tokens:
             longer = Outline(
                 units=units,
-                chosen=outline.chosen | {number},
+                chosen=outline.chosen | added,
                 depth=outline.depth,
                 gap_tokens=outline.gap_tokens,
             )
             outline = longer if longer.tokens <= tokens else outline
     return outline
+
+
+def _first_step(units: Sequence[Unit], number: int) -> int:
+    """The first step of the procedure that the unit is a step of, or a part of one: the first
+    numbered heading of its level without a higher one between; else the unit itself.
+    """
+    first, level = number, units[number].level
+    is_step = bool(_STEP.match(units[number].text))
+    for place in range(number - 1, -1, -1):
+        unit = units[place]
+        if unit.level < level:
+            if is_step or not unit.level:
+                break
+            level, is_step = unit.level, bool(_STEP.match(unit.text))
+            first = place if is_step else first
+        elif unit.level == level and is_step and _STEP.match(unit.text):
+            first = place
+    return first if is_step else number
 
 
 def score_units(units: Sequence[Unit], texts: Collection[str]) -> list[float]:
