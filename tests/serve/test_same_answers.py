@@ -12,6 +12,7 @@ import pytest
 from served import Served
 
 from capdisc.args import command_table
+from capdisc.context.surroundings import Runtime
 from capdisc.serve import protocol
 
 QUERY = "put two PDF files into one"
@@ -50,8 +51,13 @@ PIPED = [
 ]  # fmt: skip
 
 
+PATH_BASE = Runtime.path_base
+
+
 @pytest.fixture
-def server(small, serving) -> Served:
+def server(small, serving, monkeypatch) -> Served:
+    # The fixture of the index lets this process alone print paths as in the repository's folder.
+    monkeypatch.setattr(Runtime, "path_base", PATH_BASE)
     return serving()
 
 
