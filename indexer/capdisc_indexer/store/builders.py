@@ -8,13 +8,13 @@ can guess the id or ship the record with a clone: only this user writes to the s
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ForeignIndexError
 
 _FOLDER = "indexes"
@@ -130,7 +130,7 @@ def _list_records(trust_dir: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _record_path(trust_dir: Path, folder: str) -> Path:
-    digits = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    digits = lazy_imports.hex_sha256(folder.encode("utf-8", "surrogateescape"))[:32]
     return trust_dir / _FOLDER / f"{digits}.json"
 
 

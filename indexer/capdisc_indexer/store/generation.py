@@ -15,10 +15,10 @@ to it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.json_types import Manifest
 from capdisc_indexer.model.types import Generation
@@ -98,7 +98,7 @@ def _read_manifest(gen: Path, digest: str) -> Manifest:
         raise IndexStateError(
             f"the index is incomplete: {path} is missing", REBUILD_HINT
         ) from error
-    if hashlib.sha256(data).hexdigest() != digest:
+    if lazy_imports.hex_sha256(data) != digest:
         raise IndexStateError(
             f"the index is damaged: {path} does not match its digest", REBUILD_HINT
         )
