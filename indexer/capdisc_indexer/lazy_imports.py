@@ -16,6 +16,41 @@ from typing import Any
 
 from capdisc_indexer.model.errors import EncoderError, IndexStateError, InputError
 
+# OpenSSL takes 3 ms to load, and 0.5 ms for a megabyte; Python's own code takes 3 ms for that.
+_LARGE_BYTES = 1 << 18
+
+
+def hex_sha256(data: bytes) -> str:
+    """The SHA-256 in hexadecimal digits. The module hashlib loads OpenSSL, which a cold command
+    does without unless it has much to read.
+    """
+    if len(data) < _LARGE_BYTES and "hashlib" not in sys.modules:
+        try:
+            digits: str = _load_sha256()(data).hexdigest()
+            return digits
+        except ImportError:  # left out of this build of Python
+            pass
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def _load_sha256() -> Any:
+    try:
+        from _sha2 import sha256  # type: ignore[import-not-found]
+    except ImportError:  # before Python 3.12
+        from _sha256 import sha256  # type: ignore[import-not-found]
+    return sha256
+
+
+def blake2b() -> Any:
+    """BLAKE2b by Python's own code, which hashlib gives, too, after it has loaded OpenSSL."""
+    try:
+        from _blake2 import blake2b as hash_type
+    except ImportError:  # left out of this build of Python
+        from hashlib import blake2b as hash_type
+    return hash_type
+
 
 def tantivy() -> Any:
     """The text index. Raises IndexStateError when it cannot be loaded, as all libraries without an

@@ -4,7 +4,6 @@ reads them.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc.serve.protocol import workspace_folder
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
@@ -275,7 +275,7 @@ class Runtime:
             from capdisc_indexer.sources.formats.tables.reflection import kept_name
 
             path = str(self.state_dir() / "databases" / kept_name(source))
-        digits = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        digits = lazy_imports.hex_sha256(path.encode("utf-8", "surrogateescape"))[:16]
         return replace(
             source, path=path, answers_folder=str(self.state_dir() / "servers" / digits)
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -90,6 +89,8 @@ def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:
             stream.write(first_block)
             stream.writelines(remaining)
         return
+    import tempfile  # 2 ms that only a command which writes a file needs
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:

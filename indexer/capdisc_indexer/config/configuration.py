@@ -5,13 +5,13 @@ all; commands apply them.)
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.config.settings import (
     ALIAS_VARIABLES,
     SETTINGS,
@@ -52,7 +52,7 @@ def default_state_dir(workspace: Path, state_home: Path) -> Path:
 
 def _folder_label(workspace: Path) -> str:
     """The folder's name with eight digits of its path's digest, which keep equal names apart."""
-    digits = hashlib.sha256(str(workspace).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    digits = lazy_imports.hex_sha256(str(workspace).encode("utf-8", "surrogateescape"))[:8]
     return f"{workspace.name or 'root'}-{digits}"
 
 
@@ -270,7 +270,7 @@ def _load_table(path: Path) -> tuple[JsonObject, str]:
         )
     # `repr` is for dates, the only values of TOML that JSON does not have.
     covered = data if is_ours else json.dumps(table, sort_keys=True, default=repr).encode()
-    return table, hashlib.sha256(covered).hexdigest()
+    return table, lazy_imports.hex_sha256(covered)
 
 
 def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:

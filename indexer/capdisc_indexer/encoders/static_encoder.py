@@ -11,7 +11,6 @@ needs torch, and a single query needs no numpy either. A model is a folder of tw
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import mmap
@@ -217,9 +216,11 @@ class StaticEncoder:
 
     def check(self) -> None:
         """Reads every byte. Raises EncoderError if a digest or the golden vector differs."""
+        from hashlib import sha256  # large files, which OpenSSL reads faster
+
         facts = load_model_facts(self._folder)
         for name, expected in facts["files"].items():
-            digest = hashlib.sha256((self._folder / name).read_bytes()).hexdigest()
+            digest = sha256((self._folder / name).read_bytes()).hexdigest()
             if digest != expected["sha256"]:
                 raise EncoderError(
                     f"the encoder is damaged: {self._folder / name} does not match its digest",
@@ -311,7 +312,7 @@ def fingerprint(model_facts: ModelFacts) -> str:
     text = json.dumps(
         [model_facts["name"], model_facts["dim"], model_facts["files"]], sort_keys=True
     )
-    return f"{model_facts['name']}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{model_facts['name']}:{lazy_imports.hex_sha256(text.encode())[:16]}"
 
 
 def open_tensors(folder: Path, model_facts: ModelFacts) -> dict[str, memoryview[Any]]:

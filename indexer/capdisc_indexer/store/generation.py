@@ -20,13 +20,13 @@ the id or ship the record with a clone: only this user writes to the state folde
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import ForeignIndexError, IndexStateError, InputError
 from capdisc_indexer.model.json_types import Manifest
 from capdisc_indexer.model.types import Generation
@@ -109,7 +109,7 @@ def _read_manifest(gen: Path, digest: str) -> Manifest:
         raise IndexStateError(
             f"the index is incomplete: {path} is missing", REBUILD_HINT
         ) from error
-    if hashlib.sha256(data).hexdigest() != digest:
+    if lazy_imports.hex_sha256(data) != digest:
         raise IndexStateError(
             f"the index is damaged: {path} does not match its digest", REBUILD_HINT
         )
@@ -267,7 +267,7 @@ def _list_records(trust_dir: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _record_path(trust_dir: Path, folder: str) -> Path:
-    digits = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    digits = lazy_imports.hex_sha256(folder.encode("utf-8", "surrogateescape"))[:32]
     return trust_dir / _FOLDER / f"{digits}.json"
 
 

@@ -8,13 +8,13 @@ compared by `capdisc doctor` and after an unexpected error.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.errors import CapdiscError, DamagedIndexError, IndexStateError
 from capdisc_indexer.model.json_types import FileEntry
 
@@ -52,7 +52,7 @@ def _size_and_digest(path: Path, with_digest: bool) -> tuple[int, str]:
             return path.stat().st_size, ""
         with path.open("rb", buffering=0) as file:
             data = file.read(MAX_CHECKED_BYTES + 1)
-        return len(data), hashlib.sha256(data).hexdigest()
+        return len(data), lazy_imports.hex_sha256(data)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return -1, ""
 
@@ -83,7 +83,9 @@ def find_unknown_files(gen: Path, files: Mapping[str, FileEntry]) -> list[str]:
 def file_digest(path: Path) -> str:
     """The SHA-256 of the file in hex digits. Raises OSError when it cannot be read."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        from hashlib import file_digest  # large files, which OpenSSL reads faster
+
+        return file_digest(file, "sha256").hexdigest()
 
 
 # The errors of the operating system for a file that is missing, of another kind, or malformed.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from capdisc_indexer import lazy_imports
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Context, Descriptor
 
@@ -84,14 +85,13 @@ class RenderFormat:
 def frame_mark(text: str, key: bytes = b"") -> str:
     """The twelve digits that mark the frame of a text: not in the text, and the same each time.
     Nobody without the key, of at most 64 bytes, can compute them: keyed BLAKE2 is a message
-    authentication code by itself (RFC 7693), and hashlib has it already.
+    authentication code by itself (RFC 7693).
 
     Digits, since o200k_base cuts them into threes of one token each (measured: all 1,000): every
     mark counts alike, so that an index holds the counts of frames whose marks it cannot know.
     """
-    import hashlib
-
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), key=key, digest_size=16).digest()
+    blake2b = lazy_imports.blake2b()
+    digest = blake2b(text.encode("utf-8", "replace"), key=key, digest_size=16).digest()
     while (mark := f"{int.from_bytes(digest) % 10**MARK_DIGITS:0{MARK_DIGITS}d}") in text:
-        digest = hashlib.blake2b(digest, key=key, digest_size=16).digest()
+        digest = blake2b(digest, key=key, digest_size=16).digest()
     return mark
