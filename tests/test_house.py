@@ -19,7 +19,7 @@ LIMITS = {
     "long-lines": 1.0,
     "modules": 330,
     "small-modules": 20,
-    "single-importers": 57,
+    "single-importers": 56,
     "flat-modules": 4,
     "shared-classes": 0,
     "shared-stems": 8,
