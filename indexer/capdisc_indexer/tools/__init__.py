@@ -167,7 +167,7 @@ def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: object) -> B
     problems = find_problems(tool.input_schema, named_arguments)
     if problems or not isinstance(named_arguments, Mapping):
         raise UsageError(
-            f"arguments that {tool.name} does not take: {'; '.join(problems)}",
+            f"the arguments do not fit {tool.name}: {'; '.join(problems)}",
             f"it takes: {describe_parameters(tool)}",
         )
     return BoundCall(

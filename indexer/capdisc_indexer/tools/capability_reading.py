@@ -163,7 +163,7 @@ def _select_passage(whole: _Passage, request: ReadRequest, count: CountTokens) -
         wanted = one_line(request.section, _HEADING_CHARACTERS)
         headings = "; ".join(line.strip(" -") for line in _outline(whole, count))
         raise UsageError(
-            f"{whole.title} has no section {wanted!r}, or several that begin so",
+            f"{whole.title} has no section {wanted!r}, and none or several begin with it",
             f"its sections with their tokens: {headings}" if headings else "read it as a whole",
         )
     title = f"{whole.title}, section {one_line(section.heading, _HEADING_CHARACTERS)!r}"

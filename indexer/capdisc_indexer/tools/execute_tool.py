@@ -42,7 +42,7 @@ def _execute(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     if problems := find_problems(descriptor.schema, call_arguments):
         identifier = one_line(descriptor.id, 100)
         raise UsageError(
-            f"arguments that {identifier} does not take: {'; '.join(problems)}",
+            f"the arguments do not fit {identifier}: {'; '.join(problems)}",
             f'capdisc call search_tool \'{{"query": "{identifier}"}}\' says which',
         )
     if descriptor.run:

@@ -30,7 +30,7 @@ def test_every_name_of_the_designs_is_known(name) -> None:
     except InputError as error:
         assert error.hint
     except UsageError as error:
-        assert "does not take" in error.message  # known, and it needs arguments
+        assert "do not fit" in error.message  # known, and it needs arguments
 
 
 def test_no_name_stands_for_two_tools() -> None:
