@@ -92,6 +92,10 @@ refusal *ARGS:
 gate *ARGS:
     {{bin}}/python tests/bench/gate.py ../shared/eval {{ARGS}}
 
+# fits the model of the gate to gathered requests and a folder of SKILL.md files
+fit-gate REQUESTS SKILLS:
+    {{bin}}/python indexer/training/fit_gate.py --requests {{REQUESTS}} --skills {{SKILLS}}
+
 # what attackers take from honest answers
 abuse:
     {{bin}}/python tests/bench/abuse.py ../shared/corpora/skills

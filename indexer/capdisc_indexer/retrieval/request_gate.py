@@ -48,6 +48,8 @@ CLEAR_LOGIT = 1.5
 NO_WORDS_LOGIT = -10.0
 # The evidence is that of the best of so many hits.
 EVIDENCE_HITS = 3
+# The smallest catalogue that the model was fitted to; smaller ones are taken for this.
+LEAST_CATALOGUE = 18
 QUESTION_MARKS = frozenset("?？؟")
 EXCLAMATION_MARKS = frozenset("!！")
 CODE_SIGNS = frozenset('/_`"{}<>=\\@#')
@@ -260,7 +262,7 @@ def read_evidence(index: Index, ranking: Ranking, reader: StaticEncoder) -> dict
         "unmatched": min(1.0, len(ranking.unmatched) / max(words, 1)),
         "best_score": hits[0].score if hits else 0.0,
         "information": math.log1p(sum(map(reader.token_weight, pieces))),
-        "catalogue": math.log10(max(len(index.documents), 1)),
+        "catalogue": math.log10(max(len(index.documents), LEAST_CATALOGUE)),
     }
 
 
