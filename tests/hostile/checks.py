@@ -54,11 +54,16 @@ def renders(text: str) -> Check:
 
 
 def one_line_each(trial: Trial) -> list[str]:
-    """Each hit has one line among the summaries of a prompt."""
+    """Each hit has one line among the summaries of a prompt, and below it that of its file."""
     prompt = next(trial.spoken("render text")).out
     summaries = prompt.partition("Relevant capabilities:\n")[2].partition("\n--- ")[0].splitlines()
     ids = {one["id"] for one in trial.capabilities}
-    strange = [line for line in summaries if line.removeprefix("- ").split(": ")[0] not in ids]
+    paths = {f"  {one['path']}" for one in trial.capabilities}
+    strange = [
+        line
+        for line in summaries
+        if line.removeprefix("- ").split(": ")[0] not in ids and line not in paths
+    ]
     return [f"a line of its own: {line!r}" for line in strange]
 
 

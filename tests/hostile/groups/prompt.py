@@ -111,7 +111,7 @@ CASES = (
         "prompt-payload-past-budget",
         "file-large",
         _long(),
-        checks=(renders("[cut to fit the budget"),),
+        checks=(renders("[what is left out: "),),
     ),
     _skill("prompt-token-inflation", "token-density", _dense()),
 )
