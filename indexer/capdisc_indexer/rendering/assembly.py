@@ -23,7 +23,7 @@ from capdisc_indexer.rendering.details import (
     min_overview_tokens,
     stable_overviews,
 )
-from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, SHORTENED_MARK, RenderFormat
+from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
 from capdisc_indexer.rendering.layout import LAYOUT_PARTS, SPLIT_MARKER, format_full_text
 from capdisc_indexer.rendering.summaries import build_summaries
 from capdisc_indexer.rendering.templates import RenderInputs, RenderJob
@@ -43,7 +43,7 @@ def build_appended(job: RenderJob, tokens_left: int) -> Tier:
     tokens_left = tokens_left // 2 if {1, 2} & set(job.inputs.levels) else tokens_left
     for number, text in enumerate(job.inputs.appended, 1):
         block, full_tokens = enclose_text(
-            job, f"append:{number}", ((), _clean_text(text), ()), SHORTENED_MARK, tokens_left
+            job, f"append:{number}", ((), _clean_text(text), ()), tokens_left
         )
         tokens_left -= block.tokens if block else 0
         blocks += [block] if block else []

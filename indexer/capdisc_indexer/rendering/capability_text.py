@@ -215,17 +215,13 @@ def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
     """The line with less and less of the description, at last the id alone. What needs consent says
     so even there; the note stays until then.
     """
-    d = descriptor
-    lines = [
-        f"{_short_id(d)}: {_end_sentence(one_line(d.description, limit))}"
-        for limit in SHORTER_LENGTHS
-    ]
-    return [*(_append_notes(line, d, note) for line in lines), shortest_line(d)]
+    lines = [short_line(descriptor, note, limit) for limit in SHORTER_LENGTHS]
+    return [*lines, shortest_line(descriptor)]
 
 
-def short_line(descriptor: Descriptor, note: str = "") -> str:
-    """The line of a capability that is not among the first ones."""
-    description = _end_sentence(one_line(descriptor.description, SHORTER_LENGTHS[-1]))
+def short_line(descriptor: Descriptor, note: str = "", limit: int = SHORTER_LENGTHS[-1]) -> str:
+    """The line with so many characters of the description, for all but the first capabilities."""
+    description = _end_sentence(one_line(descriptor.description, limit))
     return _append_notes(f"{_short_id(descriptor)}: {description}", descriptor, note)
 
 

@@ -21,7 +21,7 @@ from capdisc_indexer.model.types import (
 )
 from capdisc_indexer.rendering.capability_text import guidance_id, guidance_text
 from capdisc_indexer.rendering.excerpt import frame_excerpt
-from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES, SHORTENED_MARK
+from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.rendering.summaries import fit_lines
 from capdisc_indexer.rendering.templates import Guidance, RenderJob
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
@@ -206,9 +206,7 @@ def _build_guidance(
     tokens_left = int(tokens_left * _GUIDANCE_SHARE)
     for guidance in _find_guidance(job, descriptors):
         identifier = guidance_id(guidance.category)
-        block, full_tokens = frame_text(
-            job, identifier, guidance_text(guidance.text), tokens_left, mark=SHORTENED_MARK
-        )
+        block, full_tokens = frame_text(job, identifier, guidance_text(guidance.text), tokens_left)
         tokens_left -= block.tokens if block else 0
         blocks += [block] if block else []
         dropped += _list_dropped(identifier, block, full_tokens)

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Block, Descriptor
 from capdisc_indexer.rendering.capability_text import detail_text, fields_text
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
@@ -134,37 +134,31 @@ class Outline:
     @property
     def tokens(self) -> int:
         """The tokens of what is printed."""
-        total, follows_gap = 0, False
-        for number, unit in enumerate(self.units):
-            if self._is_full(number):
-                total += unit.tokens
-            elif self._has_heading(unit):
-                total += unit.heading_tokens + self.gap_tokens
-            elif not follows_gap:
-                total += self.gap_tokens
-            follows_gap = not self._is_full(number)
-        return total
+        return sum(tokens + self.gap_tokens * has_gap for _, tokens, has_gap in self._parts())
 
     def places(self) -> Iterator[int | None]:
         """The places of the chunks that are printed, in order, with None for a gap."""
+        for places, _, has_gap in self._parts():
+            yield from places
+            if has_gap:
+                yield None
+
+    def _parts(self) -> Iterator[tuple[range, int, bool]]:
+        """What is printed of each unit: the places of its chunks, their tokens, and whether a gap
+        follows.
+        """
         follows_gap = False
         for number, unit in enumerate(self.units):
-            if self._is_full(number):
-                yield from range(unit.start, unit.end)
-            elif self._has_heading(unit):
-                yield unit.start
-                yield None
-            elif not follows_gap:
-                yield None
-            follows_gap = not self._is_full(number)
-
-    def _is_full(self, number: int) -> bool:
-        unit = self.units[number]
-        is_bare_heading = unit.heading_tokens == unit.tokens and self._has_heading(unit)
-        return number in self.chosen or is_bare_heading
-
-    def _has_heading(self, unit: Unit) -> bool:
-        return 0 < unit.level <= self.depth
+            has_heading = 0 < unit.level <= self.depth
+            is_bare_heading = has_heading and unit.heading_tokens == unit.tokens
+            is_full = number in self.chosen or is_bare_heading
+            if is_full:
+                yield range(unit.start, unit.end), unit.tokens, False
+            elif has_heading:
+                yield range(unit.start, unit.start + 1), unit.heading_tokens, True
+            else:
+                yield range(0), 0, not follows_gap
+            follows_gap = not is_full
 
 
 def _choose_outline(units: Sequence[Unit], tokens: int, gap_tokens: int) -> Outline | None:
@@ -176,10 +170,7 @@ def _choose_outline(units: Sequence[Unit], tokens: int, gap_tokens: int) -> Outl
     if bare.tokens > tokens:
         return None
     max_tokens = bare.tokens + (tokens - bare.tokens) * _OUTLINE_SHARE
-    outlines = (
-        Outline(units=units, chosen=fields, depth=depth, gap_tokens=gap_tokens)
-        for depth in range(_LOWEST_LEVEL, 0, -1)
-    )
+    outlines = (replace(bare, depth=depth) for depth in range(_LOWEST_LEVEL, 0, -1))
     return next((outline for outline in outlines if outline.tokens <= max_tokens), bare)
 
 
@@ -192,12 +183,7 @@ def _add_sections(outline: Outline, texts: Sequence[str], tokens: int) -> Outlin
     for number in sorted(range(len(units)), key=lambda number: (-scores[number], number)):
         added = {*range(_first_step(units, number), number), number} - outline.chosen
         if added and sum(units[place].tokens for place in added) <= tokens:
-            longer = Outline(
-                units=units,
-                chosen=outline.chosen | added,
-                depth=outline.depth,
-                gap_tokens=outline.gap_tokens,
-            )
+            longer = replace(outline, chosen=outline.chosen | added)
             outline = longer if longer.tokens <= tokens else outline
     return outline
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from capdisc_indexer.model.types import Block
-from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, SHORTENED_MARK
+from capdisc_indexer.rendering.formats.format import SHORTENED_MARK
 from capdisc_indexer.rendering.templates import RenderJob
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import split_chunks
@@ -21,34 +21,26 @@ _EMPTY_SHARE = 1 / 2
 
 
 def frame_text(
-    job: RenderJob,
-    identifier: str,
-    text: str,
-    tokens_left: int,
-    lead: str = "",
-    mark: str = CLIPPED_MARK,
+    job: RenderJob, identifier: str, text: str, tokens_left: int
 ) -> tuple[Block | None, int]:
     """The text in its frame, cut to fit (None: not even a part fits), and the tokens that it has
-    in full. `lead` is a line of ours before the text, `mark` what follows a cut.
+    in full.
     """
     label = one_line(identifier, 100)
-    start = [job.form.frame_open(label, text), *([job.form.chunk(f"{lead}\n")] if lead else [])]
-    end = job.form.frame_close(label, text)
-    return enclose_text(
-        job, identifier, (start, text, [end]), mark.format(id=identifier), tokens_left
-    )
+    start, end = job.form.frame_open(label, text), job.form.frame_close(label, text)
+    return enclose_text(job, identifier, ([start], text, [end]), tokens_left)
 
 
 def enclose_text(
     job: RenderJob,
     identifier: str,
     parts: tuple[Sequence[str], str, Sequence[str]],
-    mark: str,
     tokens_left: int,
 ) -> tuple[Block | None, int]:
     """The same for `parts`: the printed pieces before the text, the text, the pieces after it."""
     count, chunk = job.counter.count, job.form.chunk
     start, text, end = parts
+    mark = chunk(SHORTENED_MARK)
     frame = sum(map(count, (*start, *end)))
     pieces = split_chunks(text)
     full_tokens = frame + sum(count(chunk(piece)) for piece in pieces)
@@ -57,9 +49,9 @@ def enclose_text(
             id=identifier, text="".join([*start, *map(chunk, pieces), *end]), tokens=full_tokens
         ), full_tokens
     fitting = cut_pieces(
-        pieces, tokens_left - frame - count(chunk(mark)), lambda piece: count(chunk(piece))
+        pieces, tokens_left - frame - count(mark), lambda piece: count(chunk(piece))
     )
-    used_tokens = frame + count(chunk(mark)) + sum(count(chunk(piece)) for piece in fitting)
+    used_tokens = frame + count(mark) + sum(count(chunk(piece)) for piece in fitting)
     if (
         not fitting
         or used_tokens > tokens_left
@@ -68,7 +60,7 @@ def enclose_text(
         return None, full_tokens
     return Block(
         id=identifier,
-        text="".join([*start, *map(chunk, fitting), chunk(mark), *end]),
+        text="".join([*start, *map(chunk, fitting), mark, *end]),
         tokens=used_tokens,
     ), full_tokens
 
