@@ -20,7 +20,9 @@ from capdisc_indexer.model.types import (
 from capdisc_indexer.rendering.details import (
     build_details,
     build_overview,
+    has_answer_tiers,
     min_overview_tokens,
+    share_for_overview,
     stable_overviews,
 )
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY, RenderFormat
@@ -40,7 +42,7 @@ def build_appended(job: RenderJob, tokens_left: int) -> Tier:
     """
     blocks: list[Block] = []
     dropped: list[DroppedBlock] = []
-    tokens_left = tokens_left // 2 if {1, 2} & set(job.inputs.levels) else tokens_left
+    tokens_left = tokens_left // 2 if has_answer_tiers(job) else tokens_left
     for number, text in enumerate(job.inputs.appended, 1):
         block, full_tokens = enclose_text(
             job, f"append:{number}", ((), _clean_text(text), ()), tokens_left
@@ -138,11 +140,6 @@ def is_level_printed(job: RenderJob, level: int) -> bool:
     )
 
 
-# So many tokens of a budget are for the answer before the overview gets any: five lines, and the
-# sections of the best capability that fit.
-ANSWER_TOKENS = 500
-
-
 def overview_budget(job: RenderJob, budget_left: int) -> int:
     """The most tokens of the overview beside an answer: a third of the budget, and no more than what
     is left after the first tokens of the answer. It does not depend on whether there is an answer,
@@ -153,11 +150,6 @@ def overview_budget(job: RenderJob, budget_left: int) -> int:
     if not has_answer_tiers(job):
         return tokens_left
     return min(tokens_left, share_for_overview(budget_left) - tier_frame)
-
-
-def share_for_overview(tokens: int) -> int:
-    """How much of so many tokens an overview beside an answer may take."""
-    return max(0, min(tokens // 3, tokens - ANSWER_TOKENS))
 
 
 def budget_error(job: RenderJob, budget: int) -> UsageError:
@@ -174,11 +166,6 @@ def budget_error(job: RenderJob, budget: int) -> UsageError:
         f"a budget of {budget} tokens{tier} is too small: {message}",
         f"give a larger --budget{hint}",
     )
-
-
-def has_answer_tiers(job: RenderJob) -> bool:
-    """Whether summaries or details are to be printed, if there are any."""
-    return bool({1, 2} & set(job.inputs.levels))
 
 
 def has_content(job: RenderJob, context: Context) -> bool:
@@ -276,15 +263,14 @@ def _overview_candidates(job: RenderJob) -> Iterator[Tier]:
     last where an answer may stand alone.
     """
     max_tokens = job.budgets.tier0 - tier_frame_tokens(job, 0)
-    may_be_left_out = has_answer_tiers(job)
     if job.inputs.overview and min_overview_tokens(job) > max_tokens:
         raise budget_error(job, min(job.budgets.total, job.budgets.tier0))
     previous: Tier | None = None
-    for tier in stable_overviews(job, max_tokens, share_for_overview):
+    for tier in stable_overviews(job, max_tokens):
         if tier != previous and (tier.blocks or not job.inputs.overview):
             yield tier
         previous = tier
-    if may_be_left_out:
+    if has_answer_tiers(job):
         yield Tier(level=0, blocks=(), tokens=0)
         # Not even a line of the answer fits, but the shortest overview may.
         yield build_overview(job, min_overview_tokens(job))

@@ -81,6 +81,21 @@ def _overview_blocks(job: RenderJob, lines: Sequence[str], omitted: int) -> tupl
     return (*blocks, *_remainder_blocks(job, omitted))
 
 
+def has_answer_tiers(job: RenderJob) -> bool:
+    """Whether summaries or details are to be printed, if there are any."""
+    return bool({1, 2} & set(job.inputs.levels))
+
+
+# So many tokens of a budget are for the answer before the overview gets any: five lines, and the
+# sections of the best capability that fit.
+ANSWER_TOKENS = 500
+
+
+def share_for_overview(tokens: int) -> int:
+    """How much of so many tokens an overview beside an answer may take."""
+    return max(0, min(tokens // 3, tokens - ANSWER_TOKENS))
+
+
 def min_overview_tokens(job: RenderJob) -> int:
     """The tokens of the shortest overview: one category, and how many more there are."""
     categories = job.inputs.overview
@@ -92,22 +107,21 @@ def min_overview_tokens(job: RenderJob) -> int:
     )
 
 
-def stable_overviews(job: RenderJob, cap: int, share_of: Callable[[int], int]) -> Iterator[Tier]:
+def stable_overviews(job: RenderJob, cap: int) -> Iterator[Tier]:
     """Overviews, longest first, for formats whose printed text alone tells what they cost.
 
     The first takes a share of what an empty query leaves of the budget, so that it stays the same
-    from turn to turn, whatever the query; beside an answer, `share_of` says how much. The shorter
-    ones are for queries that leave no room for it. `cap` is the most that tier 0 may have.
+    from turn to turn, whatever the query. The shorter ones are for queries that leave no room for
+    it. `cap` is the most that tier 0 may have.
     """
     bare = _count_empty_query_tokens(job, ())
-    has_answer = bool({1, 2} & set(job.inputs.levels))
     max_tokens = job.budgets.total - bare
-    max_tokens = share_of(max_tokens) if has_answer else max_tokens
+    max_tokens = share_for_overview(max_tokens) if has_answer_tiers(job) else max_tokens
     for eighths in range(8, 0, -1):
         tier = build_overview(job, min(cap, max_tokens) * eighths // 8)
         if tier.blocks and _count_empty_query_tokens(job, (tier,)) - bare <= max_tokens:
             yield tier
-    if not has_answer:
+    if not has_answer_tiers(job):
         yield build_overview(job, min_overview_tokens(job))
 
 
