@@ -225,7 +225,11 @@ def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
 def _descriptors(render_ctx: RenderContext, pinned_ids: Collection[str]) -> Descriptors:
     """The capabilities of the hits; of everything, those that are not pinned."""
     if render_ctx.relevant.everything is None:
-        return learn_stored_counts(render_ctx.counter, render_ctx.form, render_ctx.relevant.stored)
+        # What is listed in full has no limit of details.
+        details = None if render_ctx.relevant.is_everything else render_ctx.limits.details
+        return learn_stored_counts(
+            render_ctx.counter, render_ctx.form, render_ctx.relevant.stored, details
+        )
     render_ctx.relevant.everything.leave_out(pinned_ids)
     return render_ctx.relevant.everything
 

@@ -16,11 +16,10 @@ from capdisc_indexer.evaluation import Progress, render_figure
 from capdisc_indexer.evaluation.query_files import EvalQuery, Grades
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.types import Budgets, Query, Ranking
-from capdisc_indexer.rendering.assembly import assemble
+from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.rendering.index_context import learn_stored_counts, split_total
-from capdisc_indexer.rendering.templates import TOP_SUMMARIES, RenderInputs
+from capdisc_indexer.rendering.index_context import assemble_ranking
+from capdisc_indexer.rendering.templates import TOP_SUMMARIES
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.query_rules import select_listed_hits, select_shown_hits
 from capdisc_indexer.retrieval.request_gate import judge_request
@@ -114,17 +113,10 @@ def _print_context(
     workspace: PurePath | None,
 ) -> _Shown:
     """The capabilities that summaries and details hold. A hit stands for its near copies, too."""
-    headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
-    stored = (index.with_counts(headers[hit.id]) for hit in ranking.hits)
-    form = FORMATS["text"]
-    inputs = RenderInputs(
-        overview=(),
-        descriptors=learn_stored_counts(counter, form, stored),
-        levels=(1, 2),
-        workspace=workspace,
-    )
     try:
-        context = assemble(inputs, ranking, form, split_total(Budgets(), budget), counter)
+        context = assemble_ranking(
+            index, ranking, budget, FORMATS["text"], (1, 2), counter, TOP_SUMMARIES, workspace
+        )
     except UsageError:  # not even the frame of a context fits
         return _Shown(frozenset(), 0)
     printed_ids = {block.id for tier in context.tiers for block in tier.blocks}

@@ -14,7 +14,7 @@ from capdisc_indexer.rendering.assembly import assemble
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.formats.text import with_mark_key
-from capdisc_indexer.rendering.templates import Guidance, RenderInputs
+from capdisc_indexer.rendering.templates import TOP_DETAILS, Guidance, RenderInputs
 from capdisc_indexer.rendering.token_accounting import (
     CountedDescriptor,
     learn_counts,
@@ -45,9 +45,26 @@ def render_ranking(
     form = with_mark_key(FORMATS[format_name], lambda: mark_key)
     counter = make_counter(find_tokenizer(tokenizer))
     counter.learn(index.overview["counts"])
+    context = assemble_ranking(index, ranking, budget, form, levels, counter, summaries, workspace)
+    return form.format_context(form, context), context
+
+
+def assemble_ranking(
+    index: Index,
+    ranking: Ranking,
+    budget: int,
+    form: RenderFormat,
+    levels: tuple[int, ...],
+    counter: TokenCounter,
+    summaries: int,
+    workspace: PurePath | None,
+) -> Context:
+    """The context of a ranking, of at most `budget` tokens by this counter. Raises UsageError for a
+    budget too small for anything.
+    """
     headers = index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     stored = (index.with_counts(headers[hit.id]) for hit in ranking.hits)
-    descriptors = learn_stored_counts(counter, form, stored)
+    descriptors = learn_stored_counts(counter, form, stored, TOP_DETAILS)
     inputs = RenderInputs(
         overview=index.overview["categories"] if 0 in levels else (),
         descriptors=descriptors,
@@ -57,17 +74,22 @@ def render_ranking(
         guidance=load_guidance(index, counter, form, descriptors) if 2 in levels else {},
     )
     budgets = catalogue_budgets(budget) if form.is_catalogue else split_total(Budgets(), budget)
-    context = assemble(inputs, ranking, form, budgets, counter)
-    return form.format_context(form, context), context
+    return assemble(inputs, ranking, form, budgets, counter)
 
 
 def learn_stored_counts(
-    counter: TokenCounter, form: RenderFormat, stored: Iterable[CountedDescriptor]
+    counter: TokenCounter,
+    form: RenderFormat,
+    stored: Iterable[CountedDescriptor],
+    details: int | None = None,
 ) -> list[Descriptor]:
-    """The capabilities; the counter learns their stored counts."""
+    """The capabilities; the counter learns their stored counts, those of texts in full only of the
+    first `details` (None: of all).
+    """
     descriptors = []
-    for descriptor, counts in stored:
-        learn_counts(counter, form, descriptor, counts)
+    for place, (descriptor, counts) in enumerate(stored):
+        with_detail = details is None or place < details
+        learn_counts(counter, form, descriptor, counts, with_detail)
         descriptors.append(descriptor)
     return descriptors
 

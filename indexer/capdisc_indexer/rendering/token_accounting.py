@@ -154,12 +154,16 @@ def learn_counts(
     """
     if not form.is_counted_ahead or not counts:
         return
-    text = detail_text(descriptor)
-    pieces = _render_pieces(form, descriptor, text, _summary_lines(descriptor))
-    counter.learn(dict(zip(pieces, counts["pieces"][form.name], strict=True)))
+    lines, stored = _summary_lines(descriptor), counts["pieces"][form.name]
     counter.learn(counts["locations"])
-    if with_detail:
-        counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
+    if not with_detail:
+        pieces = _line_pieces(form, descriptor, lines)
+        counter.learn(dict(zip(pieces, stored, strict=False)))
+        return
+    text = detail_text(descriptor)
+    pieces = _render_pieces(form, descriptor, text, lines)
+    counter.learn(dict(zip(pieces, stored, strict=True)))
+    counter.learn(dict(zip(split_chunks(text), counts["detail"], strict=True)))
 
 
 @frozen
@@ -186,11 +190,17 @@ def _render_pieces(
 ) -> list[str]:
     label = one_line(descriptor.id, 100)
     return [
-        *(form.summary(descriptor, line, "") for line in lines.summaries),
-        *(form.chunk(f"{note}\n") for note in lines.notes),
+        *_line_pieces(form, descriptor, lines),
         form.frame_open(label, text),
         form.frame_close(label, text),
         form.chunk(CLIPPED_MARK.format(id=descriptor.id)),
+    ]
+
+
+def _line_pieces(form: RenderFormat, descriptor: Descriptor, lines: _SummaryLines) -> list[str]:
+    return [
+        *(form.summary(descriptor, line, "") for line in lines.summaries),
+        *(form.chunk(f"{note}\n") for note in lines.notes),
     ]
 
 
