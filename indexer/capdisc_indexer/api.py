@@ -220,14 +220,14 @@ class OpenIndex:
         from capdisc_indexer.rendering.formats.text import MARK_KEY_BYTES
         from capdisc_indexer.rendering.index_context import render_ranking
         from capdisc_indexer.rendering.templates import TOP_SUMMARIES
-        from capdisc_indexer.retrieval.query_rules import select_listed_hits, select_shown_hits
+        from capdisc_indexer.retrieval.query_rules import select_context_hits
         from capdisc_indexer.retrieval.request_gate import keep_hits_of_requests
 
         most = TOP_SUMMARIES if limit is None else limit
         ranking = self.search(text, limit=most, kinds=kinds, categories=categories, mode=mode)
         ranking = keep_hits_of_requests(ranking, gate)
-        hits = list(select_shown_hits(ranking.hits))
-        ranking = replace(ranking, hits=tuple(select_listed_hits(hits) if limit is None else hits))
+        hits = select_context_hits(ranking.hits, is_list_set=limit is not None)
+        ranking = replace(ranking, hits=hits)
         key = mark_key or os.urandom(MARK_KEY_BYTES)
         base = PurePath(workspace) if workspace else None
         printed, context = render_ranking(

@@ -18,7 +18,7 @@ from capdisc_indexer.model.records import from_record
 from capdisc_indexer.model.types import Descriptor, Query, Ranking
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor, learn_counts
-from capdisc_indexer.retrieval.query_rules import select_listed_hits, select_shown_hits
+from capdisc_indexer.retrieval.query_rules import select_context_hits
 from capdisc_indexer.store.columns import is_told_by_columns
 from capdisc_indexer.text.token_counts import TokenCounter, Tokenizer, count_size
 
@@ -144,8 +144,8 @@ def find_relevant(
     ranking = query_options.rank_query(ctx, query, request.mode, request.encoder)
     # Judged before hits are left out, so that `search` says the same of the same text.
     ranking = keep_requests(ctx, ranking, request.gate)
-    hits = list(select_shown_hits(ranking.hits, request.min_relevance))
-    ranking = replace(ranking, hits=tuple(hits if is_list_set else select_listed_hits(hits)))
+    hits = select_context_hits(ranking.hits, request.min_relevance, is_list_set=is_list_set)
+    ranking = replace(ranking, hits=hits)
     if not ranking.hits and request.on_empty == "all" and not is_talk(ranking):
         return RelevantCapabilities(ranking=ranking, is_everything=True, everything=everything())
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))

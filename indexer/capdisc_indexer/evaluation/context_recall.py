@@ -21,7 +21,7 @@ from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.index_context import assemble_ranking
 from capdisc_indexer.rendering.templates import TOP_SUMMARIES
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.query_rules import select_listed_hits, select_shown_hits
+from capdisc_indexer.retrieval.query_rules import select_context_hits
 from capdisc_indexer.retrieval.request_gate import judge_request
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.token_counts import TokenCounter, find_tokenizer, make_counter
@@ -101,8 +101,7 @@ def _rank_shown(index: Index, text: str, encoder: Encoder | None, mode: str) -> 
     ranking = search_index(index, Query(texts=(text,), limit=TOP_SUMMARIES), encoder, mode)
     if not judge_request(index, ranking).is_request:
         return replace(ranking, hits=())
-    hits = select_listed_hits(list(select_shown_hits(ranking.hits)))
-    return replace(ranking, hits=tuple(hits))
+    return replace(ranking, hits=select_context_hits(ranking.hits))
 
 
 def _print_context(

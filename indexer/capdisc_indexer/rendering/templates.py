@@ -31,7 +31,7 @@ from capdisc_indexer.text.token_counts import TokenCounter
 
 # Tier 1 has so many lines at most, the first of them in full. Over ten judged sets (60 queries of
 # each) 5 lines held 67.9 % of the right answers, 20 lines 77.2 %, and 20 without those that
-# `select_listed_hits` leaves out 76.7 % with 12 lines.
+# `select_context_hits` leaves out 76.7 % with 12 lines.
 TOP_SUMMARIES, FULL_SUMMARIES = 20, 5
 TOP_DETAILS = 2
 # Gives the lines of a session's memory that fit so many tokens, counted by the function.

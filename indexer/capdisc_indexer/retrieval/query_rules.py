@@ -38,8 +38,18 @@ def select_shown_hits(
             yield hit
 
 
-def select_listed_hits(hits: Sequence[Hit]) -> list[Hit]:
-    """The first hits, and of the others those that come near the best one: what a context lists."""
+def select_context_hits(
+    hits: Iterable[Hit], min_relevance: float = MIN_SHOWN_RELEVANCE, *, is_list_set: bool = False
+) -> tuple[Hit, ...]:
+    """The hits that a context lists: relevant enough and, unless the caller set how many
+    (`is_list_set`), near the best one.
+    """
+    shown = list(select_shown_hits(hits, min_relevance))
+    return tuple(shown if is_list_set else _select_near_hits(shown))
+
+
+def _select_near_hits(hits: Sequence[Hit]) -> list[Hit]:
+    """The first hits, and of the others those that come near the best one."""
     best = max((hit.score for hit in hits), default=0.0)
     return [
         hit
