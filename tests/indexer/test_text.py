@@ -65,3 +65,10 @@ def test_counts_of_lines_are_those_of_the_tokenizer(given_text) -> None:
     counter = token_counts.TokenCounter(lambda: lambda line: len(line.encode("utf-8", "replace")))
     lines = token_counts.split_chunks(given_text) * 2
     assert counter.count_lines(lines) == list(map(counter.exact, lines))
+
+
+def test_formats_with_a_folder_of_their_own_are_those_that_the_registry_names() -> None:
+    from capdisc_indexer.sources import SOURCES
+    from capdisc_indexer.text.location import FOLDER_FORMATS
+
+    assert {name for name, source in SOURCES.items() if source.owns_folder} == FOLDER_FORMATS

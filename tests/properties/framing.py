@@ -10,8 +10,8 @@ from capdisc_indexer.rendering import RenderInputs, assemble
 from capdisc_indexer.rendering.capability_text import detail_text
 from capdisc_indexer.rendering.formats import FORMATS
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK, frame_mark
-from capdisc_indexer.rendering.location import locate
 from capdisc_indexer.rendering.token_accounting import location_lines
+from capdisc_indexer.text.location import locate
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter
 from properties.frames import FRAMED, Frame, FrameError, frames

@@ -26,11 +26,11 @@ from capdisc_indexer.model.types import Block, Context, Tier
 from capdisc_indexer.rendering.capability_text import detail_text, fields_text, name_line
 from capdisc_indexer.rendering.excerpt import split_units
 from capdisc_indexer.rendering.formats.format import CLIPPED_MARK, LEFT_OUT_MARK
-from capdisc_indexer.rendering.location import locate
 from capdisc_indexer.rendering.token_accounting import (
     location_lines,
 )
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS
+from capdisc_indexer.text.location import locate
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import find_tokenizer, split_chunks
 from product_lists import RENDER_FORMATS

@@ -32,6 +32,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
+from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
     one_line,
@@ -249,11 +250,8 @@ def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
         from shlex import quote
 
         return f"Run: capdisc show {quote(_clean(header['id'], 200))}"
-    # As `rendering.location.locate_file`, whose package takes 6 ms to import: relative only to the
-    # folder of the prompt itself, from which a relative path can be opened.
-    file, folder = Path(path), ctx.runtime.cwd
-    shown = file.relative_to(folder) if file.is_relative_to(folder) else file
-    return f"Read {one_line(str(shown))}"
+    # Relative only to the folder of the prompt itself, from which a relative path can be opened.
+    return f"Read {one_line(locate_file(path, ctx.runtime.cwd))}"
 
 
 def select_reason(prompt: str, description: str, score: Scorer, length: int) -> str:

@@ -16,8 +16,8 @@ from capdisc_indexer.model.types import Context, Descriptor, Hit, Ranking
 from capdisc_indexer.rendering.formats.format import APPENDED, MEMORY
 from capdisc_indexer.rendering.formats.json_format import ResultFacts
 from capdisc_indexer.rendering.formats.text import imitates_frame
-from capdisc_indexer.rendering.location import Location, locate
 from capdisc_indexer.rendering.token_accounting import CountedDescriptor
+from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 
 

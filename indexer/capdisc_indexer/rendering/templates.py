@@ -26,7 +26,7 @@ from capdisc_indexer.rendering.capability_text import (
 )
 from capdisc_indexer.rendering.formats.format import RenderFormat
 from capdisc_indexer.rendering.layout import DEFAULT_LAYOUT, LAYOUT_PARTS
-from capdisc_indexer.rendering.location import Location, locate
+from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.token_counts import TokenCounter
 
 # Tier 1 has so many lines at most, the first of them in full. Over ten judged sets (60 queries of

@@ -30,7 +30,7 @@ from capdisc_indexer.rendering.formats.format import (
 )
 from capdisc_indexer.rendering.formats.text import TEXT
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, with_hint
-from capdisc_indexer.rendering.location import Location, locate
+from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.token_counts import TokenCounter, split_chunks
 

@@ -20,8 +20,8 @@ from capdisc_indexer.model.json_types import (
 )
 from capdisc_indexer.rendering.details import fit_categories
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
-from capdisc_indexer.rendering.location import locate_file
 from capdisc_indexer.retrieval.request_gate import judge_request
+from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
