@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
-from capdisc.args.typer_app import VALUE_NAMES
+from capdisc.args.params import VALUE_NAMES
 from capdisc.output.failures import ExitCode
 from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS

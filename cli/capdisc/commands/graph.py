@@ -137,10 +137,11 @@ def graph(
         list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")
     ] = None,
     depth: Annotated[
-        int, option("--depth", min=1, max=8, help="How many steps from the ids.")
+        int, option("--depth", min=1, max=8, help="How many steps from the ids.", panel="Edges")
     ] = 1,
     edge: Annotated[
-        list[str] | None, option("--edge", metavar="KIND", help="Only this kind (repeatable).")
+        list[str] | None,
+        option("--edge", metavar="KIND", help="Only this kind (repeatable).", panel="Edges"),
     ] = None,
     min_weight: Annotated[
         float,
@@ -150,16 +151,29 @@ def graph(
             max=1,
             callback=params.check_finite,
             help="Only edges of at least this weight.",
+            panel="Edges",
         ),
     ] = 0.0,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=5000, help="At most so many capabilities.")
+        int,
+        option(
+            "-k", "--limit", min=1, max=5000, help="At most so many capabilities.", panel="Edges"
+        ),
     ] = 100,
     format: Annotated[
-        str, option("--format", help="table, json, dot, mermaid or svg (with the extra plot).")
+        str,
+        option(
+            "--format",
+            help="How to print it; svg needs the extra plot.",
+            panel="Output",
+            choices=tuple(FORMATS),
+        ),
     ] = "table",
     stats: Annotated[
-        bool, option("--stats", help="Print statistics of the edges instead of the edges.")
+        bool,
+        option(
+            "--stats", help="Print statistics of the edges instead of the edges.", panel="Output"
+        ),
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,

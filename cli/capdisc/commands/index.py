@@ -105,7 +105,10 @@ def index(
     encoder: params.EncoderName = None,
     lock_timeout: params.LockTimeout = None,
     quiet: Annotated[
-        bool, option("--quiet", "-q", help="Print no warnings, only errors and the summary.")
+        bool,
+        option(
+            "--quiet", "-q", help="Print no warnings, only errors and the summary.", panel="Output"
+        ),
     ] = False,
     json: params.Json = False,
 ) -> int:

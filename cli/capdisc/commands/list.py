@@ -25,27 +25,46 @@ from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 def list_(
     filters: query_options.Filters = query_options.Filters(),
     risk: Annotated[
-        list[str] | None, option("--risk", help="Only of this risk (repeatable).")
+        list[str] | None,
+        option(
+            "--risk",
+            help="Only of this risk (repeatable).",
+            panel="Filters",
+            choices=("low", "medium", "high", "critical"),
+        ),
     ] = None,
     confirm: Annotated[
-        bool, option("--confirm", help="Only those that ask before they act.")
+        bool, option("--confirm", help="Only those that ask before they act.", panel="Filters")
     ] = False,
     invocable: Annotated[
-        bool, option("--invocable", help="Only those that agents may see.")
+        bool, option("--invocable", help="Only those that agents may see.", panel="Filters")
     ] = False,
     categories: Annotated[
         bool,
-        option("--categories", help="Print the categories and how many capabilities each has."),
+        option(
+            "--categories",
+            help="Print the categories and how many capabilities each has.",
+            panel="Output",
+        ),
     ] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
+    ids: Annotated[
+        bool, option("--ids", help="Print ids only, one on each line.", panel="Output")
+    ] = False,
     cost: Annotated[
         bool,
         option(
-            "--cost", help="Print the tokens of each in full, most first, and of all together."
+            "--cost",
+            help="Print the tokens of each in full, most first, and of all together.",
+            panel="Output",
         ),
     ] = False,
     shadowed: Annotated[
-        bool, option("--shadowed", help="Print those whose id another file has, and which file.")
+        bool,
+        option(
+            "--shadowed",
+            help="Print those whose id another file has, and which file.",
+            panel="Output",
+        ),
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,

@@ -28,13 +28,18 @@ def search(
     words: params.Words = None,
     also: params.Also = None,
     limit: Annotated[
-        int | None, option("-k", "--limit", min=1, max=1000, help="How many hits.")
+        int | None,
+        option("-k", "--limit", min=1, max=1000, help="How many hits.", panel="Searching"),
     ] = None,
     filters: query_options.Filters = query_options.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
-    explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
+    explain: Annotated[
+        bool, option("--explain", help="Show every signal of every hit.", panel="Output")
+    ] = False,
+    ids: Annotated[
+        bool, option("--ids", help="Print ids only, one on each line.", panel="Output")
+    ] = False,
     expand: Annotated[
         int,
         option(
@@ -42,6 +47,7 @@ def search(
             min=0,
             max=20,
             help="Add so many capabilities that the hits name as related.",
+            panel="Searching",
         ),
     ] = 0,
     gate: Gate = "auto",

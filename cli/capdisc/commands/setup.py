@@ -64,6 +64,7 @@ def setup(
             "--scope",
             help="user: for all your projects; project: for this one."
             "  [default: user; project for vscode]",
+            choices=("user", "project"),
         ),
     ] = None,
     undo: Annotated[

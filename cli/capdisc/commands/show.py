@@ -127,10 +127,17 @@ def show(
     ] = None,
     embedding_text: Annotated[
         bool,
-        option("--embedding-text", help="Print the texts that are encoded, one on each line."),
+        option(
+            "--embedding-text",
+            help="Print the texts that are encoded, one on each line.",
+            panel="Output",
+        ),
     ] = False,
     links: Annotated[
-        bool, option("--links", help="List the links in its content, without reading any.")
+        bool,
+        option(
+            "--links", help="List the links in its content, without reading any.", panel="Links"
+        ),
     ] = False,
     link: Annotated[
         str | None,
@@ -138,30 +145,46 @@ def show(
             "--link",
             metavar="TARGET",
             help="Print what this link leads to: a file in its folder, a URL.",
+            panel="Links",
         ),
     ] = None,
     section: Annotated[
         str,
         option(
-            "--section", metavar="HEADING", help="Print only this section; its beginning will do."
+            "--section",
+            metavar="HEADING",
+            help="Print only this section; its beginning will do.",
+            panel="Parts",
         ),
     ] = "",
     file: Annotated[
         str,
-        option("--file", metavar="PATH", help="Print this file of its folder: references/x.md."),
+        option(
+            "--file",
+            metavar="PATH",
+            help="Print this file of its folder: references/x.md.",
+            panel="Parts",
+        ),
     ] = "",
     network: Annotated[
-        bool, option("--network", help="Let --link fetch a URL, by https.")
+        bool, option("--network", help="Let --link fetch a URL, by https.", panel="Links")
     ] = False,
     allow_http: Annotated[
-        bool, option("--allow-http", help="With --network: also without encryption.")
+        bool,
+        option("--allow-http", help="With --network: also without encryption.", panel="Links"),
     ] = False,
     allow_html: Annotated[
-        bool, option("--allow-html", help="With --network: pages in HTML, too.")
+        bool, option("--allow-html", help="With --network: pages in HTML, too.", panel="Links")
     ] = False,
     max_tokens: Annotated[
         int | None,
-        option("--max-tokens", min=1, metavar="N", help="Print at most so many tokens."),
+        option(
+            "--max-tokens",
+            min=1,
+            metavar="N",
+            help="Print at most so many tokens.",
+            panel="Output",
+        ),
     ] = None,
     index_dir: params.IndexDir = None,
     json: params.Json = False,

@@ -47,24 +47,36 @@ def validate(
     profile: Annotated[
         str | None, option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")
     ] = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "full",
+    format: Annotated[
+        str,
+        option(
+            "--format", help="The layout of the findings.", panel="Output", choices=tuple(FORMATS)
+        ),
+    ] = "full",
     target: Annotated[
-        Path | None, option("--output", metavar="FILE", help="Write the result to this file.")
+        Path | None,
+        option("--output", metavar="FILE", help="Write the result to this file.", panel="Output"),
     ] = None,
     select: Annotated[
         list[str] | None,
-        option(metavar="CODES", help="Only these rules; name- stands for all that begin with it."),
+        option(
+            metavar="CODES",
+            help="Only these rules; name- stands for all that begin with it.",
+            panel="Rules",
+        ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, option(metavar="CODES", help="All but these rules.")
+        list[str] | None, option(metavar="CODES", help="All but these rules.", panel="Rules")
     ] = None,
     strict: Annotated[bool, option("--strict", help="Warnings fail, too.")] = False,
     fix: Annotated[
-        bool, option("--fix", help="Print a diff of what can be corrected safely.")
+        bool, option("--fix", help="Print a diff of what can be corrected safely.", panel="Fixes")
     ] = False,
-    write: Annotated[bool, option("--write", help="With --fix: write the corrections.")] = False,
+    write: Annotated[
+        bool, option("--write", help="With --fix: write the corrections.", panel="Fixes")
+    ] = False,
     statistics: Annotated[
-        bool, option("--statistics", help="Count the findings of each rule.")
+        bool, option("--statistics", help="Count the findings of each rule.", panel="Output")
     ] = False,
     stdin_filename: Annotated[
         str,
@@ -72,14 +84,23 @@ def validate(
             metavar="NAME", help="The name of the text on stdin [SKILL.md or CAPABILITY.yaml]."
         ),
     ] = "",
-    rule: Annotated[str | None, option(metavar="CODE", help="Explain a rule.")] = None,
-    rules: Annotated[bool, option("--rules", help="List all rules.")] = False,
+    rule: Annotated[
+        str | None, option(metavar="CODE", help="Explain a rule.", panel="Explanations")
+    ] = None,
+    rules: Annotated[
+        bool, option("--rules", help="List all rules.", panel="Explanations")
+    ] = False,
     schema: Annotated[
         str | None,
-        option(metavar="KIND", help="Print a JSON Schema for editors: capability or skill."),
+        option(
+            help="Print a JSON Schema for editors.",
+            panel="Explanations",
+            choices=("capability", "skill"),
+        ),
     ] = None,
     quiet: Annotated[
-        bool, option("--quiet", "-q", help="Print the result and errors, no notices.")
+        bool,
+        option("--quiet", "-q", help="Print the result and errors, no notices.", panel="Output"),
     ] = False,
     json: params.Json = False,
 ) -> int:

@@ -7,6 +7,7 @@ obeying them; text for a program is JSON with those characters escaped.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -205,8 +206,34 @@ def _to_json_value(value: object) -> object:
 
 
 def print_notice(text: str) -> None:
-    """Print a line on stderr, for a person: something that is not the result."""
-    _write_stream(sys.stderr, f"{sanitise(text)}\n")
+    """Print a line on stderr, for a person: something that is not the result. Where stderr may be
+    coloured, the word that says what kind of line it is has its colour.
+    """
+    line = sanitise(text)
+    _write_stream(sys.stderr, f"{colour_label(line) if _colours_stderr() else line}\n")
+
+
+# The label of a message, or the severity and rule behind the place of a finding.
+_LABEL = r"^(?:\S.*?:\d+:\d+: )?((?:  )?(error|warning|info|hint|notice)(?:\[[a-z0-9-]+\])?:)"
+_LABEL_CODES = {"error": "1;31", "warning": "33", "info": "36", "notice": "36", "hint": "32"}
+
+
+def colour_label(line: str) -> str:
+    """The line with its label in the colour of the label's word; a line without one as it is."""
+    if not (match := re.match(_LABEL, line)):
+        return line
+    start, end = match.span(1)
+    return f"{line[:start]}\x1b[{_LABEL_CODES[match[2]]}m{line[start:end]}\x1b[0m{line[end:]}"
+
+
+def _colours_stderr() -> bool:
+    environ = os.environ
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if not (is_terminal or "FORCE_COLOR" in environ or "CLICOLOR_FORCE" in environ):
+        return False
+    from capdisc.context.surroundings import allows_colour  # which asks this module for much
+
+    return allows_colour(environ, is_terminal)
 
 
 def print_error(error: CapdiscError) -> None:
