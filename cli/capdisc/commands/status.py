@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from capdisc.args import params
 from capdisc.context import open_index
-from capdisc.output import console
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
 from capdisc_indexer.model.json_types import JsonObject
@@ -20,8 +20,11 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
     """
     with open_index.open_index(index_dir) as ctx:
         document = _status_document(ctx)
+        screen = terminal.find_screen(ctx.runtime)
     if json:
         console.print_document(document)
+    elif screen:
+        terminal.print_fields(screen, _format_status(document))
     else:
         console.print_lines(_format_status(document))
     return ExitCode.OK
@@ -64,6 +67,8 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
 
 def _format_status(status: JsonObject) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in status["kinds"].items())
+    errors = console.format_count(status["errors"], "error")
+    warnings = console.format_count(status["warnings"], "warning")
     copy, held_back, server = [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
@@ -77,7 +82,7 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots'])}",
         f"holds       {status['capabilities']:,} capabilities from {status['files']:,} files: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
-        f"findings    {status['errors']:,} errors, {status['warnings']:,} warnings",
+        f"findings    {errors}, {warnings}",
         *held_back,
         f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from capdisc.args.command_table import CommandParameter, list_parameters
 from capdisc.args.params import VALUE_NAMES
 from capdisc.output import console, terminal
-from capdisc.output.terminal import Column, Line, Piece, Screen
+from capdisc.output.terminal import ColumnStyle, Line, Piece, Screen
 
 # The headings of options, in this order. An option without one is under the first.
 PANELS = (
@@ -105,8 +105,8 @@ def value_name(parameter: CommandParameter) -> str:
 def _print_panel(screen: Screen, title: str, rows: Sequence[tuple[Sequence[Piece], Line]]) -> None:
     widest = max(sum(len(text) for text, _ in name) for name, _ in rows)
     columns = (
-        Column(wrapped=True, max_width=min(widest, _MAX_OPTION_COLUMNS)),
-        Column(wrapped=True, flexible=True),
+        ColumnStyle(wrapped=True, max_width=min(widest, _MAX_OPTION_COLUMNS)),
+        ColumnStyle(wrapped=True, flexible=True),
     )
     terminal.print_panel(screen, title, columns, rows)
 

@@ -43,6 +43,7 @@ STYLES = {
     "agent": "magenta",
     "command": "yellow",
 }
+_KIND_CODES = {"skill": 36, "tool": 32, "agent": 35, "command": 33}
 # A text and the name of its style.
 Piece: TypeAlias = tuple[str, str]
 # The pieces of one cell or line; a plain text has no style.
@@ -50,7 +51,7 @@ Line: TypeAlias = "str | Piece | Sequence[Piece]"
 
 MIN_COLUMNS = 40
 # Eighths of a cell, and cells of a full bar.
-_EIGHTHS, _BAR_CELLS = " ▏▎▍▌▋▊▉", 5
+_EIGHTHS, BAR_CELLS = " ▏▎▍▌▋▊▉", 5
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -63,8 +64,8 @@ class Screen:
 
 
 @frozen(kw_only=True)
-class Column:
-    """A column of a table. A `wrapped` one takes the lines that it needs; in any other a cell is
+class ColumnStyle:
+    """How a column of a table is drawn. A `wrapped` one takes the lines that it needs; in any other a cell is
     one line, cut to the width. `max_width` 0 is no limit; one column may be `flexible`, and takes
     what the others leave.
     """
@@ -93,17 +94,26 @@ def find_screen(runtime: Runtime) -> Screen | None:
 
 def style_of_kind(kind: str) -> str:
     """The style of a kind of capability; "" for kinds without one."""
-    return kind if kind in ("skill", "tool", "agent", "command") else ""
+    return kind if kind in _KIND_CODES else ""
+
+
+def colour_text(text: str, kind: str, screen: Screen) -> str:
+    """The text, sanitised, in the colour of a kind, without rich: for lists of any length."""
+    safe = console.sanitise(text)
+    code = _KIND_CODES.get(kind)
+    return f"\x1b[{code}m{safe}\x1b[0m" if code and screen.colour else safe
 
 
 def format_bar(share: float) -> str:
     """A bar of five cells for a share of 0..1, in steps of an eighth of a cell."""
-    eighths = round(min(max(share, 0.0), 1.0) * _BAR_CELLS * 8)
+    eighths = round(min(max(share, 0.0), 1.0) * BAR_CELLS * 8)
     full, part = divmod(eighths, 8)
-    return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(_BAR_CELLS)
+    return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(BAR_CELLS)
 
 
-def print_table(screen: Screen, columns: Sequence[Column], rows: Iterable[Sequence[Line]]) -> None:
+def print_table(
+    screen: Screen, columns: Sequence[ColumnStyle], rows: Iterable[Sequence[Line]]
+) -> None:
     """Print a table with its titles, if a column has one."""
     console.print_result(_draw(screen, _build_table(columns, rows)))
 
@@ -118,7 +128,7 @@ def print_tree(screen: Screen, root: Branch) -> None:
 
 
 def print_panel(
-    screen: Screen, title: str, columns: Sequence[Column], rows: Iterable[Sequence[Line]]
+    screen: Screen, title: str, columns: Sequence[ColumnStyle], rows: Iterable[Sequence[Line]]
 ) -> None:
     """Print a table in a frame as wide as the screen, with a title in its upper edge."""
     from rich.panel import Panel
@@ -132,6 +142,15 @@ def print_panel(
     console.print_result(_draw(screen, panel))
 
 
+def print_fields(screen: Screen, lines: Iterable[str]) -> None:
+    """Print lines that a pipe gets as a label, two blanks or more, and a text: the labels as
+    headings, the texts broken beside them.
+    """
+    fields = [re.split(r"\s{2,}", line, maxsplit=1) for line in lines]
+    rows = [((label, "heading"), "".join(text)) for label, *text in fields]
+    print_table(screen, (ColumnStyle(), ColumnStyle(wrapped=True, flexible=True)), rows)
+
+
 def print_paragraph(screen: Screen, line: Line, indent: int = 0) -> None:
     """Print a text, broken between its words where it is wider than the screen."""
     from rich.padding import Padding
@@ -139,7 +158,7 @@ def print_paragraph(screen: Screen, line: Line, indent: int = 0) -> None:
     console.print_result(_draw(screen, Padding(_build_text(line), (0, 0, 0, indent))))
 
 
-def _build_table(columns: Sequence[Column], rows: Iterable[Sequence[Line]]) -> Table:
+def _build_table(columns: Sequence[ColumnStyle], rows: Iterable[Sequence[Line]]) -> Table:
     from rich.table import Table
 
     table = Table(
