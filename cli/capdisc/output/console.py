@@ -12,7 +12,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from contextvars import ContextVar
+from typing import IO, Any, TypeAlias
 
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import asdict, is_value
@@ -277,10 +278,34 @@ def format_changed_definitions(ids: Sequence[str]) -> str:
     return f"{format_count(len(ids), 'definition')} changed: {format_names(ids)}"
 
 
+# Takes what is printed, and whether it is for stderr; False: it is to be printed as usual.
+OutputTaker: TypeAlias = Callable[[bytes, bool], bool]
+_DIVERSION: ContextVar[OutputTaker | None] = ContextVar("output taker", default=None)
+
+
+@contextmanager
+def divert_output(taker: OutputTaker | None) -> Iterator[None]:
+    """Inside, the taker gets what is printed; None: nobody does."""
+    token = _DIVERSION.set(taker)
+    try:
+        yield
+    finally:
+        _DIVERSION.reset(token)
+
+
+def print_bytes(data: bytes, to_stderr: bool) -> None:
+    """Print what is encoded and sanitised already."""
+    _write_stream(sys.stderr if to_stderr else sys.stdout, data)
+
+
 def _write_stream(stream: Any, text: str | bytes) -> None:
     """Write UTF-8 whatever the locale says: budgets are counted, and JSON is defined, in it."""
     if stream is None:  # it was closed when the process started
         return
+    if taker := _DIVERSION.get():
+        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        if taker(data, stream is sys.stderr):
+            return
     try:
         if hasattr(stream, "buffer"):
             stream.flush()
@@ -335,10 +360,11 @@ def _format_row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 @contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A function that draws a progress bar on stderr, from a stage and how much of it is done;
-    where `shown` is False it does nothing.
+    where `shown` is False it prints a line every ten seconds, so that the log of a long build says
+    that it goes on.
     """
     if not shown:
-        yield lambda stage, done, total: None
+        yield _print_progress_lines()
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -352,3 +378,22 @@ def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[stage], completed=done, total=max(total, 1))
 
         yield update
+
+
+PROGRESS_LINE_S = 10.0
+
+
+def _print_progress_lines() -> Callable[[str, int, int], None]:
+    import time
+
+    started = printed = time.monotonic()
+
+    def update(stage: str, done: int, total: int) -> None:
+        nonlocal printed
+        now = time.monotonic()
+        if now - printed >= PROGRESS_LINE_S:
+            printed = now
+            of_total = f" of {total:,}" if total else ""
+            print_notice(f"{stage}: {done:,}{of_total}, {now - started:.0f} s")
+
+    return update
