@@ -67,8 +67,6 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
 
 def _format_status(status: JsonObject) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in status["kinds"].items())
-    errors = console.format_count(status["errors"], "error")
-    warnings = console.format_count(status["warnings"], "warning")
     copy, held_back, server = [], [], []
     if status["copy"]:
         copy = [f"copy        {status['copy']}"]
@@ -82,7 +80,7 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots'])}",
         f"holds       {status['capabilities']:,} capabilities from {status['files']:,} files: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
-        f"findings    {errors}, {warnings}",
+        f"findings    {status['errors']:,} errors, {status['warnings']:,} warnings",
         *held_back,
         f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,

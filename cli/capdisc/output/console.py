@@ -293,7 +293,7 @@ def divert_output(taker: OutputTaker | None) -> Iterator[None]:
         _DIVERSION.reset(token)
 
 
-def print_bytes(data: bytes, to_stderr: bool) -> None:
+def print_encoded(data: bytes, to_stderr: bool) -> None:
     """Print what is encoded and sanitised already."""
     _write_stream(sys.stderr if to_stderr else sys.stdout, data)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAGED_COMMANDS = frozenset(("search", "show", "list", "graph", "config"))
 _HELP_WORDS = frozenset(("--help", "-h"))
 # With these the result is for a program.
-_PROGRAM_WORDS = frozenset(("--json", "--ids", "--paths", "--null", "-0"))
+_PROGRAM_WORDS = frozenset(("--json", "--ids", "--paths", "--null", "-0", "--open"))
 # As git does: quit where it fits, keep colours, leave the text on the screen.
 _LESS_OPTIONS = "FRX"
 _ESCAPES = re.compile(rb"\x1b\[[0-9;]*m")
@@ -75,7 +75,7 @@ def print_answer_pieces(words: Sequence[str], pieces: Sequence[bytes]) -> None:
     """Print the pieces of a server's answer, each behind the number of its stream."""
     with page_output(words, os.environ):
         for piece in pieces:
-            console.print_bytes(piece[1:], to_stderr=piece[:1] == b"2")
+            console.print_encoded(piece[1:], to_stderr=piece[:1] == b"2")
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -129,7 +129,7 @@ class PagedOutput:
         pending, self._pending = self._pending, []
         with console.divert_output(None):
             for data, to_stderr in pending:
-                console.print_bytes(data, to_stderr)
+                console.print_encoded(data, to_stderr)
 
     def _count_rows(self, data: bytes) -> int:
         """How many rows of the screen the lines take; a wide one is wrapped."""
