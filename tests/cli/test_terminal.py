@@ -321,3 +321,25 @@ def test_findings_come_by_rule_with_counts(capdisc, hermetic, write_skill) -> No
     drawn = run_on_terminal(["index", "skills", "--rebuild"], hermetic)
     assert "warning[allowed-tools-type]: 6 findings" in drawn.plain
     assert "  skills/tidy-0/SKILL.md:" in drawn.plain
+
+
+def test_findings_of_validate_have_coloured_labels_and_carets(
+    process, hermetic, write_skill
+) -> None:
+    write_skill(hermetic / "skills", "Bad_Name")
+    shown = run_on_terminal(["validate", "skills"], hermetic, columns=200)
+    piped = process("validate", "skills")
+    assert "\x1b[1;31merror[name-case]:\x1b[0m" in shown.text
+    assert "\x1b[1;33m  | " in shown.text
+    assert piped.out in shown.plain
+    assert "\x1b" not in piped.out
+
+
+def test_the_diff_of_fixes_is_coloured_as_one(hermetic, write_skill) -> None:
+    path = write_skill(hermetic / "skills", "alpha")
+    path.write_text(
+        path.read_text().replace("description:", "allowed-tools: Read, Grep\ndescription:")
+    )
+    shown = run_on_terminal(["validate", "skills", "--fix"], hermetic, columns=200)
+    assert "\x1b[31m-allowed-tools: Read, Grep\x1b[0m" in shown.text
+    assert "\x1b[32m+allowed-tools: Read Grep\x1b[0m" in shown.text

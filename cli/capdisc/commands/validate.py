@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -143,8 +143,12 @@ def validate(
             check_result.source,
             request.runtime.cwd,
         )
+        has_colours = path is None and request.runtime.colour
         if fix and not write:
-            write_result(fixing.format_diff(request, check_result, quiet), path)
+            diff = fixing.format_diff(request, check_result, quiet)
+            write_result(_colour(diff, console.colour_diff_line) if has_colours else diff, path)
+        elif has_colours and format in ("full", "concise"):
+            write_result(_colour(pieces(report), console.colour_finding_line), path)
         else:
             write_result(pieces(report), path)
     except InputError as error:
@@ -224,6 +228,11 @@ def _checked_paths(request: ValidateRequest, check_result: ValidationResult) -> 
     if request.piped_text:
         paths.add(str(request.runtime.expand(Path(request.piped_text[1]))))
     return paths
+
+
+def _colour(pieces: Iterable[str], colour_line: Callable[[str], str]) -> Iterator[str]:
+    for piece in pieces:
+        yield from map(colour_line, piece.splitlines(keepends=True))
 
 
 def write_result(pieces: Iterable[str], path: Path | None) -> None:

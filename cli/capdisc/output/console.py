@@ -227,6 +227,27 @@ def colour_label(line: str) -> str:
     return f"{line[:start]}\x1b[{_LABEL_CODES[match[2]]}m{line[start:end]}\x1b[0m{line[end:]}"
 
 
+def colour_finding_line(line: str) -> str:
+    """A line of a finding: its label as in `colour_label`, the excerpt dimmed, the caret bold."""
+    if not line.startswith("  | "):
+        return colour_label(line)
+    return _with_code(line, "1;33" if line.strip(" |\n") == "^" else "2")
+
+
+_DIFF_CODES = {"+++": "1", "---": "1", "@@ ": "36", "+": "32", "-": "31"}
+
+
+def colour_diff_line(line: str) -> str:
+    """A line of a unified diff in the colours that git gives it."""
+    code = next((code for start, code in _DIFF_CODES.items() if line.startswith(start)), "")
+    return _with_code(line, code) if code else line
+
+
+def _with_code(line: str, code: str) -> str:
+    text = line.rstrip("\n")
+    return f"\x1b[{code}m{text}\x1b[0m{line[len(text) :]}"
+
+
 def _colours_stderr() -> bool:
     environ = os.environ
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
