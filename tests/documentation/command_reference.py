@@ -29,7 +29,8 @@ HEADER = """# Commands
 Results go to stdout and everything else (progress, notices, hints) to stderr. `--json` prints one
 line in a pipe and indented text on a terminal. Options may stand before or after the arguments;
 what follows `--` is never an option. `-h` or `--help` explains a command, `capdisc --version`
-prints the version.
+prints the version. `--no-pager` turns the pager off; [terminal.md](terminal.md) says when there is
+one.
 """
 
 EXIT_CODE_MEANINGS = {
@@ -49,6 +50,7 @@ SIGNAL_CODES = {129: "Ended by SIGHUP.", 143: "Ended by SIGTERM."}
 
 # Variables that are no settings, because they are read before a configuration is.
 OTHER_VARIABLES = {
+    "CAPDISC_PAGER": "the pager of long results, before `PAGER`; `cat`: none",
     "CAPDISC_SERVER": "`auto`, `off` or `require`: as `--server`",
     "CAPDISC_STATE_DIR": "folder of what cannot be rebuilt: trust, approvals, sessions, facts",
 }

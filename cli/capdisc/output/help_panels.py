@@ -141,7 +141,7 @@ def _remarks(parameter: CommandParameter) -> list[str]:
     low, high = parameter.param.min, parameter.param.max
     remarks = []
     if high is not None:
-        remarks.append(f" [{low or 0:g} to {high:g}]")
+        remarks.append(f" [{low or 0:g}..{high:g}]")
     elif low is not None and low > 1:
         remarks.append(f" [at least {low:g}]")
     if parameter.default not in (None, "", False):

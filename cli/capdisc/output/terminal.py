@@ -34,6 +34,7 @@ STYLES = {
     "warning": "yellow",
     "error": "bold red",
     "heading": "bold",
+    "title": "bold not dim",  # in a frame that is dimmed
     "name": "bold",
     "detail": "dim",
     "option": "bold cyan",
@@ -135,7 +136,7 @@ def print_panel(
 
     panel = Panel(
         _build_table(columns, rows),
-        title=_build_text((title, "heading")),
+        title=_build_text((title, "title")),
         title_align="left",
         border_style=STYLES["detail"],
     )
