@@ -1,8 +1,8 @@
 """What does a person at a terminal see? Tables, trees and panels, drawn by rich.
 
 A pipe never comes here: where stdout is no terminal, or a dumb one, `find_screen` gives None, and
-commands print their plain lines. rich is imported only while something is drawn (40 modules, about
-70 ms more than a bare interpreter on the machine where a cold search takes 170).
+commands print their plain lines. rich is imported only while something is drawn: a cold search of
+130 ms of processor time takes 170 with its table.
 
 Callers hand in texts with the names of styles. Every text passes the sanitiser, and none is read as
 rich's markup, so text of others can neither steer the terminal nor colour itself.
