@@ -163,8 +163,8 @@ FORMATS: dict[str, GraphFormatter] = {
 }
 
 
-def print_stats(graph: CapabilityGraph, form: str) -> None:
-    """Print how many capabilities, edges and pairs there are."""
+def print_stats(graph: CapabilityGraph, form: str, screen: terminal.Screen | None = None) -> None:
+    """Print how many capabilities, edges and pairs there are, in plain lines without a screen."""
     stats = capability_graph.graph_stats(graph)
     if form == "json":
         console.print_document(dict(stats))
@@ -173,15 +173,17 @@ def print_stats(graph: CapabilityGraph, form: str) -> None:
     most_connected = ", ".join(
         f"{node['id']} ({node['neighbours']})" for node in stats["most_connected"]
     )
-    console.print_lines(
-        [
-            f"capabilities  {stats['capabilities']:,}, {stats['alone']:,} of them without an edge",
-            f"edges         {stats['edges']:,} between {stats['pairs']:,} pairs: {kinds}",
-            f"connected     {most_connected}",
-            f"unresolved    {stats['unresolved']:,}",
-            f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
-        ]
-    )
+    lines = [
+        f"capabilities  {stats['capabilities']:,}, {stats['alone']:,} of them without an edge",
+        f"edges         {stats['edges']:,} between {stats['pairs']:,} pairs: {kinds}",
+        f"connected     {most_connected}",
+        f"unresolved    {stats['unresolved']:,}",
+        f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
+    ]
+    if screen:
+        terminal.print_fields(screen, lines)
+    else:
+        console.print_lines(lines)
 
 
 def print_notices(shown: CapabilityGraph) -> None:
@@ -279,7 +281,7 @@ def graph(
     )
     subgraph = capability_graph.select_neighbourhood(subgraph, roots, depth) if roots else subgraph
     if stats:
-        print_stats(subgraph, form)
+        print_stats(subgraph, form, terminal.find_screen(ctx.runtime))
         return ExitCode.OK
     shown = capability_graph.limit_graph(
         subgraph if roots else capability_graph.drop_isolated(subgraph),

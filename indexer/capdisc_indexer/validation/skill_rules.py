@@ -114,7 +114,8 @@ class _SkillChecks:
         """D4 and D5: too short, and tags in it."""
         text = self._text("description").strip()
         if text and len(text) < SHORT_DESCRIPTION:
-            message = f"the description has only {len(text)} characters"
+            plural = "" if len(text) == 1 else "s"
+            message = f"the description has only {len(text)} character{plural}"
             yield self._finding_at(
                 "description",
                 "description-vague",
