@@ -147,7 +147,9 @@ def test_a_library_that_is_not_installed_is_named_with_the_command_that_brings_i
     monkeypatch.setitem(sys.modules, "tantivy", None)
     skill = Path("skills/tidy/SKILL.md")
     skill.parent.mkdir(parents=True)
-    skill.write_text("---\nname: tidy\ndescription: Tidies a changelog. Use it on request.\n---\nx\n")
+    skill.write_text(
+        "---\nname: tidy\ndescription: Tidies a changelog. Use it on request.\n---\nx\n"
+    )
     done = capdisc("index", "skills")
     assert (done.code, done.out) == (4, "")
     assert "error: this needs the library tantivy, which is not installed" in done.err

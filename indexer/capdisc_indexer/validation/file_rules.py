@@ -25,7 +25,7 @@ from capdisc_indexer.validation.program_text import describe_misuse, find_misuse
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
-from capdisc_indexer.validation.skill_rules import check_skill
+from capdisc_indexer.validation.skill_rules import check_skill, placeholder_finding
 
 
 def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
@@ -88,7 +88,9 @@ def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
             message,
             f"leave it out, or write {descriptor.kind}:{descriptor.name[:64]}",
         )
-    if len(descriptor.description) < _MIN_DESCRIPTION:
+    if finding := placeholder_finding(part.node, path):
+        yield finding
+    elif len(descriptor.description) < _MIN_DESCRIPTION:
         message = f"the description has only {len(descriptor.description)} characters"
         yield _finding_at(
             part.node,
