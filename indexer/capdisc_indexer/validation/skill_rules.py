@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePath
-from types import MappingProxyType
 
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources.formats.naming_rules import MAX_NAME
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
-from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode, is_null
+from capdisc_indexer.sources.readers.yaml_nodes import MapNode, TextNode
+from capdisc_indexer.validation.claude_code_rules import check_field, claude_code_field
 
 # The folder of a text without one, such as an editor pipes through: a place where no file can be,
 # so that no rule reads anything, whatever the text names.
@@ -37,24 +37,6 @@ KNOWN_TO_CLIENTS = frozenset(
     repository requires risk riskLevel shell skillKey source tags title tools triggers usageHint user-invocable version
     when_to_use
     """.split()
-)
-# What Claude Code 2.1 reads beside the fields of the format, spelt as it spells them. Its own fields
-# for internal use (created_by, defaultEnabled and so on) are left out.
-CLAUDE_CODE_FIELDS = (
-    "agent", "argument-hint", "arguments", "background", "context", "disable-model-invocation", "disallowed-tools",
-    "disallowedTools", "effort", "hooks", "model", "paths", "shell", "user-invocable", "version", "when_to_use",
-)  # fmt: skip
-_TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "1", "0")
-# The values that it understands; it ignores others. The reader has a finding of its own for
-# disable-model-invocation, which capdisc obeys, too.
-_CLAUDE_CODE_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "background": _TRUTH_VALUES,
-        "context": ("fork", "inline"),
-        "effort": ("low", "medium", "high", "xhigh", "max"),
-        "shell": ("bash", "powershell"),
-        "user-invocable": _TRUTH_VALUES,
-    }
 )
 _RESERVED_WORDS = ("anthropic", "claude")
 _VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -174,7 +156,6 @@ class _SkillChecks:
         """X1 to X3: fields that the format does not have."""
         of_the_format = {squeeze_key(name): name for name in OF_THE_FORMAT}
         known_fields = {squeeze_key(name) for name in KNOWN_TO_CLIENTS}
-        of_claude_code = {squeeze_key(name): name for name in reversed(CLAUDE_CODE_FIELDS)}
         for key, entry in self._node.entries.items():
             if key in OF_THE_FORMAT:
                 continue
@@ -184,10 +165,10 @@ class _SkillChecks:
             if meant:
                 message = f"other readers do not know {shown}"
                 yield self._finding_at(key, "misspelt-field", message, f"write {meant}")
-            elif written := of_claude_code.get(squeeze_key(key)):
+            elif field := claude_code_field(key):
                 message = f"{shown} is a field of Claude Code, not of the format"
                 yield self._finding_at(key, "claude-code-field", message, _BELOW_METADATA, _I)
-                yield from self._claude_code_problems(key, written, entry)
+                yield from check_field(field, entry, self._path)
             elif squeeze_key(key) in known_fields:
                 message = f"{shown} is a field of some clients, not of the format"
                 yield self._finding_at(key, "client-field", message, _BELOW_METADATA, _I)
@@ -196,29 +177,6 @@ class _SkillChecks:
                 yield self._finding_at(
                     key, "unknown-field", message, "put other facts below metadata"
                 )
-
-    def _claude_code_problems(self, key: str, written: str, entry: Entry) -> Iterator[Finding]:
-        """X3: what Claude Code does not understand in a field of its own."""
-        code = "claude-code-value"
-        if key not in CLAUDE_CODE_FIELDS:
-            if written == "version":  # which it shows nowhere
-                return
-            message = f"Claude Code does not know {key[:64]}"
-            yield self._finding_at(key, code, message, f"write {written}")
-            return
-        if key == "hooks" and not isinstance(entry.value, MapNode) and not is_null(entry.value):
-            message = "hooks is not a mapping; Claude Code drops it, and allowed-tools with it"
-            yield self._finding_at(key, code, message, "write the names of events below hooks")
-        values = _CLAUDE_CODE_VALUES.get(key)
-        if values is None or is_null(entry.value):
-            return
-        text = entry.value.value.strip().lower() if isinstance(entry.value, TextNode) else None
-        if text in values or (key == "effort" and text and text.isdecimal()):
-            return
-        shown = "true or false" if values is _TRUTH_VALUES else ", ".join(values)
-        yield self._finding_at(
-            key, code, f"Claude Code does not understand this value of {key}", f"write {shown}"
-        )
 
     def _text(self, key: str) -> str:
         entry = self._node.entries.get(key)
