@@ -45,7 +45,8 @@ def validate(
         argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin."),
     ] = None,
     profile: Annotated[
-        str | None, option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")
+        str | None,
+        option(help="Whose rules [spec].", panel="Rules", choices=tuple(PROFILES)),
     ] = None,
     format: Annotated[
         str,
@@ -155,9 +156,9 @@ def validate(
         # Hooks know three exit codes only: 2 says that something was not checked.
         console.print_error(error)
         return ExitCode.USAGE
-    if not quiet:
-        print_notices(request, check_result, report)
     errors = [*check_result.problems, *unwritten]
+    if not quiet and (report.files or report.count or not errors):
+        print_notices(request, check_result, report, " left" if write else "")
     for unchecked in errors:
         console.print_error(unchecked)
     return ExitCode.USAGE if errors else exit_status(report, strict)
@@ -244,9 +245,11 @@ def write_result(pieces: Iterable[str], path: Path | None) -> None:
 
 
 def print_notices(
-    request: ValidateRequest, check_result: ValidationResult, result: Report
+    request: ValidateRequest, check_result: ValidationResult, result: Report, tail: str = ""
 ) -> None:
-    """Print on stderr how much was checked, and how many findings are not shown."""
+    """Print on stderr how much was checked, and how many findings are not shown. `tail` follows
+    the number of findings.
+    """
     chosen = check_result.chosen
     if chosen.unwanted:
         where = ", ".join(request.origins)
@@ -258,7 +261,8 @@ def print_notices(
             f"notice: {console.format_count(len(chosen.commented), 'finding')} silenced by comments in the files"
         )
     console.print_notice(
-        f"{console.format_count(result.files, 'file')}, {console.format_count(result.count, 'finding')}"
+        f"{console.format_count(result.files, 'file')}, "
+        f"{console.format_count(result.count, 'finding')}{tail}"
     )
 
 
