@@ -305,21 +305,23 @@ def test_findings_come_by_rule_with_counts(capdisc, hermetic, write_skill) -> No
     for number in range(6):
         path = write_skill(hermetic / "skills", f"tidy-{number}")
         path.write_text(
-            path.read_text().replace("description:", "allowed-tools: Read, Grep\ndescription:")
+            path.read_text().replace(
+                "description:", "metadata:\n  updated: 2026-01-01\ndescription:"
+            )
         )
     (hermetic / "skills" / "bad").mkdir()
     (hermetic / "skills" / "bad" / "SKILL.md").write_text("no front matter\n")
     done = capdisc("index", "skills")
     lines = done.err.splitlines()
     assert "error[" in lines[0]
-    assert sum("warning[allowed-tools-type]" in line for line in lines) == 3
-    assert "  and 3 more allowed-tools-type" in lines
+    assert sum("warning[metadata-type]" in line for line in lines) == 3
+    assert "  and 3 more metadata-type" in lines
     assert any(
-        line.startswith("notice: 3 more findings; in all 6 allowed-tools-type") for line in lines
+        line.startswith("notice: 3 more findings; in all 6 metadata-type") for line in lines
     )
     assert "hint: capdisc index --json lists all" in done.err
     drawn = run_on_terminal(["index", "skills", "--rebuild"], hermetic)
-    assert "warning[allowed-tools-type]: 6 findings" in drawn.plain
+    assert "warning[metadata-type]: 6 findings" in drawn.plain
     assert "  skills/tidy-0/SKILL.md:" in drawn.plain
 
 

@@ -160,7 +160,7 @@ def _write_home(home: Path) -> Path:
         if path.exists():
             path.write_text(
                 path.read_text().replace(
-                    "\ndescription:", "\nallowed-tools: Read, Grep\ndescription:", 1
+                    "\ndescription:", "\nmetadata:\n  updated: 2026-01-01\ndescription:", 1
                 )
             )
     (skills / "Tidy_Desk").mkdir()
