@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -106,20 +104,20 @@ def setup(
 
 def _agents_entry(runtime: surroundings.Runtime, file: Path | None, undo: bool) -> SettingsEntry:
     path = runtime.expand(file) if file else runtime.workspace / "AGENTS.md"
-    content = "" if undo else _print_catalogue()
+    content = "" if undo else _list_capabilities(path)
     return SettingsEntry(client=AGENTS_MD, part=BLOCK, path=path, content=content)
 
 
-def _print_catalogue() -> str:
-    """What `capdisc render --into FILE` writes: the overview and a line for each capability,
-    within the budget.
-    """
-    from capdisc.commands.render import render
+def _list_capabilities(path: Path) -> str:
+    """What `capdisc render --into FILE` writes without a query."""
+    from capdisc.args.query_options import Filters
+    from capdisc.context import open_index
+    from capdisc.setup import catalogue_block
 
-    with redirect_stdout(StringIO()) as printed:
-        # A blank word: without any, render would read its query from stdin.
-        render(words=[" "], on_empty="all")
-    return printed.getvalue()
+    with open_index.open_index(None) as ctx:
+        block = catalogue_block.build_block(ctx, path, Filters())
+    catalogue_block.print_omissions(block)
+    return block.text
 
 
 def _group_by_file(entries: Sequence[SettingsEntry]) -> dict[Path, list[SettingsEntry]]:
