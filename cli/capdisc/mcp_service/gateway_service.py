@@ -91,11 +91,19 @@ class GatewayService:
                 return
             for name, problem in refresh.problems.items():
                 console.print_notice(f"notice: the tools of {name} are not listed: {problem}")
+            for name in names:
+                if name not in refresh.problems and not self._list_tools(name):
+                    console.print_notice(f"notice: {name} lists no tools")
             if refresh.changed or has_changed:
                 self._build_index()
         except (RuntimeError, OSError) as error:  # the process ends, or has no more threads
             if not self._is_closed:
                 console.print_notice(f"notice: the servers were not asked: {error}")
+
+    def _list_tools(self, name: str) -> Sequence[JsonObject]:
+        """The tools that are kept of the server."""
+        stored = gateway_lists.read_list(self._places.lists, name)
+        return stored.tools if stored else ()
 
     def _is_in_index(self) -> bool:
         """Whether the published index holds the kept lists."""
@@ -195,6 +203,8 @@ def _format_server(document: JsonObject) -> Iterable[str]:
     yield console.sanitise(f"  declared in {document['path']} ({document['client']})")
     if not document["listed"]:
         yield "  not asked for its tools yet; capdisc mcp --gateway asks it when it starts"
+    elif not any(document["tools"].values()):
+        yield "  it lists no tools"
     labels = {
         "read_only": "only read, so called without a question",
         "approved": "approved by you",

@@ -84,7 +84,8 @@ def build_block(
     columns = ctx.index.columns
     ids = [columns.ids[place] for place in offered_places(ctx, query)]
     headers = [header for header in offered_headers(ctx, query, ids) if _is_switched_on(header)]
-    near, far = [], []
+    near: list[CapabilityHeader] = []
+    far: list[CapabilityHeader] = []
     for header in sorted(headers, key=_sort_key):
         is_here = _is_in_workspace(ctx.runtime, header["source"]["path"])
         (near if is_here is is_shared else far).append(header)
@@ -147,11 +148,8 @@ def _format_label(runtime: Runtime, header: CapabilityHeader, file: Path, is_sha
     kind = "" if header["kind"] == _USUAL_KIND else f" ({one_line(header['kind'], 40)})"
     if not is_shared and source["format"] in _LIST_FORMATS:
         return f"{name}{kind}"
-    target = one_line(source["path"])
-    if is_shared:
-        target = Path(os.path.relpath(target, file.parent)).as_posix()
-    else:
-        target = shorten_paths(target, runtime)
+    path = one_line(source["path"])
+    target = os.path.relpath(path, file.parent) if is_shared else shorten_paths(path, runtime)
     target = f"<{target}>" if _NOT_IN_LINK.search(target) else target
     return f"[{_BRACKET.sub(_ESCAPED, name)}]({target}){kind}"
 

@@ -279,6 +279,16 @@ def test_the_list_says_what_is_served_and_what_is_asked(user_file, hermetic, cap
     assert capdisc("mcp", "--gateway", "--server", "notess", "--list").code == 2
 
 
+def test_a_server_without_tools_is_named(user_file, hermetic, capdisc) -> None:
+    user_file(notes=entry(hermetic, includeTools=["no_such_tool"]))
+
+    async def conversation(agent: Agent) -> Any:
+        await agent.search("notes")
+
+    talk(conversation)
+    assert "  it lists no tools\n" in capdisc("mcp", "--gateway", "--list").out
+
+
 def test_only_the_chosen_servers_are_started(user_file, hermetic) -> None:
     (hermetic / "a").mkdir()
     (hermetic / "b").mkdir()
