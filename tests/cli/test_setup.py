@@ -278,6 +278,43 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place)
     assert json.loads(place("claude").read_text()) == server
 
 
+@pytest.mark.mcp
+@pytest.mark.parametrize("client", FILES)
+def test_options_of_the_server_come_and_go(capdisc, client, place) -> None:
+    path = place(client)
+    key = SERVERS.get(client, "mcpServers")
+    text = "[b]\nc = 1\n" if client == "codex" else '{"' + key + '": {}, "b": 1}\n'
+    before = put(path, text)
+    assert capdisc("setup", client, "--yes").code == 0
+    assert capdisc("setup", client, "--mcp", "--gateway", "--tools", "agent", "--yes").code == 0
+    assert words_of(server_of(client, path)) == [SCRIPT, "mcp", "--gateway", "--tools", "agent"]
+    # What is there stays; the value of an option is the last one.
+    words = ("setup", client, "--mcp", "--allow-run", "--tools", "all", "--yes")
+    assert capdisc(*words).code == 0
+    options = ["--gateway", "--allow-run", "--tools", "all"]
+    assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
+    between = path.read_bytes()
+    assert capdisc(*words).out.startswith(f"{client}: nothing to do")
+    assert capdisc("setup", client, "--yes").out.startswith(f"{client}: nothing to do")
+    assert path.read_bytes() == between
+    if client not in ("cursor", "vscode"):  # the part that stays keeps its options
+        assert capdisc("setup", client, "--undo", "--hook", "--yes").code == 0
+        assert words_of(server_of(client, path)) == [SCRIPT, "mcp", *options]
+    assert capdisc("setup", client, "--undo", "--yes").code == 0
+    assert path.read_bytes() == before
+
+
+def test_what_setup_creates_for_a_client_that_is_not_here_is_said(capdisc, home) -> None:
+    done = capdisc("setup", "codex", "--yes")
+    assert f"created the folder {home}/.codex" in done.err
+    assert "Codex was not found here" in done.err
+    again = capdisc("setup", "codex", "--undo", "--yes")
+    assert "created" not in again.err and "not found" not in again.err
+    (home / ".codex").mkdir()
+    done = capdisc("setup", "codex", "--yes")
+    assert "created" not in done.err and "not found" not in done.err
+
+
 @pytest.mark.parametrize("client", JSON_CLIENTS)
 def test_json_with_comments_is_left_alone_and_the_snippet_printed(capdisc, client, place) -> None:
     key = SERVERS.get(client, "mcpServers")
@@ -577,6 +614,14 @@ def test_the_list_says_who_is_here_and_what_is_missing(
         ("claude", "--scope", "machine"),
         ("claude", "AGENTS.md"),
         ("agents-md", "--hook"),
+        ("agents-md", "--gateway"),
+        ("claude", "--hook", "--gateway"),
+        ("claude", "--undo", "--allow-run"),
+        ("claude", "--server", "notes"),
+        ("claude", "--approve", "notes.write"),
+        ("claude", "--tools", "nosuch"),
+        ("claude", "--tools", "run_capability"),
+        ("--gateway",),
         ("--yes",),
     ],
 )
@@ -597,13 +642,14 @@ def test_a_file_that_changed_while_a_person_thought_is_not_overwritten(
     capdisc, place, monkeypatch
 ) -> None:
     put(place("cursor"), "{}")
-    from capdisc.commands import setup as command
+    from capdisc.commands import setup_changes
 
-    def change_and_agree(*_: object) -> bool:
+    def change_and_agree(*_: object) -> str:
         place("cursor").write_text('{"newer": 1}')
-        return True
+        return "y"
 
-    monkeypatch.setattr(command, "_is_agreed", change_and_agree)
+    monkeypatch.setattr(setup_changes, "read_answer", change_and_agree)
+    monkeypatch.setattr(setup_changes, "_has_person", lambda _: True)
     done = capdisc("setup", "cursor")
     assert done.code == 3 and "changed while you were asked" in done.err
     assert place("cursor").read_text() == '{"newer": 1}'

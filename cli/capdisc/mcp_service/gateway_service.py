@@ -143,7 +143,7 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     """Print which servers are served, where each is declared, and which of their tools may be
     called; and which servers are not served, with the reason.
     """
-    documents = [_server_document(runtime, server.name, selection) for server in selection.served]
+    documents = [describe_server(runtime, server.name, selection) for server in selection.served]
     left_out = [
         {"server": server.name, "client": server.client, "path": server.path, "reason": reason}
         for server, reason in selection.left_out
@@ -166,9 +166,12 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     return ExitCode.OK
 
 
-def _server_document(
+def describe_server(
     runtime: surroundings.Runtime, name: str, selection: ServerSelection
 ) -> JsonObject:
+    """The served server of this name: where it is declared, what is started, and its tools by how
+    calls of them are made.
+    """
     declaration = next(server for server in selection.served if server.name == name)
     places = gateway_places(runtime)
     stored = gateway_lists.read_list(places.lists, name)
