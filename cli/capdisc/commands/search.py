@@ -155,10 +155,10 @@ def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
     if ranking.unmatched:
         console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
     all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
-    categories = [name for name in ranking.categories or all_categories if name != UNCATEGORISED]
+    categories = list(ranking.categories or all_categories)
     if not all_categories:
         console.print_notice("hint: the index is empty: capdisc index PATH")
-    elif categories:
+    elif categories != [UNCATEGORISED]:
         console.print_notice(f"hint: categories here: {', '.join(categories)}")
 
 
