@@ -27,6 +27,8 @@ NOT_CODES = frozenset(
         "x-requires",
         "disable-model-invocation",
         "emergent-tool",
+        "date-time",
+        "mcp-server",
         "pdf-merge",
         "system-reminder",
         "utf-8",
