@@ -1,0 +1,1 @@
+"""What a client shows of the skills in an index, what they cost, and where they compete."""

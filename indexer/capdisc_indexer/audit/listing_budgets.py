@@ -1,0 +1,575 @@
+"""What each client lists of its skills within its own budget: the figures of every client in one
+table with their sources, and how each orders, cuts and drops descriptions.
+
+A client puts a list of all skills, name and description, into every session. Most have a budget
+for it. docs/audit.md explains the figures; the dates are those of the look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
+from html import escape
+from types import MappingProxyType
+from unicodedata import east_asian_width
+
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import field, frozen, replace
+
+
+class ListingState(StrEnum):
+    """What a client shows of a skill: the whole description, a part, the name alone because there
+    is no room, the name alone because its user chose so, or nothing.
+    """
+
+    FULL = "full"
+    CUT = "cut"
+    DROPPED = "dropped"
+    NAMED = "named"
+    LEFT_OUT = "left-out"
+
+
+# The states in which a model has no description to choose the skill by, for lack of room.
+UNSEEN_STATES = (ListingState.DROPPED, ListingState.LEFT_OUT)
+# The window of models that have more than the usual one.
+LARGE_WINDOW = 1_000_000
+
+
+@frozen(kw_only=True)
+class ListedSkill:
+    """A skill as a client reads it. `uses` orders the skills of a client that prefers those in
+    use; `is_named_only` says that its user wants no description of it in the list.
+    """
+
+    id: str
+    name: str
+    description: str
+    when_to_use: str = ""
+    path: str = ""
+    short_path: str = ""
+    uses: float = 0.0
+    is_named_only: bool = False
+
+
+@frozen(kw_only=True)
+class ListingEntry:
+    """One skill in a client's list. `needs` is what its whole line costs in the unit of the
+    budget, `takes` what the printed part costs; `whole` and `line` are these lines ("": none).
+    """
+
+    id: str
+    state: ListingState
+    needs: int
+    takes: int
+    whole: str
+    line: str
+    description_characters: int
+    shown_characters: int
+
+
+@frozen(kw_only=True)
+class Listing:
+    """The list that a client makes. `budget` is None for a client without one; `own` is the part
+    of it that the client's own skills take. `needs` and `takes` are sums over the skills of the
+    index.
+    """
+
+    client: str
+    unit: str
+    budget: int | None
+    own: int
+    needs: int
+    takes: int
+    entries: Sequence[ListingEntry]
+
+    def with_state(self, states: Collection[ListingState]) -> list[ListingEntry]:
+        """The entries with one of these states."""
+        return [entry for entry in self.entries if entry.state in states]
+
+
+@frozen(kw_only=True)
+class ListingSettings:
+    """What a user has set in a client, or asks for here.
+
+    `window` is the context window in tokens, `budget` the whole budget in the client's unit,
+    `share` the share of the window; `uses` and `overrides` are by name of the skill. `origins`
+    says where each came from.
+    """
+
+    window: int | None = None
+    budget: int | None = None
+    share: float | None = None
+    max_description: int | None = None
+    has_own_skills: bool = True
+    uses: Mapping[str, float] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    origins: Sequence[str] = ()
+
+
+@frozen(kw_only=True)
+class FigureSource:
+    """Where a figure of a client comes from, and when it was looked up."""
+
+    figure: str
+    source: str
+    date: str
+
+
+LineFormat = Callable[[ListedSkill, str], str]
+
+
+@frozen(kw_only=True)
+class ClientListing:
+    """How one client lists skills.
+
+    The budget is `share` of the window, or the fixed `budget`; neither: there is none. `own` is
+    what the client's own `own_skills` take of it. `advice` names the setting that raises it, to
+    `max_budget` at most, with `{budget}` and `{share}` to fill in.
+    """
+
+    title: str
+    version: str
+    format_line: LineFormat
+    fit: Callable[[ClientListing, Sequence[ListedSkill], int, int], list[ListingEntry]]
+    measure: Callable[[str], int]
+    unit: str = "characters"
+    window: int = 200_000
+    share: float | None = None
+    budget: int | None = None
+    units_of_token: Callable[[int], float] = lambda window: 1.0
+    max_description: int | None = None
+    cut_mark: str = ""
+    own: int = 0
+    own_skills: int = 0
+    lists_hidden: bool = False
+    lists_same_names: bool = False
+    has_when_to_use: bool = False
+    prefers_used: bool = False
+    max_budget: int | None = None
+    order: str = ""
+    overflow: str = ""
+    advice: str = ""
+    sources: Sequence[FigureSource] = ()
+
+
+def full_description(rule: ClientListing, skill: ListedSkill) -> str:
+    """The description as the client would print it with room for all."""
+    if rule.has_when_to_use and skill.when_to_use:
+        return f"{skill.description} - {skill.when_to_use}"
+    return skill.description
+
+
+def _cut_description(rule: ClientListing, skill: ListedSkill) -> str:
+    """The description within the client's limit for one skill."""
+    text, limit = full_description(rule, skill), rule.max_description
+    if limit is None or len(text) <= limit:
+        return text
+    return text[: limit - len(rule.cut_mark)] + rule.cut_mark
+
+
+def _make_entry(
+    rule: ClientListing, skill: ListedSkill, shown: str, state: ListingState | None = None
+) -> ListingEntry:
+    """The entry of a skill of which the client shows this much of the description."""
+    whole = full_description(rule, skill)
+    if state is None:
+        state = ListingState.FULL if shown == whole else ListingState.CUT
+    line = "" if state == ListingState.LEFT_OUT else rule.format_line(skill, shown)
+    whole_line = rule.format_line(skill, _cut_description(rule, skill))
+    return ListingEntry(
+        id=skill.id,
+        state=state,
+        needs=rule.measure(whole_line),
+        takes=rule.measure(line) if line else 0,
+        whole=whole_line,
+        line=line,
+        description_characters=len(whole),
+        shown_characters=len(shown) if line else 0,
+    )
+
+
+# How a client makes its skills fit: without a budget, by dropping whole descriptions, by cutting
+# all of them, or by stopping at the first that has no room.
+
+
+def list_everything(
+    rule: ClientListing, skills: Sequence[ListedSkill], budget: int, own: int
+) -> list[ListingEntry]:
+    """Every skill in full, whatever the budget."""
+    return [_make_entry(rule, skill, _cut_description(rule, skill)) for skill in skills]
+
+
+def drop_least_used(
+    rule: ClientListing, skills: Sequence[ListedSkill], budget: int, own: int
+) -> list[ListingEntry]:
+    """All names; descriptions of the most used skills first, each whole where it still fits."""
+    entries = {
+        skill.id: _make_entry(rule, skill, "", ListingState.NAMED)
+        if skill.is_named_only
+        else _make_entry(rule, skill, _cut_description(rule, skill))
+        for skill in skills
+    }
+    if own + sum(entry.takes for entry in entries.values()) <= budget:
+        return list(entries.values())
+    names = {skill.id: _make_entry(rule, skill, "", ListingState.DROPPED) for skill in skills}
+    room = budget - own - sum(entry.takes for entry in names.values())
+    for skill in sorted(skills, key=lambda skill: -skill.uses):
+        entry = entries[skill.id]
+        extra = entry.takes - names[skill.id].takes
+        if entry.state == ListingState.NAMED:
+            continue
+        if extra <= room:
+            room -= extra
+        elif full_description(rule, skill):
+            entries[skill.id] = names[skill.id]
+    return list(entries.values())
+
+
+def cut_all_evenly(
+    rule: ClientListing, skills: Sequence[ListedSkill], budget: int, own: int
+) -> list[ListingEntry]:
+    """Every description cut, one character at a time for each in turn, so that none takes more
+    than its part. Where the names alone have no room, no description, and the last skills are left
+    out.
+    """
+    entries = list_everything(rule, skills, budget, own)
+    if own + sum(entry.takes for entry in entries) <= budget:
+        return entries
+    # The client shortens paths before it cuts.
+    skills = [replace(skill, path=skill.short_path or skill.path) for skill in skills]
+    entries = list_everything(rule, skills, budget, own)
+    room = budget - own
+    if sum(entry.takes for entry in entries) <= room:
+        return entries
+    least = [rule.measure(rule.format_line(skill, "")) for skill in skills]
+    if sum(least) > room:
+        return _leave_out_last(rule, skills, least, room)
+    lengths = _share_characters(rule, skills, least, room - sum(least))
+    return [
+        _make_entry(rule, skill, _cut_description(rule, skill)[:length], _cut_state(skill, length))
+        for skill, length in zip(skills, lengths, strict=True)
+    ]
+
+
+def _cut_state(skill: ListedSkill, length: int) -> ListingState | None:
+    return ListingState.DROPPED if skill.description and not length else None
+
+
+def _leave_out_last(
+    rule: ClientListing, skills: Sequence[ListedSkill], least: Sequence[int], room: int
+) -> list[ListingEntry]:
+    entries = []
+    for skill, cost in zip(skills, least, strict=True):
+        fits = cost <= room
+        room -= cost if fits else 0
+        state = ListingState.DROPPED if fits else ListingState.LEFT_OUT
+        entries.append(_make_entry(rule, skill, "", state))
+    return entries
+
+
+def _share_characters(
+    rule: ClientListing, skills: Sequence[ListedSkill], least: Sequence[int], room: int
+) -> list[int]:
+    """How many characters of each description fit into the room beyond the least lines."""
+    texts = [_cut_description(rule, skill) for skill in skills]
+    lengths, costs = [0] * len(skills), [0] * len(skills)
+    waiting = [number for number, text in enumerate(texts) if text]
+    while waiting:
+        still_waiting = []
+        for number in waiting:
+            length = lengths[number] + 1
+            line = rule.format_line(skills[number], texts[number][:length])
+            extra = rule.measure(line) - least[number] - costs[number]
+            if extra > room:
+                continue
+            lengths[number], costs[number] = length, costs[number] + extra
+            room -= extra
+            if length < len(texts[number]):
+                still_waiting.append(number)
+        waiting = still_waiting
+    return lengths
+
+
+def stop_at_first(
+    rule: ClientListing, skills: Sequence[ListedSkill], budget: int, own: int
+) -> list[ListingEntry]:
+    """Skills in full as long as they fit; from the first that does not on, none is listed."""
+    room, entries = budget - own, []
+    for skill in skills:
+        entry = _make_entry(rule, skill, _cut_description(rule, skill))
+        if entry.takes > room:
+            room = -1
+            entry = _make_entry(rule, skill, "", ListingState.LEFT_OUT)
+        else:
+            room -= entry.takes
+        entries.append(entry)
+    return entries
+
+
+# The lines of the clients, and how each measures them. A line end counts with its line.
+
+
+def _format_dash(skill: ListedSkill, description: str) -> str:
+    return f"- {skill.name}: {description}" if description else f"- {skill.name}"
+
+
+def _format_with_path(skill: ListedSkill, description: str) -> str:
+    text = f"{description} " if description else ""
+    return f"- {skill.name}: {text}(file: {skill.path})"
+
+
+def _format_xml(skill: ListedSkill, description: str) -> str:
+    """As Copilot CLI writes it; Gemini CLI and opencode escape nothing and indent."""
+    return (
+        f"<skill>\n  <name>{escape(skill.name)}</name>\n"
+        f"  <description>{escape(description)}</description>\n"
+        "  <location>Custom</location>\n</skill>"
+    )
+
+
+def _format_xml_with_path(skill: ListedSkill, description: str) -> str:
+    return (
+        f"  <skill>\n    <name>{skill.name}</name>\n"
+        f"    <description>{description}</description>\n"
+        f"    <location>{skill.path}</location>\n  </skill>"
+    )
+
+
+def _count_characters(line: str) -> int:
+    return len(line) + 1
+
+
+def _measure_width(line: str) -> int:
+    """Columns of a terminal, as Claude Code counts: two for a character of Chinese."""
+    wide = 0 if line.isascii() else sum(east_asian_width(sign) in "WF" for sign in line)
+    return len(line) + wide + 1
+
+
+def _count_quarter_bytes(line: str) -> int:
+    """Codex takes four bytes for a token, rounded up for each line."""
+    return -(-(len(line.encode()) + 1) // 4)
+
+
+def _claude_characters(window: int) -> float:
+    """Claude Code takes four characters for a token of models up to 4.6, and three for newer
+    ones, which are those with windows beyond 200,000 tokens.
+    """
+    return 4.0 if window <= 200_000 else 3.0
+
+
+CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
+    {
+        "claude": ClientListing(
+            title="Claude Code",
+            version="2.1.330",
+            format_line=_format_dash,
+            fit=drop_least_used,
+            measure=_measure_width,
+            share=0.01,
+            units_of_token=_claude_characters,
+            max_description=1_536,
+            cut_mark="…",
+            own=5_204,
+            own_skills=13,
+            has_when_to_use=True,
+            prefers_used=True,
+            order="most used first (half the weight each week), then as listed",
+            overflow="keeps all names and drops whole descriptions of the least used",
+            advice='"skillListingBudgetFraction": {share} in ~/.claude/settings.json',
+            sources=(
+                FigureSource(
+                    figure="1 % of the window; 1,536 characters of description and when_to_use; "
+                    "the least used are dropped first",
+                    source="code.claude.com/docs/en/skills",
+                    date="2026-10-05",
+                ),
+                FigureSource(
+                    figure="4 or 3 characters a token; order, cut and drop as modelled; 13 own "
+                    "skills of 5,204 characters; 8,000 at 200,000 (Haiku 4.5, Opus 4.6), 30,000 at "
+                    "1,000,000 (Opus 5.5)",
+                    source="@anthropic-ai/claude-code 2.1.330: its code, and the list that it sent",
+                    date="2026-11-22",
+                ),
+            ),
+        ),
+        "codex": ClientListing(
+            title="Codex",
+            version="0.169.0",
+            format_line=_format_with_path,
+            fit=cut_all_evenly,
+            measure=_count_quarter_bytes,
+            unit="tokens",
+            window=272_000,
+            share=0.02,
+            max_description=1_024,
+            cut_mark="...",
+            own=160,
+            own_skills=4,
+            lists_hidden=True,
+            lists_same_names=True,
+            order="of the system, of the project, of the user; then by name",
+            overflow="cuts all descriptions evenly; where names alone do not fit, drops all of "
+            "them and leaves out the last skills",
+            max_budget=10_000,
+            advice="max_context_tokens = {budget} below [skills] in ~/.codex/config.toml",
+            sources=(
+                FigureSource(
+                    figure="2 % of the window, or 8,000 characters where that is unknown; "
+                    "descriptions are shortened first",
+                    source="developers.openai.com/codex/skills",
+                    date="2026-11-22",
+                ),
+                FigureSource(
+                    figure="1,024 characters a description; four bytes a token; even cut; order",
+                    source="openai/codex: codex-rs/ext/skills/src/render.rs",
+                    date="2026-11-22",
+                ),
+                FigureSource(
+                    figure="5,440 tokens (2 % of 272,000, gpt-5.5), 4 own skills, paths shortened "
+                    "before descriptions",
+                    source="@openai/codex 0.169.0: the list that it sent",
+                    date="2026-11-22",
+                ),
+            ),
+        ),
+        "copilot": ClientListing(
+            title="Copilot CLI",
+            version="1.0",
+            format_line=_format_xml,
+            fit=stop_at_first,
+            measure=_count_characters,
+            budget=15_000,
+            order="by name (seen, not documented)",
+            overflow="leaves out every skill from the first on that does not fit",
+            advice="SKILL_CHAR_BUDGET={budget} in the environment",
+            sources=(
+                FigureSource(
+                    figure="15,000 characters; stops at the first that does not fit. GitHub "
+                    "documents neither",
+                    source="github/copilot-cli issues 1464 and 2314, "
+                    "microsoft/GitHub-Copilot-for-Azure issue 1227",
+                    date="2026-03-26",
+                ),
+            ),
+        ),
+        "gemini": ClientListing(
+            title="Gemini CLI",
+            version="0.61.0",
+            format_line=_format_xml_with_path,
+            fit=list_everything,
+            measure=_count_characters,
+            order="as found",
+            overflow="has no budget: lists every skill in full",
+            sources=(
+                FigureSource(
+                    figure="no budget, no limit for one description",
+                    source="@google/gemini-cli 0.61.0: renderAgentSkills",
+                    date="2026-11-22",
+                ),
+            ),
+        ),
+        "opencode": ClientListing(
+            title="opencode",
+            version="1.18.33",
+            format_line=_format_xml_with_path,
+            fit=list_everything,
+            measure=_count_characters,
+            order="by name",
+            overflow="has no budget: lists every skill in full",
+            sources=(
+                FigureSource(
+                    figure="no budget, no limit for one description",
+                    source="opencode-ai 1.18.33: Skill.fmt",
+                    date="2026-11-22",
+                ),
+            ),
+        ),
+        "cursor": ClientListing(
+            title="Cursor",
+            version="2026-11",
+            format_line=_format_dash,
+            fit=list_everything,
+            measure=_count_characters,
+            order="not documented",
+            overflow="documents no budget",
+            sources=(
+                FigureSource(
+                    figure="nothing on a budget or an order",
+                    source="cursor.com/docs/context/skills",
+                    date="2026-11-22",
+                ),
+            ),
+        ),
+    }
+)
+
+
+def find_client(name: str) -> ClientListing:
+    """How this client lists skills. Raises UsageError for an unknown one."""
+    if name not in CLIENT_LISTINGS:
+        raise UsageError(f"unknown client {name!r}", f"one of: {', '.join(CLIENT_LISTINGS)}")
+    return CLIENT_LISTINGS[name]
+
+
+def listing_budget(rule: ClientListing, settings: ListingSettings) -> int | None:
+    """The budget of this client's list in its unit; None where it has none."""
+    if settings.budget is not None:
+        return settings.budget
+    if rule.share is None:
+        return rule.budget
+    window = settings.window or rule.window
+    share = settings.share or rule.share
+    return max(1, math.floor(window * rule.units_of_token(window) * share + 1e-9))
+
+
+def needed_share(rule: ClientListing, listing: Listing, settings: ListingSettings) -> float:
+    """The smallest share of the window, in whole percent, that holds everything."""
+    window = settings.window or rule.window
+    whole = listing.own + listing.needs
+    return math.ceil(100 * whole / (window * rule.units_of_token(window))) / 100
+
+
+def list_skills(name: str, skills: Sequence[ListedSkill], settings: ListingSettings) -> Listing:
+    """The list that the client makes of these skills, which are in its order but for use.
+
+    Raises UsageError for an unknown client.
+    """
+    rule = find_client(name)
+    if settings.max_description is not None and rule.max_description is not None:
+        rule = replace(rule, max_description=settings.max_description)
+    budget = listing_budget(rule, settings)
+    own = rule.own if settings.has_own_skills and budget is not None else 0
+    fit = rule.fit if budget is not None or rule.fit is list_everything else list_everything
+    entries = fit(rule, _choose_listed(rule, skills, settings), budget or 0, own)
+    return Listing(
+        client=name,
+        unit=rule.unit,
+        budget=budget,
+        own=own,
+        needs=sum(entry.needs for entry in entries if entry.state != ListingState.NAMED),
+        takes=sum(entry.takes for entry in entries),
+        entries=entries,
+    )
+
+
+def _choose_listed(
+    rule: ClientListing, skills: Sequence[ListedSkill], settings: ListingSettings
+) -> list[ListedSkill]:
+    """The skills that the client lists, with what its user has set for each."""
+    listed: list[ListedSkill] = []
+    names: set[str] = set()
+    for skill in skills:
+        override = settings.overrides.get(skill.name, "on")
+        is_repeated = skill.name in names and not rule.lists_same_names
+        if override in ("off", "user-invocable-only") or is_repeated:
+            continue
+        names.add(skill.name)
+        listed.append(
+            replace(
+                skill,
+                uses=settings.uses.get(skill.name, 0.0),
+                is_named_only=override == "name-only",
+            )
+        )
+    return listed
