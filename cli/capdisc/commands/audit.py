@@ -239,7 +239,7 @@ def _listed_skills(client: str, headers: list[CapabilityHeader]) -> list[ListedS
         if header.get("hidden") and not rule.lists_hidden:
             continue
         root, path = header["source"]["root"], header["source"]["path"]
-        number = roots.setdefault(root, len(roots))
+        number = roots.setdefault(root, len(roots) + 1)
         skills.append(
             ListedSkill(
                 id=header["id"],
@@ -248,6 +248,7 @@ def _listed_skills(client: str, headers: list[CapabilityHeader]) -> list[ListedS
                 when_to_use=header.get("usage_hint", ""),
                 path=path if path.startswith("/") else f"{root}/{path}",
                 short_path=f"r{number}/{path.removeprefix(root).lstrip('/')}",
+                folder=Path(path).parent.name if path.endswith("/SKILL.md") else "",
             )
         )
     return skills

@@ -8,6 +8,7 @@ for it. docs/audit.md explains the figures; the dates are those of the look.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from html import escape
@@ -38,7 +39,7 @@ LARGE_WINDOW = 1_000_000
 
 @frozen(kw_only=True)
 class ListedSkill:
-    """A skill as a client reads it. `uses` orders the skills of a client that prefers those in
+    """A skill as a client reads it; `folder` is the name of its folder. `uses` orders the skills of a client that prefers those in
     use; `is_named_only` says that its user wants no description of it in the list.
     """
 
@@ -48,6 +49,7 @@ class ListedSkill:
     when_to_use: str = ""
     path: str = ""
     short_path: str = ""
+    folder: str = ""
     uses: float = 0.0
     is_named_only: bool = False
 
@@ -124,7 +126,8 @@ class ClientListing:
     """How one client lists skills.
 
     The budget is `share` of the window, or the fixed `budget`; neither: there is none. `own` is
-    what the client's own `own_skills` take of it. `advice` names the setting that raises it, to
+    what the client's own `own_skills` take of it in full; where they are cut with all others,
+    `own_descriptions` has the characters of each. `advice` names the setting that raises it, to
     `max_budget` at most, with `{budget}` and `{share}` to fill in.
     """
 
@@ -142,6 +145,8 @@ class ClientListing:
     cut_mark: str = ""
     own: int = 0
     own_skills: int = 0
+    own_descriptions: Mapping[str, int] = MappingProxyType({})
+    names_by_folder: bool = False
     lists_hidden: bool = False
     lists_same_names: bool = False
     has_when_to_use: bool = False
@@ -236,20 +241,20 @@ def cut_all_evenly(
     entries = list_everything(rule, skills, budget, own)
     if own + sum(entry.takes for entry in entries) <= budget:
         return entries
-    # The client shortens paths before it cuts.
-    skills = [replace(skill, path=skill.short_path or skill.path) for skill in skills]
-    entries = list_everything(rule, skills, budget, own)
-    room = budget - own
-    if sum(entry.takes for entry in entries) <= room:
-        return entries
-    least = [rule.measure(rule.format_line(skill, "")) for skill in skills]
-    if sum(least) > room:
-        return _leave_out_last(rule, skills, least, room)
-    lengths = _share_characters(rule, skills, least, room - sum(least))
+    own_skills = [
+        ListedSkill(id="", name=name, description="x" * length, short_path=f"r0/{name}/SKILL.md")
+        for name, length in rule.own_descriptions.items()
+        if own
+    ]
+    everything = [*own_skills, *skills]
+    least = [rule.measure(rule.format_line(skill, "")) for skill in everything]
+    if sum(least) > budget:
+        return _leave_out_last(rule, everything, least, budget)[len(own_skills) :]
+    lengths = _share_characters(rule, everything, least, budget - sum(least))
     return [
         _make_entry(rule, skill, _cut_description(rule, skill)[:length], _cut_state(skill, length))
-        for skill, length in zip(skills, lengths, strict=True)
-    ]
+        for skill, length in zip(everything, lengths, strict=True)
+    ][len(own_skills) :]
 
 
 def _cut_state(skill: ListedSkill, length: int) -> ListingState | None:
@@ -316,7 +321,7 @@ def _format_dash(skill: ListedSkill, description: str) -> str:
 
 def _format_with_path(skill: ListedSkill, description: str) -> str:
     text = f"{description} " if description else ""
-    return f"- {skill.name}: {text}(file: {skill.path})"
+    return f"- {skill.name}: {text}(file: {skill.short_path})"
 
 
 def _format_xml(skill: ListedSkill, description: str) -> str:
@@ -372,6 +377,7 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
             cut_mark="…",
             own=5_204,
             own_skills=13,
+            names_by_folder=True,
             has_when_to_use=True,
             prefers_used=True,
             order="most used first (half the weight each week), then as listed",
@@ -386,7 +392,7 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
                 ),
                 FigureSource(
                     figure="4 or 3 characters a token; order, cut and drop as modelled; 13 own "
-                    "skills of 5,204 characters; 8,000 at 200,000 (Haiku 4.5, Opus 4.6), 30,000 at "
+                    "skills of 5,204 to 6,211 characters; names by folder; 8,000 at 200,000 (Haiku 4.5, Opus 4.6), 30,000 at "
                     "1,000,000 (Opus 5.5)",
                     source="@anthropic-ai/claude-code 2.1.330: its code, and the list that it sent",
                     date="2026-11-22",
@@ -404,8 +410,11 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
             share=0.02,
             max_description=1_024,
             cut_mark="...",
-            own=160,
+            own=432,
             own_skills=4,
+            own_descriptions=MappingProxyType(
+                {"imagegen": 570, "openai-docs": 624, "skill-creator": 106, "skill-installer": 225}
+            ),
             lists_hidden=True,
             lists_same_names=True,
             order="of the system, of the project, of the user; then by name",
@@ -426,8 +435,8 @@ CLIENT_LISTINGS: Mapping[str, ClientListing] = MappingProxyType(
                     date="2026-11-22",
                 ),
                 FigureSource(
-                    figure="5,440 tokens (2 % of 272,000, gpt-5.5), 4 own skills, paths shortened "
-                    "before descriptions",
+                    figure="5,440 tokens (2 % of 272,000, gpt-5.5), 4 own skills of 432 tokens, "
+                    "paths below the name of their root",
                     source="@openai/codex 0.169.0: the list that it sent",
                     date="2026-11-22",
                 ),
@@ -560,16 +569,24 @@ def _choose_listed(
     listed: list[ListedSkill] = []
     names: set[str] = set()
     for skill in skills:
-        override = settings.overrides.get(skill.name, "on")
-        is_repeated = skill.name in names and not rule.lists_same_names
+        key = skill.folder if rule.names_by_folder and skill.folder else skill.name
+        override = settings.overrides.get(key, "on")
+        is_repeated = key in names and not rule.lists_same_names
         if override in ("off", "user-invocable-only") or is_repeated:
             continue
-        names.add(skill.name)
+        names.add(key)
         listed.append(
             replace(
                 skill,
-                uses=settings.uses.get(skill.name, 0.0),
+                name=_printed_name(skill, key),
+                uses=settings.uses.get(key, 0.0),
                 is_named_only=override == "name-only",
             )
         )
     return listed
+
+
+def _printed_name(skill: ListedSkill, key: str) -> str:
+    """The name in the list: with the one in its file behind it, where that is another word."""
+    is_word = re.fullmatch(r"[\w:.-]+", skill.name) is not None
+    return f"{key} ({skill.name})" if skill.name != key and is_word else key
