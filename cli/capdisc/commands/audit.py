@@ -4,53 +4,32 @@ from __future__ import annotations
 
 import json as json_module
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from capdisc.args import params, query_options
 from capdisc.args.params import argument, option
-from capdisc.commands.audit_report import (
-    AuditReport,
-    ClientReport,
-    SkillCost,
-    count_problems,
-    format_sections,
-    make_sections,
-    report_document,
-)
-from capdisc.commands.audit_settings import read_settings
-from capdisc.context import open_index
+from capdisc.commands.audit_report import format_sections, make_sections, report_document
+from capdisc.context import open_index, surroundings
 from capdisc.output import console, user_files
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.audit import skill_map
-from capdisc_indexer.audit.listing_budgets import (
-    CLIENT_LISTINGS,
-    LARGE_WINDOW,
-    UNSEEN_STATES,
-    ListedSkill,
-    Listing,
-    ListingState,
-    find_client,
-    list_skills,
-)
-from capdisc_indexer.audit.overlaps import (
-    check_phrases,
-    description_vectors,
-    find_copies,
-    find_overlaps,
-    has_exclusion,
-)
+from capdisc_indexer.audit import audit_index, draw_skill_map, problem_counts
+from capdisc_indexer.audit.client_listings import CLIENT_LISTINGS, find_client
+from capdisc_indexer.audit.listing_budgets import ListingSettings
+from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import Query
-from capdisc_indexer.text.token_counts import find_tokenizer, make_counter
 
 # The kinds that clients put into their lists.
 _LISTED_KINDS = ("skill", "command")
 _FORMATS = ("text", "markdown", "json")
 # Searches of one audit for each of the two questions: 3 s together.
-_MAX_SEARCHES = 250
+_MAX_SEARCHES, _ALL_SEARCHES = 250, 1_000_000_000
+# A use counts half as much each week, but a tenth at least, as Claude Code 2.1 weighs it.
+_HALF_LIFE_DAYS, _LEAST_WEIGHT = 7.0, 0.1
+_MS_PER_DAY = 86_400_000
 
 
 def audit(
@@ -107,19 +86,32 @@ def audit(
 
     Example: capdisc audit claude --window 200000
     """
-    wanted = _check_options(client, budget, error, format)
+    wanted = _check_options(client, budget, error, format, svg)
     form = "json" if json else format
+    if svg:
+        user_files.check_target(surroundings.current_runtime().expand(svg))
     with open_index.open_index(index_dir) as ctx:
         headers = _load_headers(ctx, kind)
         if not headers:
             _print_nothing(ctx, kind)
             return ExitCode.FINDINGS
-        report = _audit_headers(ctx, headers, client, window, budget, thorough)
+        encoder, degraded = _load_encoder(ctx)
+        settings = {
+            name: _read_settings(ctx.runtime, name, window, budget)
+            for name in ([client] if client else CLIENT_LISTINGS)
+        }
+        searches = _ALL_SEARCHES if thorough else _MAX_SEARCHES
+        with console.progress_bar(ctx.runtime.stderr_is_terminal) as progress:
+            report = audit_index(
+                ctx.index, headers, settings, client is not None, encoder, searches, progress
+            )
         if svg:
-            _write_map(ctx, report, headers, svg)
-    problems = count_problems(report)
+            title = f"Skills in {ctx.runtime.workspace.name or 'this index'}"
+            drawing = draw_skill_map(ctx.index, report, headers, title)
+            user_files.write_file(ctx.runtime.expand(svg), drawing.encode("utf-8", "replace"))
+    problems = problem_counts(report)
     if form == "json":
-        console.print_document(report_document(report, wanted))
+        console.print_document(report_document(report, wanted, degraded))
     else:
         sections = make_sections(report, limit)
         colour = ctx.runtime.colour and form == "text"
@@ -132,7 +124,7 @@ def audit(
 
 
 def _check_options(
-    client: str | None, budget: int | None, error: str, form: str
+    client: str | None, budget: int | None, error: str, form: str, svg: Path | None
 ) -> tuple[str, ...]:
     """The names of problems that are errors. Raises UsageError for what cannot be asked for."""
     if client is not None:
@@ -142,10 +134,12 @@ def _check_options(
             "--budget needs a client, since each has its own unit",
             f"capdisc audit claude --budget {budget}",
         )
+    if str(svg) == user_files.STDIN:
+        raise UsageError("--svg needs the name of a file", "capdisc audit --svg skills.svg")
     if form not in _FORMATS:
         raise UsageError(f"unknown format {form!r}", f"one of: {', '.join(_FORMATS)}")
     wanted = tuple(dict.fromkeys(name.strip() for name in error.split(",") if name.strip()))
-    known = count_problems(None)
+    known = problem_counts(None)
     if unknown := [name for name in wanted if name not in known]:
         raise UsageError(f"unknown problem {unknown[0]!r}", f"one of: {', '.join(known)}")
     return wanted
@@ -171,134 +165,115 @@ def _print_nothing(ctx: open_index.CommandContext, kinds: list[str] | None) -> N
         console.print_notice(f"hint: it holds {names}: capdisc audit --kind {next(iter(others))}")
 
 
-def _audit_headers(
-    ctx: open_index.CommandContext,
-    headers: list[CapabilityHeader],
-    client: str | None,
-    window: int | None,
-    budget: int | None,
-    thorough: bool,
-) -> AuditReport:
-    """All that is to be said about these capabilities."""
-    searches = 1_000_000_000 if thorough else _MAX_SEARCHES
+def _load_encoder(ctx: open_index.CommandContext) -> tuple[Encoder | None, tuple[str, ...]]:
+    """The encoder of the index, and what is degraded; a notice says why it cannot be loaded."""
     encoder, failure = query_options.try_load_encoder(ctx, None)
-    if encoder is None:
-        detail = f" ({failure})" if failure else ""
-        console.print_notice(f"notice: searching by words alone{detail}")
-    copies = find_copies(headers)
-    with console.progress_bar(ctx.runtime.stderr_is_terminal) as progress:
-        overlaps = find_overlaps(ctx.index, headers, copies, encoder, searches, progress)
-        phrases = check_phrases(ctx.index, headers, encoder, searches, progress)
-    names = [client] if client else list(CLIENT_LISTINGS)
-    clients = tuple(_audit_client(ctx, name, headers, window, budget) for name in names)
-    return AuditReport(
-        total=len(headers),
-        listing_tokens=sum(header.get("size", (0, 0, 0))[2] for header in headers),
-        loaded_tokens=sum(header.get("size", (0, 0, 0))[0] for header in headers),
-        is_detailed=client is not None,
-        clients=clients,
-        costs=_measure_costs(clients[0].listing, headers) if client else (),
-        overlaps=overlaps,
-        copies=copies,
-        without_exclusion=[
-            header["id"] for header in headers if not has_exclusion(header, _body(ctx, header))
-        ],
-        phrases=phrases,
-        degraded=(*ctx.degraded, *(("searching by words alone",) if encoder is None else ())),
-    )
+    if encoder is not None:
+        return encoder, ctx.degraded
+    problem = f"searching by words alone{f' ({failure})' if failure else ''}"
+    console.print_notice(f"notice: {problem}")
+    return None, (*ctx.degraded, problem)
 
 
-def _body(ctx: open_index.CommandContext, header: CapabilityHeader) -> dict[str, object]:
-    body: dict[str, object] = json_module.loads(ctx.index.documents.body(header["id"]) or b"{}")
-    return body
+# What a client's own files and variables say about its list. Only Claude Code documents such
+# settings: the share of the window, the limit for one description, what is switched off; and it
+# records how often each skill was used.
 
 
-def _audit_client(
-    ctx: open_index.CommandContext,
-    name: str,
-    headers: list[CapabilityHeader],
-    window: int | None,
-    budget: int | None,
-) -> ClientReport:
-    settings = read_settings(ctx.runtime, name, window, budget, 1000 * time.time())
-    listed = _listed_skills(name, headers)
-    listing = list_skills(name, listed, settings)
-    is_open = find_client(name).share is not None and window is None and settings.budget is None
-    large = None
-    if is_open and listing.with_state((*UNSEEN_STATES, ListingState.CUT)):
-        large = list_skills(name, listed, replace(settings, window=LARGE_WINDOW))
-    return ClientReport(listing=listing, settings=settings, with_large_window=large)
+def _read_settings(
+    runtime: surroundings.Runtime, client: str, window: int | None, budget: int | None
+) -> ListingSettings:
+    """The settings of a client here: as typed, else as its user has set them."""
+    if client == "claude":
+        return _read_claude_settings(runtime, window, budget)
+    variable = {"copilot": "SKILL_CHAR_BUDGET"}.get(client, "")
+    set_budget = _positive_integer(runtime.environ.get(variable, ""))
+    origins = (f"${variable}",) if set_budget and budget is None else ()
+    return ListingSettings(window=window, budget=budget or set_budget, origins=origins)
 
 
-def _listed_skills(client: str, headers: list[CapabilityHeader]) -> list[ListedSkill]:
-    """The skills as this client reads them, by name."""
-    rule = find_client(client)
-    roots: dict[str, int] = {}
-    skills = []
-    for header in sorted(headers, key=lambda header: (header["name"], header["id"])):
-        if header.get("hidden") and not rule.lists_hidden:
-            continue
-        root, path = header["source"]["root"], header["source"]["path"]
-        number = roots.setdefault(root, len(roots) + 1)
-        skills.append(
-            ListedSkill(
-                id=header["id"],
-                name=header["name"],
-                description=header["description"],
-                when_to_use=header.get("usage_hint", ""),
-                path=path if path.startswith("/") else f"{root}/{path}",
-                short_path=f"r{number}/{path.removeprefix(root).lstrip('/')}",
-                folder=Path(path).parent.name if path.endswith("/SKILL.md") else "",
-            )
-        )
-    return skills
-
-
-def _measure_costs(listing: Listing, headers: list[CapabilityHeader]) -> tuple[SkillCost, ...]:
-    """What each skill costs in the client's list and when it is loaded."""
-    counter = make_counter(find_tokenizer("o200k"))
-    loaded = {header["id"]: header.get("size", (0,))[0] for header in headers}
-    return tuple(
-        SkillCost(
-            entry=entry,
-            listing_tokens=counter.count(entry.whole),
-            loaded_tokens=loaded[entry.id],
-        )
-        for entry in listing.entries
-    )
-
-
-def _write_map(
-    ctx: open_index.CommandContext,
-    report: AuditReport,
-    headers: list[CapabilityHeader],
-    svg: Path,
-) -> None:
-    """Write the map of the skills. Raises UsageError where the index has no vectors."""
-    if ctx.index.matrix is None:
-        raise UsageError(
-            "this index has no vectors, so there is no map", "run: capdisc index --rebuild"
-        )
-    places = skill_map.place_points(
-        description_vectors(ctx.index, [header["id"] for header in headers])
-    )
-    unseen = {
-        entry.id
-        for client in report.clients
-        if report.is_detailed
-        for entry in client.listing.with_state(UNSEEN_STATES)
-    }
-    points = [
-        skill_map.MapPoint(
-            id=header["id"],
-            name=header["name"],
-            about=header["description"],
-            x=x,
-            y=y,
-            is_unseen=header["id"] in unseen,
-        )
-        for header, (x, y) in zip(headers, places, strict=True)
+def _read_claude_settings(
+    runtime: surroundings.Runtime, window: int | None, budget: int | None
+) -> ListingSettings:
+    base = runtime.environ.get("CLAUDE_CONFIG_DIR")
+    folder = Path(base) if base else runtime.home / ".claude"
+    places = [
+        folder / "settings.json",
+        runtime.workspace / ".claude" / "settings.json",
+        runtime.workspace / ".claude" / "settings.local.json",
     ]
-    title = f"Skills in {ctx.runtime.workspace.name or 'this index'}"
-    text = skill_map.draw_map(title, points, report.overlaps.overlaps)
-    user_files.write_file(ctx.runtime.expand(svg), text.encode("utf-8", "replace"))
+    state = (Path(base) if base else runtime.home) / ".claude.json"
+    merged: JsonObject = {}
+    origins = []
+    for place in dict.fromkeys(places):  # the workspace may be the home folder
+        values = {
+            key: value
+            for key, value in _read_object(place).items()
+            if key.startswith("skill") or key == "disableBundledSkills"
+        }
+        overrides = {**_mapping(merged, "skillOverrides"), **_mapping(values, "skillOverrides")}
+        merged |= values | ({"skillOverrides": overrides} if overrides else {})
+        origins += [str(place)] if values else []
+    uses = _weigh_uses(_mapping(_read_object(state), "skillUsage"), 1000 * time.time())
+    origins += [str(state)] if uses else []
+    variable = _positive_integer(runtime.environ.get("SLASH_COMMAND_TOOL_CHAR_BUDGET", ""))
+    origins += ["$SLASH_COMMAND_TOOL_CHAR_BUDGET"] if variable and budget is None else []
+    share, longest = (
+        merged.get("skillListingBudgetFraction"),
+        merged.get("skillListingMaxDescChars"),
+    )
+    return ListingSettings(
+        window=window,
+        budget=budget or variable,
+        share=share if isinstance(share, int | float) and 0 < share <= 1 else None,
+        max_description=longest if isinstance(longest, int) and longest > 0 else None,
+        has_own_skills=merged.get("disableBundledSkills") is not True,
+        uses=uses,
+        overrides={
+            name: value
+            for name, value in _mapping(merged, "skillOverrides").items()
+            if isinstance(value, str)
+        },
+        origins=tuple(origins),
+    )
+
+
+def _weigh_uses(usage: Mapping[str, Any], now_ms: float) -> dict[str, float]:
+    """How much each skill is in use, by its name; a skill of a plugin is `plugin:name` there."""
+    uses: dict[str, float] = {}
+    for key, record in usage.items():
+        count, last_ms = (
+            (record.get("usageCount"), record.get("lastUsedAt"))
+            if isinstance(record, dict)
+            else (None, None)
+        )
+        if isinstance(count, int | float) and isinstance(last_ms, int | float):
+            days = max(0.0, (now_ms - last_ms) / _MS_PER_DAY)
+            weight = count * max(0.5 ** (days / _HALF_LIFE_DAYS), _LEAST_WEIGHT)
+            name = key.rpartition(":")[2]
+            uses[name] = max(uses.get(name, 0.0), weight)
+    return uses
+
+
+def _read_object(path: Path) -> JsonObject:
+    """The JSON object in a file of the client; an empty one where there is none. A notice names a
+    file that cannot be read.
+    """
+    try:
+        content = json_module.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or "it is not JSON"
+        console.print_notice(f"notice: {path} is left out: {reason}")
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _mapping(values: JsonObject, name: str) -> JsonObject:
+    inner = values.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _positive_integer(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from capdisc.output import console
+from capdisc_indexer.audit import AuditReport, ClientReport, SkillCost, problem_counts
 from capdisc_indexer.audit.listing_budgets import (
-    CLIENT_LISTINGS,
     LARGE_WINDOW,
     UNSEEN_STATES,
-    ClientListing,
     Listing,
-    ListingEntry,
-    ListingSettings,
     ListingState,
     needed_share,
 )
-from capdisc_indexer.audit.overlaps import PHRASE_DEPTH, OverlapReport, PhraseReport
+from capdisc_indexer.audit.overlaps import PHRASE_DEPTH
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
@@ -25,60 +22,12 @@ from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 _ID_WIDTH, _REQUEST_WIDTH = 60, 60
 # Shorter descriptions are advised where they would keep this share of their length.
 _LEAST_AVERAGE = 0.3
+# A list that takes more of the window than this is no advice.
+_LARGEST_SHARE = 0.1
 
 
 @frozen(kw_only=True)
-class ClientReport:
-    """The list of one client, and the settings that it was made with; `with_large_window` is the
-    list with LARGE_WINDOW where something is dropped and no window was named.
-    """
-
-    listing: Listing
-    settings: ListingSettings
-    with_large_window: Listing | None = None
-
-    @property
-    def rule(self) -> ClientListing:
-        """How this client lists skills."""
-        return CLIENT_LISTINGS[self.listing.client]
-
-    @property
-    def is_use_unknown(self) -> bool:
-        """Whether the client drops by use, and no use of these skills is known."""
-        is_dropping = bool(self.listing.with_state((ListingState.DROPPED,)))
-        return self.rule.prefers_used and is_dropping and not self.settings.uses
-
-
-@frozen(kw_only=True)
-class SkillCost:
-    """What one skill costs: its whole line in the list, and its whole text, in tokens."""
-
-    entry: ListingEntry
-    listing_tokens: int
-    loaded_tokens: int
-
-
-@frozen(kw_only=True)
-class AuditReport:
-    """All findings of one audit. `is_detailed` says that it is about one client, which then has
-    `costs`.
-    """
-
-    total: int
-    listing_tokens: int
-    loaded_tokens: int
-    is_detailed: bool
-    clients: Sequence[ClientReport]
-    costs: Sequence[SkillCost]
-    overlaps: OverlapReport
-    copies: Sequence[Sequence[str]]
-    without_exclusion: Sequence[str]
-    phrases: PhraseReport
-    degraded: Sequence[str]
-
-
-@frozen(kw_only=True)
-class Section:
+class ReportSection:
     """One part of the report: lines of text, a table (`headings` and `rows`), and how many rows
     were left out.
     """
@@ -90,30 +39,13 @@ class Section:
     omitted: int = 0
 
 
-def count_problems(report: AuditReport | None) -> Mapping[str, int]:
-    """How many there are of each problem that `--error` can name, by its name."""
-    states = [
-        entry.state
-        for client in (report.clients if report else ())
-        for entry in client.listing.entries
-    ]
-    return {
-        "dropped": sum(state in UNSEEN_STATES for state in states),
-        "cut": states.count(ListingState.CUT),
-        "overlap": len(report.overlaps.overlaps) if report else 0,
-        "copy": len(report.copies) if report else 0,
-        "no-exclusion": len(report.without_exclusion) if report else 0,
-        "phrase": len(report.phrases.lost) if report else 0,
-    }
-
-
 # The report for a person.
 
 
-def make_sections(report: AuditReport, limit: int) -> list[Section]:
+def make_sections(report: AuditReport, limit: int) -> list[ReportSection]:
     """The sections of the report, with at most `limit` rows each (0: all)."""
-    number = console.format_count(report.total, "skill")
-    head = Section(
+    number = _count_all(report)
+    head = ReportSection(
         title=number,
         lines=[
             f"names and descriptions: {report.listing_tokens:,} tokens; "
@@ -122,15 +54,20 @@ def make_sections(report: AuditReport, limit: int) -> list[Section]:
     )
     sections = [head, *_make_client_sections(report, limit), *_make_skill_sections(report, limit)]
     if advice := list(_advise(report)):
-        sections.append(Section(title="to do", lines=advice))
+        sections.append(ReportSection(title="to do", lines=advice))
     return sections
+
+
+def _count_all(report: AuditReport) -> str:
+    plural = "capabilities" if report.noun == "capability" else ""
+    return console.format_count(report.total, report.noun, plural)
 
 
 def _limited(
     title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], limit: int, *lines: str
-) -> Section:
+) -> ReportSection:
     shown = rows[:limit] if limit else rows
-    return Section(
+    return ReportSection(
         title=title,
         lines=lines,
         headings=headings,
@@ -139,17 +76,19 @@ def _limited(
     )
 
 
-def _make_client_sections(report: AuditReport, limit: int) -> Iterator[Section]:
+def _make_client_sections(report: AuditReport, limit: int) -> Iterator[ReportSection]:
     if not report.is_detailed:
         headings = ("client", "budget", "needed", "in full", "cut", "name only", "left out")
-        yield Section(
+        yield ReportSection(
             title="what each client lists",
             headings=headings,
             rows=[_client_row(client) for client in report.clients],
         )
         return
     client = report.clients[0]
-    yield Section(title=client.rule.title, lines=list(_describe_client(client, report.total)))
+    yield ReportSection(
+        title=client.rule.title, lines=list(_describe_client(client, report.total))
+    )
     costs = sorted(
         report.costs,
         key=lambda cost: (
@@ -241,10 +180,10 @@ def _describe_outcome(listing: Listing) -> str:
     return ", ".join(f"{counts[state]:,} {text}" for state, text in texts.items() if counts[state])
 
 
-def _make_skill_sections(report: AuditReport, limit: int) -> Iterator[Section]:
+def _make_skill_sections(report: AuditReport, limit: int) -> Iterator[ReportSection]:
     overlaps = report.overlaps
     if overlaps.reason:
-        yield Section(title="overlaps: not looked for", lines=[overlaps.reason])
+        yield ReportSection(title="overlaps: not looked for", lines=[overlaps.reason])
     elif overlaps.overlaps:
         rows = [
             (
@@ -260,14 +199,14 @@ def _make_skill_sections(report: AuditReport, limit: int) -> Iterator[Section]:
             "--thorough tries all"
         )
         lines = [tried] if overlaps.compared < overlaps.candidates else []
-        title = f"overlaps: {console.format_count(len(rows), 'pair')} that win one request"
+        title = f"overlaps: {console.format_count(len(rows), 'pair')}"
         headings = ("alike", "skill", "skill", "a request that both win")
         yield _limited(title, headings, rows, limit, *lines)
     else:
-        yield Section(title="overlaps: none")
+        yield ReportSection(title="overlaps: none")
     if report.copies:
         copies = [(one_line(group[0], _ID_WIDTH), _name_others(group)) for group in report.copies]
-        title = f"copies: {console.format_count(len(copies), 'group')} of near copies"
+        title = f"copies: {console.format_count(len(copies), 'group')}"
         yield _limited(title, ("skill", "copies"), copies, limit)
     yield from _make_wording_sections(report, limit)
 
@@ -276,7 +215,7 @@ def _name_others(group: Sequence[str]) -> str:
     return console.format_names([one_line(name, _ID_WIDTH) for name in group[1:]], 3)
 
 
-def _make_wording_sections(report: AuditReport, limit: int) -> Iterator[Section]:
+def _make_wording_sections(report: AuditReport, limit: int) -> Iterator[ReportSection]:
     missing = _overlapping_without_exclusion(report)
     number = len(report.without_exclusion)
     title = f'no "do not use for": {number:,} of {console.format_count(report.total, "skill")}'
@@ -285,11 +224,11 @@ def _make_wording_sections(report: AuditReport, limit: int) -> Iterator[Section]
         note = "of those that overlap, where it would tell them apart:"
         yield _limited(title, (), names, limit, note)
     elif number:
-        yield Section(title=title, lines=["none of them overlaps another"])
+        yield ReportSection(title=title, lines=["none of them overlaps another"])
     phrases = report.phrases
     if not phrases.phrases:
         return
-    title = f"phrases: {len(phrases.lost):,} of {phrases.tried:,} do not find their own skill"
+    title = f"phrases: {len(phrases.lost):,} of {phrases.tried:,} miss their skill"
     rows = [
         (
             one_line(lost.id, _ID_WIDTH),
@@ -305,7 +244,9 @@ def _make_wording_sections(report: AuditReport, limit: int) -> Iterator[Section]
     if rows:
         yield _limited(title, ("skill", "its phrase", "place", "first hit"), rows, limit, *lines)
     else:
-        yield Section(title=f"phrases: all {phrases.tried:,} find their own skill", lines=lines)
+        yield ReportSection(
+            title=f"phrases: none of {phrases.tried:,} misses its skill", lines=lines
+        )
 
 
 def _overlapping_without_exclusion(report: AuditReport) -> list[str]:
@@ -345,9 +286,17 @@ def _advise_budget(client: ClientReport) -> Iterator[str]:
     if whole > listing.budget:
         most = rule.max_budget
         budget = _round_up(whole) if most is None else min(_round_up(whole), most)
-        share = f"{needed_share(rule, listing, client.settings):g}"
-        room = "room for all in full" if budget >= whole else "more room, not for all"
-        yield f"{room}: {rule.advice.format(budget=budget, share=share)}"
+        share = needed_share(rule, listing, client.settings)
+        advice = rule.advice.format(budget=budget, share=f"{share:g}")
+        if rule.share is not None and share > _LARGEST_SHARE:
+            yield (
+                f"these are more than a list can hold: in full they would take {100 * share:g} % "
+                "of the window"
+            )
+        elif budget >= whole:
+            yield f"room for all in full: {advice}"
+        else:
+            yield f"more room, but not for all: {advice}"
         average = (listing.budget - listing.own) // max(len(listing.entries), 1)
         if average >= _LEAST_AVERAGE * (listing.needs // len(listing.entries)):
             yield (
@@ -370,7 +319,9 @@ def _round_up(number: int) -> int:
 # Text and Markdown.
 
 
-def format_sections(sections: Sequence[Section], as_markdown: bool, colour: bool) -> Iterator[str]:
+def format_sections(
+    sections: Sequence[ReportSection], as_markdown: bool, colour: bool
+) -> Iterator[str]:
     """The lines of the report."""
     for number, section in enumerate(sections):
         if number:
@@ -378,7 +329,7 @@ def format_sections(sections: Sequence[Section], as_markdown: bool, colour: bool
         yield from _format_markdown(section) if as_markdown else _format_text(section, colour)
 
 
-def _format_text(section: Section, colour: bool) -> Iterator[str]:
+def _format_text(section: ReportSection, colour: bool) -> Iterator[str]:
     yield console.bold(console.sanitise(section.title), colour)
     yield from (f"  {console.sanitise(line)}" for line in section.lines)
     if section.rows:
@@ -392,7 +343,7 @@ def _format_text(section: Section, colour: bool) -> Iterator[str]:
         yield f"  and {section.omitted:,} more (-k 0)"
 
 
-def _format_markdown(section: Section) -> Iterator[str]:
+def _format_markdown(section: ReportSection) -> Iterator[str]:
     yield f"## {_escape_markdown(section.title)}"
     yield ""
     yield from (f"- {_escape_markdown(line)}" for line in section.lines)
@@ -418,9 +369,11 @@ def _escape_markdown(text: str) -> str:
 # The document.
 
 
-def report_document(report: AuditReport, errors: Sequence[str]) -> JsonObject:
+def report_document(
+    report: AuditReport, errors: Sequence[str], degraded: Sequence[str]
+) -> JsonObject:
     """The report as JSON; `errors` are the problems that were asked to be errors."""
-    problems = count_problems(report)
+    problems = problem_counts(report)
     return {
         "skills": report.total,
         "tokenizer": DEFAULT_TOKENIZER,
@@ -444,7 +397,7 @@ def report_document(report: AuditReport, errors: Sequence[str]) -> JsonObject:
         },
         "problems": dict(problems),
         "errors": {name: problems[name] for name in errors if problems[name]},
-        "degraded": report.degraded,
+        "degraded": degraded,
     }
 
 

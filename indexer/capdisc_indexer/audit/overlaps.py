@@ -25,7 +25,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 # 126.
 MIN_COSINE = 0.74
 # Both win when the second has at least this share of the first one's score.
-MIN_SCORE_SHARE = 0.9
+MIN_SCORE_SHARE = 0.8
 _REQUEST_WORDS = 5
 # A word of more capabilities than this asks for nothing in particular.
 _MAX_WORD_SHARE, _MIN_COMMON = 0.1, 8

@@ -208,15 +208,17 @@ def _draw_labels(
 
 
 def _label_places(x: float, y: float, width: float) -> list[Point]:
-    """The left upper corners of a label to the right, to the left, above and below a dot."""
+    """The left upper corners of a label around a dot, the best first: beside it, above and below,
+    then up to two lines higher or lower.
+    """
+    right, left, middle = x + 7, x - 7 - width, y - _LINE_HEIGHT / 2
+    beside = [(right, middle), (left, middle)]
+    stacked = [(x - width / 2, y - 7 - _LINE_HEIGHT), (x - width / 2, y + 7)]
+    further = [
+        (side, middle + lines * _LINE_HEIGHT) for lines in (1, -1, 2, -2) for side in (right, left)
+    ]
     return [
-        (round(left, _DIGITS), round(top, _DIGITS))
-        for left, top in (
-            (x + 7, y - _LINE_HEIGHT / 2),
-            (x - 7 - width, y - _LINE_HEIGHT / 2),
-            (x - width / 2, y - 7 - _LINE_HEIGHT),
-            (x - width / 2, y + 7),
-        )
+        (round(left, _DIGITS), round(top, _DIGITS)) for left, top in (*beside, *stacked, *further)
     ]
 
 
