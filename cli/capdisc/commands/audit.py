@@ -45,11 +45,14 @@ def audit(
         option("--window", metavar="TOKENS", min=1, help="The context window of the model."),
     ] = None,
     budget: Annotated[
-        int | None,
+        int,
         option(
-            "--budget", metavar="N", min=1, help="The budget of the list, in the client's unit."
+            "--budget",
+            metavar="N",
+            min=0,
+            help="The budget of the list in the client's unit; 0 takes the client's own.",
         ),
-    ] = None,
+    ] = 0,
     error: Annotated[
         str,
         option(
@@ -97,7 +100,7 @@ def audit(
             return ExitCode.FINDINGS
         encoder, degraded = _load_encoder(ctx)
         settings = {
-            name: _read_settings(ctx.runtime, name, window, budget)
+            name: _read_settings(ctx.runtime, name, window, budget or None)
             for name in ([client] if client else CLIENT_LISTINGS)
         }
         searches = _ALL_SEARCHES if thorough else _MAX_SEARCHES
@@ -124,12 +127,12 @@ def audit(
 
 
 def _check_options(
-    client: str | None, budget: int | None, error: str, form: str, svg: Path | None
+    client: str | None, budget: int, error: str, form: str, svg: Path | None
 ) -> tuple[str, ...]:
     """The names of problems that are errors. Raises UsageError for what cannot be asked for."""
     if client is not None:
         find_client(client)
-    elif budget is not None:
+    elif budget:
         raise UsageError(
             "--budget needs a client, since each has its own unit",
             f"capdisc audit claude --budget {budget}",

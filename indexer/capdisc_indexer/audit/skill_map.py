@@ -92,13 +92,13 @@ _FONT_SIZE, _LETTER_WIDTH, _LINE_HEIGHT = 12.0, 6.6, 14.0
 _LABEL_CHARACTERS, _TITLE_CHARACTERS = 40, 200
 _CLEAR_DOTS = 200
 _STYLE = """
-svg { font: 12px system-ui, sans-serif; background: #ffffff; }
-text { fill: #1f2328; } .note { fill: #59636e; } .head { font-size: 18px; font-weight: 600; }
+text { font: 12px system-ui, sans-serif; } .paper { fill: #ffffff; }
+text { fill: #1f2328; } .note { fill: #59636e; } text.head { font-size: 18px; font-weight: 600; }
 .dot { fill: #6e7b8a; } .overlap { fill: #bc4c00; } .unseen { fill: #ffffff; stroke: #6e7b8a; stroke-width: 1.5; }
 .unseen.overlap { fill: #ffffff; stroke: #bc4c00; }
 .pair { stroke: #bc4c00; stroke-width: 1.5; opacity: .65; }
 @media (prefers-color-scheme: dark) {
-svg { background: #0d1117; } text { fill: #e6edf3; } .note { fill: #9198a1; } .dot { fill: #8b98a5; }
+.paper { fill: #0d1117; } text { fill: #e6edf3; } .note { fill: #9198a1; } .dot { fill: #8b98a5; }
 .overlap { fill: #f0883e; } .unseen { fill: #0d1117; stroke: #8b98a5; } .unseen.overlap { fill: #0d1117; stroke: #f0883e; }
 .pair { stroke: #f0883e; }
 }
@@ -147,6 +147,7 @@ def draw_map(title: str, points: Sequence[MapPoint], overlaps: Sequence[Overlap]
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" '
             f'role="img" aria-label="{label}">',
             f"<style>{_STYLE}</style>",
+            '<rect class="paper" width="100%" height="100%"/>',
             f'<text class="head" x="{_MARGIN / 2:g}" y="28">{label}</text>',
             f'<text class="note" x="{_MARGIN / 2:g}" y="48">{note}</text>',
             *body,
