@@ -227,6 +227,7 @@ COMMANDS: Mapping[str, str] = {
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
     "session": "Keep what an agent found and used from turn to turn.",
+    "audit": "Print what clients show of the skills, and which skills compete.",
     "graph": "Print the relations between capabilities.",
     "run": "Run a capability that says how, after you have agreed.",
     "mcp": "Serve search, reading and running to an agent over MCP.",
