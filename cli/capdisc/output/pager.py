@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 # `render` is never paged: what it prints is for an agent, however it is started.
-PAGED_COMMANDS = frozenset(("search", "show", "list", "graph", "config"))
+PAGED_COMMANDS = frozenset(("search", "show", "list", "graph", "config", "audit"))
 _HELP_WORDS = frozenset(("--help", "-h"))
 # With these the result is for a program.
 _PROGRAM_WORDS = frozenset(("--json", "--ids", "--paths", "--null", "-0", "--open"))
