@@ -12,6 +12,7 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import link_rules
 from capdisc.context.roots import existing_roots
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
@@ -141,6 +142,7 @@ def index(
         builder_id=builder_id,
         confined={} if paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
+        links=link_rules(runtime),
     )
 
     def build(folder: Path) -> BuildReport:

@@ -220,6 +220,7 @@ def _find_file(descriptor: Descriptor, roots: Sequence[str]) -> FoundFile | None
     # A declared file may lie anywhere; a file of a root that became a link must not lead out of
     # all folders.
     folders = [os.path.realpath(folder) for folder in (*roots, source.root)]
+    folders += [source.link_target] if source.link_target else []
     if isinstance(status, Finding) or not is_inside(resolved, folders):
         return None
     return FoundFile(

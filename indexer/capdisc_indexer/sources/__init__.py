@@ -96,6 +96,22 @@ ALL_FORMATS = (
         is_prose=True,
     ),
     SourceFormat(
+        format="agent",
+        load=lazy_loader("prompt_files"),
+        limit_bytes=MEBIBYTE,
+        declared="agent",
+        suffixes=(".md", ".toml"),
+        is_prose=True,
+    ),
+    SourceFormat(
+        format="command",
+        load=lazy_loader("prompt_files"),
+        limit_bytes=MEBIBYTE,
+        declared="command",
+        suffixes=(".md", ".toml"),
+        is_prose=True,
+    ),
+    SourceFormat(
         format="catalogue",
         load=lazy_loader("catalogue"),
         limit_bytes=64 * MEBIBYTE,

@@ -144,12 +144,11 @@ class _Watcher:
         when nothing does.
         """
         was_signalled = self._signal.pending
-        self._watch_places = locate_roots(self._roots, self._declared)
+        self._watch_places = self._locate()
         notices = self._backend.refresh(self._watch_places, self._signal.reset())
-        notices += describe_changes(
-            self._reported_places, self._watch_places, self._options.optional
-        )
-        self._reported_places = self._watch_places
+        root_places = locate_roots(self._roots, self._declared)
+        notices += describe_changes(self._reported_places, root_places, self._options.optional)
+        self._reported_places = root_places
         report, trouble = self._try_build(
             [root for root in self._roots if self._watch_places[root]]
         )
@@ -174,8 +173,16 @@ class _Watcher:
                 located_at = time.monotonic()
                 self._relocate()
 
+    def _locate(self) -> WatchPlaces:
+        """The places of the roots, and of what links in them lead to."""
+        outside = self._snapshot.scan.outside_places if self._snapshot else ()
+        return {
+            **locate_roots(map(Path, outside)),
+            **locate_roots(self._roots, self._declared),
+        }
+
     def _relocate(self) -> None:
-        places = locate_roots(self._roots, self._declared)
+        places = self._locate()
         if (
             places != self._watch_places
             or self._backend.has_stopped()
@@ -213,6 +220,7 @@ class _Watcher:
             self._snapshot,
             forget=self._is_foreign,
             confined=options.confined,
+            links=options.links,
         )
         self._scan_s = time.monotonic() - started
         if (
