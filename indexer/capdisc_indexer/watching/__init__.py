@@ -122,7 +122,12 @@ class _Watcher:
         self._signal = ChangeSignal()
         self._backend = WatchBackend(self._signal, os.path.realpath(index_dir), options)
         self._roots = tuple(roots)
-        self._declared = {Path(fixed_part(source.path)[0]) for source in build_options.sources}
+        places = [
+            (Path(fixed_part(source.path)[0]), source.is_conventional)
+            for source in build_options.sources
+        ]
+        self._declared = {place for place, _ in places}
+        self._optional = options.optional | {place for place, is_optional in places if is_optional}
         self._watch_places: WatchPlaces = locate_roots(roots, self._declared)
         self._reported_places: WatchPlaces | None = None
         self._snapshot: ScanSnapshot | None = None
@@ -147,7 +152,7 @@ class _Watcher:
         self._watch_places = self._locate()
         notices = self._backend.refresh(self._watch_places, self._signal.reset())
         root_places = locate_roots(self._roots, self._declared)
-        notices += describe_changes(self._reported_places, root_places, self._options.optional)
+        notices += describe_changes(self._reported_places, root_places, self._optional)
         self._reported_places = root_places
         report, trouble = self._try_build(
             [root for root in self._roots if self._watch_places[root]]

@@ -207,6 +207,8 @@ class _Walk:
 
     def _single(self, root: ScanRoot) -> None:
         """Adds one named file, or the manifest that it belongs to."""
+        if root.resolved in self.files:  # a declaration has its format
+            return
         folder = root.folder()
         entries = [
             entry
