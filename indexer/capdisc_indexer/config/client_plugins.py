@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from capdisc_indexer.config.trust import is_inside
 from capdisc_indexer.model.frozen import frozen
+
+# Paths are strings where many are only looked at: a Path for each takes half of the time.
+# ruff: noqa: PTH117, PTH120
 
 # Clients' own lists of plugins have a few KiB, the catalogue of a marketplace up to a few MiB.
 MAX_BYTES = 16 * 1024 * 1024
@@ -191,7 +195,7 @@ def _claude_folder(records: object, workspace: Path) -> Path | None:
         "",
     )
     # Only whole paths: a relative one would lead into whatever folder is the current one.
-    return Path(chosen) if os.path.isabs(chosen) else None  # noqa: PTH117
+    return Path(chosen) if os.path.isabs(chosen) else None
 
 
 def _is_here(project: object, workspace: Path) -> bool:
@@ -288,7 +292,7 @@ def _gemini_extensions(
         install = reader.table(installed / ".gemini-extension-install.json")
         source = _text(install, "source")
         # `gemini extensions link` leaves the extension where its author works on it.
-        is_linked = install.get("type") == "link" and os.path.isabs(source)  # noqa: PTH117
+        is_linked = install.get("type") == "link" and os.path.isabs(source)
         extension = Path(source) if is_linked else installed
         manifest = reader.table(extension / "gemini-extension.json")
         name = _text(manifest, "name")
@@ -337,11 +341,23 @@ def _paths(folder: Path, declared: object) -> tuple[Path, ...]:
     values: Sequence[object] = declared if isinstance(declared, list) else [declared]
     if isinstance(declared, dict):
         values = [entry.get("source") for entry in declared.values() if isinstance(entry, dict)]
-    place = os.path.realpath(folder)
-    paths = [Path(os.path.normpath(folder / value)) for value in values if isinstance(value, str)]
-    return tuple(
-        path for path in paths if path.exists() and is_inside(os.path.realpath(path), [place])
-    )
+    base = os.path.normpath(folder)
+    paths = [os.path.normpath(f"{base}/{value}") for value in values if isinstance(value, str)]
+    return tuple(Path(path) for path in paths if _is_part(path, base))
+
+
+def _is_part(path: str, folder: str) -> bool:
+    """Whether something lies at the path, below the folder also with its links resolved."""
+    if path != folder and not path.startswith(f"{folder}/"):
+        return False
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    # Of an entry of the folder itself that is no link, nothing has to be resolved.
+    if os.path.dirname(path) == folder and not stat.S_ISLNK(status.st_mode):
+        return True
+    return is_inside(os.path.realpath(path), [os.path.realpath(folder)])
 
 
 def _server_files(folder: Path, manifest: _Table, manifest_name: str) -> tuple[Path, ...]:
