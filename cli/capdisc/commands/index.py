@@ -126,6 +126,9 @@ def index(
         console.print_notice(f"notice: unknown setting {key}")
     waiting = workspace_trust.announce_all(runtime, config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    declared = runtime.sources(config, paths or ())
+    if not paths and (ask_servers or not quiet):
+        server_sources.ask_client_servers(runtime, config, declared, ask_servers)
     sources = runtime.build_sources(config, paths or ())
     builder_id = None if shared else runtime.ensure_builder_id(where)
     server_sources.ask_servers(runtime, config, sources, ask_servers)

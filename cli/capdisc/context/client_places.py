@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from capdisc.output import console
 from capdisc_indexer.config.client_folders import conventional_places, own_folders
 from capdisc_indexer.config.client_plugins import InstalledPlugins, find_plugins
+from capdisc_indexer.config.client_servers import ClientFile, client_files
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
@@ -83,6 +84,35 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     return [
         (f"plugin {plugin.id}", path) for plugin in installed.plugins for path in plugin.skills
     ]
+
+
+def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
+    """The files of the plugins that are switched on which may name MCP servers."""
+    installed = find_plugins("all", runtime.home, runtime.workspace, runtime.environ)
+    return [
+        ClientFile(client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder))
+        for plugin in installed.plugins
+        for path in plugin.servers
+    ]
+
+
+def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[DeclaredSource, ...]:
+    """The named paths that are clients' files of MCP servers, as sources: their names alone, such
+    as config.toml, say nothing.
+    """
+    files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
+    known = {os.path.realpath(file.path) for file in files}
+    named = [runtime.expand(path) for path in paths]
+    return tuple(
+        DeclaredSource(
+            format="mcp-servers",
+            path=str(path),
+            origin="the command line",
+            trusted=not is_inside(os.path.realpath(path), [runtime.real_workspace]),
+        )
+        for path in named
+        if path.is_file() and os.path.realpath(path) in known
+    )
 
 
 def link_rules(runtime: Runtime) -> LinkRules:

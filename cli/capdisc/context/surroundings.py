@@ -249,9 +249,13 @@ class Runtime:
         """The sources of an index: the declared ones, the agents and commands of clients and,
         unless `paths` are named, the gateway's lists of tools.
         """
-        from capdisc.context.client_places import place_sources
+        from capdisc.context.client_places import named_server_files, place_sources
 
-        sources = (*self.sources(config, paths), *place_sources(self, config, paths))
+        sources = (
+            *self.sources(config, paths),
+            *place_sources(self, config, paths),
+            *self.place(named_server_files(self, paths)),
+        )
         if paths or not self.has_tool_lists():
             return sources
         lists = DeclaredSource(

@@ -258,7 +258,8 @@ def _written_forms(
         if not isinstance(mcp, Mapping):
             return []
         servers = [server for server in servers_of(file) if isinstance(server, ServerConfig)]
-        return [({"mcp": {**mcp, **server.start()}}, descriptor.schema) for server in servers]
+        starts = [start for server in servers if (start := server.start())]
+        return [({"mcp": {**mcp, **start}}, descriptor.schema) for start in starts]
     data = read_input(file)
     if isinstance(data, Finding):
         return []

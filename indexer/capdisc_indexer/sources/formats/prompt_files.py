@@ -24,7 +24,13 @@ from capdisc_indexer.sources.formats.parsed_capability import (
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import Json, MapNode, as_written, from_json
+from capdisc_indexer.sources.readers.yaml_nodes import (
+    Json,
+    MapNode,
+    as_written,
+    from_json,
+    plain_value,
+)
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
 from capdisc_indexer.sources.scan.scanned_files import (
     FoundFile,
@@ -106,7 +112,7 @@ def _read_toml(
 
     halves = FrontMatter(block=None, block_line=1, body="", body_line=1)
     try:
-        node = from_json(_plain(tomllib.loads(text)), 1)
+        node = from_json(plain_value(tomllib.loads(text)), 1)
     except (ValueError, RecursionError) as error:
         message = f"it is not TOML: {one_line(str(error), 200)}"
         finding = file_finding(
@@ -114,17 +120,6 @@ def _read_toml(
         )
         return halves, None, (finding,)
     return halves, node if isinstance(node, MapNode) else MapNode({}, 1, 1), ()
-
-
-def _plain(value: object) -> Json:
-    """The value of TOML as JSON has it: dates become text."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
 
 
 def _is_prompt(file: FoundFile, fields: Fields, halves: FrontMatter) -> bool:
