@@ -384,3 +384,20 @@ def test_plugins_of_codex_that_are_switched_on_are_read(
     )
     capdisc("index")
     assert described(capdisc).keys() == {"skill:mail-skill"}
+
+
+def test_agents_and_commands_are_validated_like_skills(project, home, capdisc) -> None:
+    path = write(project / ".claude/agents/a.md", "---\nname: a\n---\nAct.\n")
+    expected = ".claude/agents/a.md:2:1: warning[description-vague]: the agent has no description"
+    assert expected in capdisc("validate").out
+    assert "description-vague" in capdisc("validate", str(path)).out
+    assert "description-vague" in capdisc("validate", ".claude").out
+
+
+def test_validation_follows_the_links_that_an_index_follows(
+    project, home, write_skill, capdisc, tmp_path
+) -> None:
+    write_skill(tmp_path / "elsewhere", "bar", "")
+    (home / ".claude/skills").mkdir(parents=True)
+    (home / ".claude/skills/bar").symlink_to(tmp_path / "elsewhere/bar")
+    assert f"{home}/.claude/skills/bar/SKILL.md" in capdisc("validate").out
