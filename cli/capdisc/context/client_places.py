@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capdisc.output import console
-from capdisc_indexer.config.client_folders import conventional_places, own_folders
+from capdisc_indexer.config.client_places import conventional_places, own_folders
 from capdisc_indexer.config.client_plugins import InstalledPlugins, find_plugins
-from capdisc_indexer.config.client_servers import ClientFile, client_files
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.client_servers import ClientFile
     from capdisc_indexer.config.configuration import Config
 
 
@@ -79,6 +78,8 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     notice names each file about plugins that cannot be read.
     """
     installed = _plugins(runtime, config)
+    if installed.problems:
+        from capdisc.output import console
     for problem in installed.problems:
         console.print_notice(f"notice: {console.sanitise(problem)}; its plugins are left out")
     return [
@@ -88,6 +89,8 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
 
 def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
     """The files of the plugins that are switched on which may name MCP servers."""
+    from capdisc_indexer.config.client_servers import ClientFile
+
     installed = find_plugins("all", runtime.home, runtime.workspace, runtime.environ)
     return [
         ClientFile(client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder))
@@ -100,6 +103,10 @@ def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[Declare
     """The named paths that are clients' files of MCP servers, as sources: their names alone, such
     as config.toml, say nothing.
     """
+    if not any(runtime.expand(path).is_file() for path in paths):
+        return ()
+    from capdisc_indexer.config.client_servers import client_files
+
     files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
     known = {os.path.realpath(file.path) for file in files}
     named = [runtime.expand(path) for path in paths]

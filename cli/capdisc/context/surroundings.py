@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from capdisc.serve.protocol import workspace_folder
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.config.client_folders import conventional_roots, own_folders
+from capdisc_indexer.config.client_folders import conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     default_index_dir,
@@ -192,7 +192,9 @@ class Runtime:
         """What tells other people's definitions from the user's own: those in the workspace
         (unless it is the home folder or above it) and in the user's folders of every client.
         """
-        from capdisc_indexer.sources.scan.folder_tree import is_inside  # which no query needs
+        # No query needs these.
+        from capdisc_indexer.config.client_places import own_folders
+        from capdisc_indexer.sources.scan.folder_tree import is_inside
 
         home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
         places = [workspace] if not is_inside(home, [workspace]) else []
