@@ -10,15 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capdisc_indexer.config.client_places import conventional_places, own_folders
-from capdisc_indexer.config.client_plugins import InstalledPlugins, find_plugins
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.config.trust import TrustRequest, is_inside
 from capdisc_indexer.model.types import DeclaredSource, LinkRules
 
 if TYPE_CHECKING:
     from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.client_plugins import Plugin
     from capdisc_indexer.config.client_servers import ClientFile
     from capdisc_indexer.config.configuration import Config
+
+_PLUGIN_FOLDERS = (".claude/plugins", ".codex/plugins", ".gemini/extensions")
+_PLUGIN_VARIABLES = (
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_PLUGIN_CACHE_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+)
 
 
 def place_folders(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
@@ -30,7 +38,7 @@ def place_folders(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
 def has_places(runtime: Runtime, config: Config) -> bool:
     """Whether there is a folder of agents or commands, or a plugin that has some."""
     return any(path.exists() for _, path in place_folders(runtime, config)) or any(
-        plugin.agents or plugin.commands for plugin in _plugins(runtime, config).plugins
+        plugin.agents or plugin.commands for plugin in _plugins(runtime, config["folders"])[0]
     )
 
 
@@ -54,7 +62,7 @@ def place_sources(
         for scope, form, path, pattern in _list_places(runtime, config)
         if str(path) not in waiting
     ]
-    for plugin in _plugins(runtime, config).plugins:
+    for plugin in _plugins(runtime, config["folders"])[0]:
         parts = [("agent", path) for path in plugin.agents]
         parts += [("command", path) for path in plugin.commands]
         sources += [
@@ -77,24 +85,21 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     """The folders of skills of the plugins that are switched on, as pairs of origin and path. A
     notice names each file about plugins that cannot be read.
     """
-    installed = _plugins(runtime, config)
-    if installed.problems:
+    plugins, problems = _plugins(runtime, config["folders"])
+    if problems:
         from capdisc.output import console
-    for problem in installed.problems:
+    for problem in problems:
         console.print_notice(f"notice: {console.sanitise(problem)}; its plugins are left out")
-    return [
-        (f"plugin {plugin.id}", path) for plugin in installed.plugins for path in plugin.skills
-    ]
+    return [(f"plugin {plugin.id}", path) for plugin in plugins for path in plugin.skills]
 
 
 def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
     """The files of the plugins that are switched on which may name MCP servers."""
     from capdisc_indexer.config.client_servers import ClientFile
 
-    installed = find_plugins("all", runtime.home, runtime.workspace, runtime.environ)
     return [
         ClientFile(client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder))
-        for plugin in installed.plugins
+        for plugin in _plugins(runtime, "all")[0]
         for path in plugin.servers
     ]
 
@@ -168,5 +173,13 @@ def _split_pattern(path: Path) -> tuple[Path, str]:
     return Path(fixed_part(str(path))[0]), path.name
 
 
-def _plugins(runtime: Runtime, config: Config) -> InstalledPlugins:
-    return find_plugins(config["folders"], runtime.home, runtime.workspace, runtime.environ)
+def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence[str]]:
+    """The plugins that are switched on here, and what is wrong with files about them."""
+    # Three stats, where the module takes 3 ms to load: most queries need no more than these.
+    is_elsewhere = any(runtime.environ.get(name) for name in _PLUGIN_VARIABLES)
+    if not is_elsewhere and not any((runtime.home / name).exists() for name in _PLUGIN_FOLDERS):
+        return (), ()
+    from capdisc_indexer.config.client_plugins import find_plugins
+
+    installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ)
+    return installed.plugins, installed.problems
