@@ -66,7 +66,7 @@ def mcp(
     run_capability. An answer has at most 4,000 tokens; a cursor leads to what follows. The prompt
     find-capabilities and the resources capdisc://tier0 and capdisc://capability/ID hold the same.
     Answers come from the newest index, which is built where there is none; clients are notified
-    when it changes. Needs the extra: pip install 'capdisc[mcp]'.
+    when it changes. Needs the extra mcp; where it is missing, the error names the command.
 
     With --gateway, one server stands for all others: their tools are found by search and called
     by name. A server starts with its first call. A tool that is not declared as read-only is

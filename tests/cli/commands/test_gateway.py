@@ -250,7 +250,7 @@ def test_the_list_says_what_is_served_and_what_is_asked(user_file, hermetic, cap
     user_file(
         notes=entry(hermetic),
         same=entry(hermetic),
-        capdisc={"command": "uvx", "args": ["--from", "capdisc[mcp]", "capdisc", "mcp"]},
+        capdisc={"command": "uvx", "args": ["--from", "capdisc-cli[mcp]", "capdisc", "mcp"]},
         old={"type": "sse", "url": "https://example.com/sse"},
         off={"command": "x", "disabled": True},
         far={"url": "https://ada:word@example.com/mcp?key=1", "headers": {"X-Key": "hush"}},
