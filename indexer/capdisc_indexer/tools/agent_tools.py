@@ -20,7 +20,7 @@ from capdisc_indexer.model.json_types import (
 )
 from capdisc_indexer.rendering.details import fit_categories
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
-from capdisc_indexer.retrieval.request_gate import judge_request
+from capdisc_indexer.retrieval.request_gate import TALK, judge_request
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
@@ -51,8 +51,6 @@ _NEAREST = 3
 _KEYWORD_MATCH = 0.95
 # Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions"})
-# Below this score the gate takes a text by itself for talk.
-_TALK_SCORE = 0.5
 
 
 def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
@@ -103,7 +101,7 @@ def _result_lines(ctx: ToolContext, query: str, found: SearchResult) -> Iterator
     decision = judge_request(ctx.index, found.ranking)
     has_keywords = decision.parts.get("meets_query", 1.0) >= _KEYWORD_MATCH
     if pairs and not (decision.is_request or has_keywords or exact_matches(ctx, query)):
-        if decision.parts.get("text", 1.0) < _TALK_SCORE:
+        if decision.reason == TALK:
             yield "Nothing: this reads like talk. Say in a sentence what has to be done."
             return
         yield "Nothing here clearly fits. The nearest, which may not help:"
