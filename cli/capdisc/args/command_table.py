@@ -229,7 +229,7 @@ COMMANDS: Mapping[str, str] = {
     "session": "Keep what an agent found and used from turn to turn.",
     "graph": "Print the relations between capabilities.",
     "run": "Run a capability that says how, after you have agreed.",
-    "mcp": "Serve the discovery tools to an agent over MCP.",
+    "mcp": "Serve search, reading and running to an agent over MCP.",
     "serve": "Answer searches sooner, from a warm process.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",

@@ -13,7 +13,7 @@ from capdisc.output.failures import ExitCode
 from capdisc.render import render_notices
 from capdisc.render.context import build_context, remember_shown
 from capdisc.render.gate import Gate
-from capdisc.render.render_context import prepare_render
+from capdisc.render.render_context import RenderContext, prepare_render
 from capdisc.render.render_options import (
     LayoutOptions,
     LimitOptions,
@@ -140,7 +140,7 @@ Into = Annotated[
     option(
         "--into",
         metavar="FILE",
-        help="Keep the context in a marked block of this file; without a query: everything.",
+        help="Keep the context in a marked block of this file; without a query: a list of all.",
     ),
 ]
 
@@ -233,6 +233,9 @@ def render(
 def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | None) -> int:
     with open_index.open_index(index_dir) as ctx:
         render_ctx = prepare_render(ctx, options)
+        if into and not render_ctx.texts and options.has_default_layout:
+            _keep_catalogue(render_ctx, into)
+            return ExitCode.OK
         if render_ctx.relevant.is_empty and options.request.on_empty == "error":
             render_notices.print_nothing_fits(render_ctx.relevant)
             return ExitCode.FINDINGS
@@ -240,12 +243,29 @@ def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | 
         remember_shown(render_ctx, rendered)
         text = render_ctx.form.format_context(render_ctx.form, rendered)
         if into:
-            from capdisc.setup import marked_block
-
-            marked_block.keep_block(ctx.runtime, into, text)
+            _keep_block(render_ctx, into, text)
         else:
             console.print_result(text)
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)
     if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)
     return ExitCode.OK
+
+
+def _keep_catalogue(render_ctx: RenderContext, file: Path) -> None:
+    """Keep the list of all capabilities in the marked block of the file."""
+    from capdisc.setup import catalogue_block, marked_block
+
+    ctx, options = render_ctx.ctx, render_ctx.options
+    path = ctx.runtime.expand(file)
+    block = catalogue_block.build_block(ctx, path, options.request.filters, options.limits.budget)
+    marked_block.keep_block(ctx.runtime, file, block.text)
+    catalogue_block.print_omissions(block)
+
+
+def _keep_block(render_ctx: RenderContext, file: Path, text: str) -> None:
+    """Keep the context in the marked block of the file, without paths of this machine."""
+    from capdisc.setup import catalogue_block, marked_block
+
+    runtime = render_ctx.ctx.runtime
+    marked_block.keep_block(runtime, file, catalogue_block.shorten_paths(text, runtime))

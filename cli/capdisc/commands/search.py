@@ -22,7 +22,7 @@ from capdisc.render.gate import (
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
-from capdisc_indexer.model.records import listed_fields
+from capdisc_indexer.model.records import UNCATEGORISED, listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
@@ -157,11 +157,11 @@ def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
     if ranking.unmatched:
         console.print_notice(format_unmatched(ranking))
     all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
-    categories = ranking.categories or all_categories
-    hint = f"categories here: {', '.join(categories)}"
-    if not categories:
-        hint = "the index is empty: capdisc index PATH"
-    console.print_notice(f"hint: {hint}")
+    categories = list(ranking.categories or all_categories)
+    if not all_categories:
+        console.print_notice("hint: the index is empty: capdisc index PATH")
+    elif categories != [UNCATEGORISED]:
+        console.print_notice(f"hint: categories here: {', '.join(categories)}")
 
 
 def _result_document(

@@ -130,9 +130,9 @@ def validate(
         # Hooks know three exit codes only: 2 says that something was not checked.
         console.print_error(error)
         return ExitCode.USAGE
-    if not quiet:
-        print_notices(request, check_result, report)
     errors = [*check_result.problems, *unwritten]
+    if not quiet and (report.files or report.count or not errors):
+        print_notices(request, check_result, report, " left" if write else "")
     for unchecked in errors:
         console.print_error(unchecked)
     return ExitCode.USAGE if errors else exit_status(report, strict)
@@ -214,9 +214,11 @@ def write_result(pieces: Iterable[str], path: Path | None) -> None:
 
 
 def print_notices(
-    request: ValidateRequest, check_result: ValidationResult, result: Report
+    request: ValidateRequest, check_result: ValidationResult, result: Report, tail: str = ""
 ) -> None:
-    """Print on stderr how much was checked, and how many findings are not shown."""
+    """Print on stderr how much was checked, and how many findings are not shown. `tail` follows
+    the number of findings.
+    """
     chosen = check_result.chosen
     if chosen.unwanted:
         where = ", ".join(request.origins)
@@ -228,7 +230,8 @@ def print_notices(
             f"notice: {console.format_count(len(chosen.commented), 'finding')} silenced by comments in the files"
         )
     console.print_notice(
-        f"{console.format_count(result.files, 'file')}, {console.format_count(result.count, 'finding')}"
+        f"{console.format_count(result.files, 'file')}, "
+        f"{console.format_count(result.count, 'finding')}{tail}"
     )
 
 
