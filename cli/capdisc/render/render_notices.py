@@ -40,7 +40,6 @@ def build_context_facts(
         "static_tokens": catalogue.static_tokens,
         "results": _result_facts(relevant, pinned, workspace),
         "gate": decision_document(relevant.ranking.gate, with_diagnostics),
-        "unmatched": list(relevant.ranking.unmatched),
     }
     if catalogue.style:
         facts["style"] = catalogue.style.name
