@@ -178,14 +178,18 @@ class Hit:
 
 @frozen(kw_only=True)
 class GateDecision:
-    """Whether a turn is a request, the score 0..1 that says so, and what the score comes from.
+    """Whether a turn is a request for anything here, the score 0..1 that says so, and what the
+    score comes from.
 
-    `parts` holds, by name, the text's own score 0..1 and the evidence of the search.
+    `parts` holds, by name, the text's own score 0..1 and the evidence of the search. `reason` says
+    why a turn is none: `talk`, `unknown-words` (no capability mentions the words that say the most)
+    or `nothing-fits`; "" for a request.
     """
 
     is_request: bool
     score: float
     parts: Mapping[str, float]
+    reason: str = ""
 
 
 @frozen(kw_only=True)
