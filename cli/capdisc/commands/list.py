@@ -12,13 +12,13 @@ from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
 from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
@@ -89,7 +89,7 @@ def _find_places(
     UsageError for an unknown risk.
     """
     if unknown := [risk for risk in risks if risk not in RISKS]:
-        raise UsageError(f"unknown risk {unknown[0]!r}", f"one of: {', '.join(RISKS)}")
+        raise unknown_choice("risk", unknown[0], RISKS)
     columns = ctx.index.columns
     places = columns.matching(query)
     if risks or confirm or not is_told_by_columns(query):  # the documents have the others
@@ -181,8 +181,10 @@ def _print_cost(
         console.print_lines(
             [f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {names}"]
         )
-        fewer = f"{_saved_percent(budget, total)} % and {_saved_percent(budget, listing)} % fewer"
-        console.print_lines([f"a rendered context: at most {budget:,}, {fewer}"])
+        comparison = f"{_saved_percent(budget, total)} % fewer than all in full"
+        if saved := _saved_percent(budget, listing):
+            comparison += f", {saved} % fewer than names and descriptions"
+        console.print_lines([f"a rendered context: at most {budget:,} tokens, {comparison}"])
     return ExitCode.OK
 
 

@@ -20,6 +20,7 @@ from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 
+_LISTED_CATEGORIES = 8
 # Hits below this are left to --explain and to programs: they hold the place of an answer, and are
 # none.
 
@@ -150,16 +151,29 @@ def _hit_remarks(hit: Hit, header: CapabilityHeader, explain: bool) -> Iterator[
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
-    """Print that nothing fits, which words are unknown here, and which categories come nearest."""
+    """Print that nothing fits, which words are unknown here, and what is here instead."""
     console.print_notice("nothing fits")
     if ranking.unmatched:
         console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
-    all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
-    categories = ranking.categories or all_categories
-    hint = f"categories here: {', '.join(categories)}"
-    if not categories:
-        hint = "the index is empty: capdisc index PATH"
-    console.print_notice(f"hint: {hint}")
+    console.print_notice(f"hint: {_describe_catalogue(ctx, ranking)}")
+
+
+def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str:
+    """What the index holds, for a request that nothing in it fits."""
+    count, hidden = len(ctx.index.documents), len(ctx.index.columns.hidden)
+    if not count:
+        return "the index is empty: capdisc index PATH"
+    if count == hidden:
+        them = "the one capability" if count == 1 else f"all {count:,} capabilities"
+        return f"{them} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
+    words = {word for text in ranking.query.texts for word in ctx.index.documents.words(text)}
+    # Where no word is known here, the categories that are nearest are so by accident.
+    if ranking.categories and not words <= set(ranking.unmatched):
+        return f"categories here: {', '.join(ranking.categories)}"
+    entries = sorted(ctx.index.overview["categories"], key=lambda entry: -entry["count"])
+    names = [entry["category"] for entry in entries]
+    more = ": capdisc list --categories" if len(names) > _LISTED_CATEGORIES else ""
+    return f"categories here: {console.format_names(names, _LISTED_CATEGORIES)}{more}"
 
 
 def _result_document(

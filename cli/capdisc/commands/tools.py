@@ -15,6 +15,7 @@ from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import (
     DEFINITION_FORMATS,
@@ -444,7 +445,7 @@ def tools(
     Example: capdisc tools "merge PDF files" --format anthropic
     """
     if format not in _FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(_FORMATS)}")
+        raise unknown_choice("format", format, _FORMATS)
     if defer or hosted:
         _check_deferral(
             format,

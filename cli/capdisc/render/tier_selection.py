@@ -110,7 +110,9 @@ def check_options(options: RenderOptions) -> None:
 def check_choice(option: str, value: str | None, choices: Collection[str]) -> None:
     """Raises UsageError where the value is not None and none of the choices."""
     if value is not None and value not in choices:
-        raise UsageError(f"unknown {option} {value!r}", f"one of: {', '.join(choices)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice(option, value, choices)
 
 
 def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
 from capdisc_indexer.validation.masking import redact_findings
@@ -172,7 +173,7 @@ def _empty_folder_error(folder: Path) -> InputError:
 
 def _check_profile(name: str) -> str:
     if name not in PROFILES:
-        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
+        raise unknown_choice("profile", name, PROFILES)
     return name
 
 

@@ -241,10 +241,18 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
             sources += parse_declarations(value, file, _base_folder(file), is_users)
         else:
             note = " (set it in your own file)" if name in USER_ONLY_SETTINGS else ""
-            unknown.append(f"{file}: {key}{note}")
+            unknown.append(f"{file}: {key}{note or _suggest_setting(name)}")
     return _FileSettings(
         values=values, sources=tuple(sources), unknown=tuple(unknown), digest=digest
     )
+
+
+def _suggest_setting(name: str) -> str:
+    """` (did you mean limit?)`, or "" where no setting has a similar name."""
+    from capdisc_indexer.text.similar_names import suggest_names
+
+    suggestion = suggest_names(name, SETTINGS)
+    return f" ({suggestion})" if suggestion else ""
 
 
 def _load_table(path: Path) -> tuple[JsonObject, str]:
