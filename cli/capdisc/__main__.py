@@ -54,7 +54,7 @@ def _run_in_process() -> int:
 
 
 def _run_command(stop: StopSignal) -> int:
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] in (["--version"], ["-V"], ["version"]):
         return _print_version()
     from capdisc.args.command_table import run_command
 

@@ -80,6 +80,7 @@ def check_finite(number: float) -> float:
     return number
 
 
+QUIET = option("--quiet", "-q", help="Print the result and errors, no notices.")
 IndexDir = Annotated[
     Path | None, option("--index-dir", metavar="DIR", help="The folder of the index.")
 ]

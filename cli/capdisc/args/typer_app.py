@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
 from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from capdisc.args.params import BadValueError
 from capdisc.output import console
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.text.similar_names import nearest_names
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
 # Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other
@@ -33,6 +35,8 @@ def run(
     """Run a command line of `command`, whose name is `name`, and return its exit code; without a
     command, an overview of `commands`. Raises UsageError for what typer refuses.
     """
+    if command is None and not argv[0].startswith("-"):
+        raise _unknown_command(argv[0], commands)
     try:
         app = _build_app(commands, command, name)
         return int(app(args=list(argv), prog_name="capdisc", standalone_mode=False) or 0)
@@ -48,6 +52,35 @@ def run(
         raise UsageError(
             message, f"see: capdisc {name or ''} --help".replace("  ", " ")
         ) from error
+
+
+# Commands of other programs for what a command here does.
+_FOREIGN_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "ask": "search", "query": "search", "discover": "search", "select": "search",
+        "lint": "validate", "check": "validate", "fix": "validate", "format": "validate",
+        "context": "render", "prompt": "render", "inject": "render", "print": "render",
+        "get": "show", "cat": "show", "read": "show", "info": "show", "open": "show",
+        "ls": "list", "all": "list", "cost": "list", "tokens": "list",
+        "build": "index", "scan": "index", "update": "index", "sync": "index", "add": "index",
+        "related": "graph", "deps": "graph", "exec": "run", "invoke": "run",
+        "stats": "status", "settings": "config", "set": "config", "dirs": "config",
+        "create": "new", "install": "setup", "uninstall": "setup", "server": "serve",
+        "daemon": "serve", "diagnose": "doctor", "benchmark": "eval", "schema": "tools",
+    }
+)  # fmt: skip
+
+
+def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
+    """The error for a word that is no command; a sentence is taken for a query."""
+    if len(word.split()) > 1:
+        return UsageError(
+            f"no command was named before {word[:80]!r}", f"capdisc search {quote(word)}"
+        )
+    foreign = _FOREIGN_COMMANDS.get(word.lower())
+    near = [foreign] if foreign else nearest_names(word, commands)
+    suggestion = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+    return UsageError(f"No such command {word[:80]!r}.{suggestion}", "see: capdisc --help")
 
 
 def _build_app(
@@ -66,7 +99,11 @@ def _build_app(
         version: Annotated[
             bool,
             typer.Option(
-                "--version", callback=_print_version, is_eager=True, help="Print the version."
+                "--version",
+                "-V",
+                callback=_print_version,
+                is_eager=True,
+                help="Print the version.",
             ),
         ] = False,
     ) -> None:

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, Any
 
 from capdisc_indexer.model.errors import CapdiscError, InputError
@@ -90,6 +91,21 @@ def _no_room(error: OSError) -> InputError:
 
 
 SCHEMA_VERSION = 1
+
+# What the running command has printed and may print; `begin_output` sets both anew.
+_HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
+_IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
+
+
+def begin_output() -> None:
+    """Forget what the command before printed: a server runs many in one process."""
+    _HAS_RESULT.set(False)
+    _IS_SILENCED.set(False)
+
+
+def silence_notices() -> None:
+    """Print no notices until the next command begins; errors are printed."""
+    _IS_SILENCED.set(True)
 
 
 class ReaderGoneError(Exception):
@@ -206,14 +222,23 @@ def _to_json_value(value: object) -> object:
 
 def print_notice(text: str) -> None:
     """Print a line on stderr, for a person: something that is not the result."""
-    _write_stream(sys.stderr, f"{sanitise(text)}\n")
+    if not _IS_SILENCED.get():
+        _write_stream(sys.stderr, f"{sanitise(text)}\n")
 
 
 def print_error(error: CapdiscError) -> None:
     """Print on stderr what is wrong, and what to do."""
-    print_notice(f"error: {error.message}")
-    if error.hint:
-        print_notice(f"hint: {error.hint}")
+    lines = [f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else [])]
+    _write_stream(sys.stderr, "".join(f"{sanitise(line)}\n" for line in lines))
+
+
+def print_error_document(code: str, error: CapdiscError, exit_status: int) -> None:
+    """Print the error as JSON on stdout, for the program that reads the result there; nothing where
+    a result has been printed, which it would spoil.
+    """
+    if not _HAS_RESULT.get():
+        document = {"code": code, "message": error.message, "hint": error.hint}
+        print_document({"error": {**document, "exit": exit_status}})
 
 
 def write_through(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
@@ -254,6 +279,8 @@ def _write_stream(stream: Any, text: str | bytes) -> None:
     """Write UTF-8 whatever the locale says: budgets are counted, and JSON is defined, in it."""
     if stream is None:  # it was closed when the process started
         return
+    if stream is sys.stdout and text:
+        _HAS_RESULT.set(True)
     try:
         if hasattr(stream, "buffer"):
             stream.flush()
