@@ -80,6 +80,19 @@ def check_finite(number: float) -> float:
     return number
 
 
+Ids = Annotated[bool, option("--ids", help="Print ids only, one on each line.")]
+Paths = Annotated[bool, option("--paths", help="Print the paths of files only, each once.")]
+Null = Annotated[
+    bool,
+    option(
+        "--null",
+        "-0",
+        help="End each id or path with a null byte: … --ids -0 | xargs -0 -n1 capdisc show",
+    ),
+]
+Open = Annotated[
+    bool, option("--open", help="Open the file of the first in your editor (VISUAL, EDITOR).")
+]
 QUIET = option("--quiet", "-q", help="Print the result and errors, no notices.")
 IndexDir = Annotated[
     Path | None, option("--index-dir", metavar="DIR", help="The folder of the index.")

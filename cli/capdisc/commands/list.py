@@ -9,7 +9,7 @@ from typing import Annotated
 from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
-from capdisc.output import console
+from capdisc.output import console, names
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
@@ -37,7 +37,9 @@ def list_(
         bool,
         option("--categories", help="Print the categories and how many capabilities each has."),
     ] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
+    ids: params.Ids = False,
+    paths: params.Paths = False,
+    null: params.Null = False,
     cost: Annotated[
         bool,
         option(
@@ -54,6 +56,7 @@ def list_(
 
     Example: capdisc list --cost
     """
+    form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
     with open_index.open_index(index_dir) as ctx:
         if shadowed:
             return _print_shadowed(ctx, json)
@@ -69,8 +72,10 @@ def list_(
             console.print_long_document(
                 {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
-        elif ids:
-            console.print_long_lines(columns.ids[place] for place in places)
+        elif form and form.paths:
+            form.print_names(header["source"]["path"] for header in _load_headers(ctx, places))
+        elif form:
+            form.print_names(columns.ids[place] for place in places)
         else:
             console.print_long_lines(_format_listing(ctx, places))
         if not places:

@@ -35,7 +35,10 @@ def search(
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
+    ids: params.Ids = False,
+    paths: params.Paths = False,
+    null: params.Null = False,
+    open: params.Open = False,
     expand: Annotated[
         int,
         option(
@@ -60,6 +63,11 @@ def search(
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
+    form = None
+    if ids or paths or null or open:
+        from capdisc.output import names  # which other searches need not import
+
+        form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
@@ -78,9 +86,10 @@ def search(
                 _result_document(ctx, ranking, headers)
                 | {"gate": decision_document(ranking.gate, explain)}
             )
-        elif ids:
-            if ranking.hits:
-                console.print_lines(hit.id for hit in ranking.hits)
+        elif form:
+            form.answer(
+                ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
+            )
         else:
             _print_hits(ctx, ranking, headers, explain)
             print_decision(ranking, explain)

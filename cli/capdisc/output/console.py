@@ -135,6 +135,11 @@ def print_pieces(pieces: Iterable[str]) -> None:
         _write_stream(sys.stdout, block)
 
 
+def print_bytes(data: bytes) -> None:
+    """Print a result for a program as it is: nothing is made visible, no line end is added."""
+    _write_stream(sys.stdout, data)
+
+
 def print_lines(texts: Iterable[str]) -> None:
     """Print results line by line, sanitised for a person."""
     print_result("\n".join(sanitise(text) for text in texts))
