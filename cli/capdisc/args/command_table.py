@@ -151,7 +151,7 @@ def _bind_positionals(
     required_count = sum(parameter.is_required for parameter in parameters)
     if not required_count <= len(words) <= len(parameters):
         raise _NotPlainError
-    if any(parameter.is_list for parameter in parameters):
+    if words and any(parameter.is_list for parameter in parameters):
         raise _NotPlainError
     return [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
 

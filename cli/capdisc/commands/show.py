@@ -176,7 +176,9 @@ def show(
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
     piped = (
-        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).replace("\0", "\n").splitlines()
+        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
+        .replace("\0", "\n")
+        .splitlines()
         if "-" in (ids or ())
         else []
     )
