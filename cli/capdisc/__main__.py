@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command line and exit with its exit code."""
     _wait_for_streams()
+    if sys.argv[1:2] == ["--complete"]:
+        from capdisc.args import completion
+
+        os._exit(completion.print_candidates(sys.argv[2:]))
     if sys.argv[1:2] == ["hook"]:
         from capdisc.hook import guard
 

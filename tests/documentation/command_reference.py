@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from capdisc.args import completion_table
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
 from capdisc.args.typer_app import VALUE_NAMES
 from capdisc.output.failures import ExitCode
@@ -217,7 +218,8 @@ def _setting_default(default: Any) -> str:
 
 
 def main() -> int:
-    """Write the page."""
+    """Write the page, and the table of completion, which comes from the same declarations."""
+    completion_table.write_table()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(reference(), encoding="utf-8")
     return 0

@@ -291,6 +291,8 @@ COMMANDS: Mapping[str, str] = {
     "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
+    "completion": "Print the script that completes commands and ids in a shell.",
+    "help": "Explain a command, also as a manual page.",
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.

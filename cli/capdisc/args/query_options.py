@@ -96,9 +96,7 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> None:
     query_rules.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
-            headers = ctx.index.documents.all_headers()
-            known_tags = {known_tag for header in headers for known_tag in header.get("tags", ())}
-            raise query_rules.unknown_filter("tag", tag, known_tags)
+            raise query_rules.unknown_filter("tag", tag, ctx.index.documents.tags())
     for name in query.exclude:
         if ctx.index.resolve(name) is None:
             console.print_notice(f"notice: there is no {name} to leave out")

@@ -26,7 +26,7 @@ from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
 
-_FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
+FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -374,7 +374,7 @@ def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
 def tools(
     words: params.Words = None,
     also: params.Also = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(_FORMATS)}.")] = "json",
+    format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "json",
     names: Annotated[bool, option("--names", help="Print names only, one on each line.")] = False,
     mapping: Annotated[
         bool, option("--map", help="Print the ids and parameters behind changed names.")
@@ -444,8 +444,8 @@ def tools(
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
-    if format not in _FORMATS:
-        raise unknown_choice("format", format, _FORMATS)
+    if format not in FORMATS:
+        raise unknown_choice("format", format, FORMATS)
     if defer or hosted:
         _check_deferral(
             format,
