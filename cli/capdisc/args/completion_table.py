@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters, load_command
 from capdisc.args.completion import FILES, FOLDERS
+from capdisc.args.man_pages import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
 from capdisc_indexer.model.json_types import JsonObject
@@ -100,14 +101,6 @@ def _common_options(command: str) -> list[JsonObject]:
         "about": "Whether a warm server answers.",
     }
     return [server_option, help_option]
-
-
-def option_words(parameter: CommandParameter) -> list[str]:
-    """The words that stand for the option; a flag without words of its own has an opposite."""
-    if parameter.param.names:
-        return [word for text in parameter.param.names for word in text.split("/")]
-    name = parameter.name.replace("_", "-")
-    return [f"--{name}", f"--no-{name}"] if parameter.type is bool else [f"--{name}"]
 
 
 def _first_sentence(text: str) -> str:
