@@ -46,7 +46,7 @@ docs:
 
 # write the manual pages from the declarations of the commands: just man ~/.local/share/man/man1
 man FOLDER="build/man":
-    {{bin}}/python -m capdisc.args.man_pages {{FOLDER}}
+    {{bin}}/python -m capdisc.commands.help {{FOLDER}}
 
 # floors on retrieval quality, with the figures
 relevance:

@@ -14,10 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from capdisc.args import completion_table
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
-from capdisc.args.man_pages import EXIT_CODE_MEANINGS, option_words
 from capdisc.args.typer_app import VALUE_NAMES
+from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
 from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
 
@@ -193,7 +192,9 @@ def _setting_default(default: Any) -> str:
 
 def main() -> int:
     """Write the page, and the table of completion, which comes from the same declarations."""
-    completion_table.write_table()
+    from completion_table import write_table  # beside this script
+
+    write_table()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(reference(), encoding="utf-8")
     return 0

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from capdisc.args import completion_table
 from capdisc.args.command_table import COMMANDS
-from capdisc.args.man_pages import EXIT_CODE_MEANINGS
+from capdisc.commands.help import EXIT_CODE_MEANINGS
 from capdisc.output.failures import ExitCode
+from documentation import completion_table
 from documentation.command_reference import PAGE, reference
 
 TEXT = PAGE.read_text(encoding="utf-8")

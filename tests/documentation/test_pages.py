@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from capdisc.args.command_table import COMMANDS, list_parameters
-from capdisc.args.man_pages import option_words
+from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from documentation.command_reference import OTHER_VARIABLES, load_function
 

@@ -36,11 +36,11 @@ _capdisc() {
     while IFS= read -r line; do
         case $line in
         :files)
-            type compopt &> /dev/null && compopt -o filenames
+            compopt -o filenames 2> /dev/null
             while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "${current#"$head"}")
             ;;
         :dirs)
-            type compopt &> /dev/null && compopt -o filenames
+            compopt -o filenames 2> /dev/null
             while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -d -- "${current#"$head"}")
             ;;
         *)

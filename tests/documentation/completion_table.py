@@ -1,6 +1,6 @@
 """The table of words that completion offers, made from the declarations of the commands.
 
-`just docs` writes it to `completion.json` beside this file, so that a key press in a shell need
+`just docs` writes it beside `capdisc.args.completion`, so that a key press in a shell need
 not import the commands. A test compares the two.
 """
 
@@ -13,14 +13,15 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from capdisc.args import completion
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters, load_command
 from capdisc.args.completion import FILES, FOLDERS
-from capdisc.args.man_pages import option_words
+from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.graph.capability_graph import EDGE_KINDS
 from capdisc_indexer.model.json_types import JsonObject
 
-PATH = Path(__file__).with_name("completion.json")
+PATH = Path(completion.__file__).with_name(completion.TABLE_FILE)
 # Words for what the values of an option or argument are: a list of fixed values, a list of the
 # table, something that is stored, or paths. By the name of the parameter, where a command does not
 # differ.
@@ -123,7 +124,8 @@ def _choices() -> Mapping[str, str | list[str]]:
     """The values of options and arguments that are few and fixed, or differ between commands, by
     `command.parameter` or by the parameter alone.
     """
-    from capdisc.commands import completion, config, graph, new, session, setup, tools
+    from capdisc.commands import completion as shells
+    from capdisc.commands import config, graph, new, session, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
@@ -176,7 +178,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "config.values": "setting-values",
         "new.kind": list(new.TEMPLATES),
         "new.name": "",
-        "completion.shell": list(completion.SCRIPTS),
+        "completion.shell": list(shells.SCRIPTS),
         "help.command": "commands",
     }
 
