@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS, list_parameters
+from capdisc.args.command_table import COMMANDS, OPTION_ALIASES, list_parameters
 from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
 from documentation.command_reference import OTHER_VARIABLES, load_function
@@ -154,7 +154,7 @@ def test_every_option_alone_exists_in_some_command(page) -> None:
         for word in option_words(parameter)
     }
     # Options of other programs that the pages quote.
-    known |= {"--help", "--version", "--server", "--compile-bytecode"}
+    known |= {"--help", "--version", "--server", "--compile-bytecode", *OPTION_ALIASES}
     named = {span.split()[0] for span in code_spans(page) if re.match(r"--[a-z]", span)}
     assert {name.rstrip(",") for name in named} <= known
 

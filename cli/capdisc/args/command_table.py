@@ -28,7 +28,7 @@ ArgumentValues: TypeAlias = dict[str, Any]
 
 # Options that people know from other programs, with the name that they have here. They work where
 # a command has that name and no option of its own with theirs, and help does not list them.
-_OPTION_ALIASES: Mapping[str, str] = MappingProxyType(
+OPTION_ALIASES: Mapping[str, str] = MappingProxyType(
     {"-n": "-k", "--top-k": "--limit", "--max-results": "--limit"}
 )
 # The commands that take --quiet without a parameter for it: they only read, and their notices are
@@ -85,7 +85,7 @@ def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
 
 def rename_options(command: Command, words: Sequence[str]) -> list[str]:
     """The words of the command line with the aliases of options replaced by their names."""
-    if not any(word.startswith(alias) for word in words for alias in _OPTION_ALIASES):
+    if not any(word.startswith(alias) for word in words for alias in OPTION_ALIASES):
         return list(words)
     options = {
         name: parameter
@@ -99,7 +99,7 @@ def rename_options(command: Command, words: Sequence[str]) -> list[str]:
             return [*renamed, word, *remaining]
         is_long = word.startswith("--")
         name, sign, value = word.partition("=") if is_long else (word[:2], "", word[2:])
-        target = _OPTION_ALIASES.get(name, name)
+        target = OPTION_ALIASES.get(name, name)
         if name not in options and target in options:
             name = target
         renamed.append(f"{name}{sign}{value}")
