@@ -58,6 +58,8 @@ def test_help_alone_is_the_overview(capdisc) -> None:
         (("ls",), "'list'"),
         (("serach", "pdf"), "'search'"),
         (("merge two PDF files",), "capdisc search 'merge two PDF files'"),
+        (("search", "x", "--limt", "3"), "--limt. Did you mean '--limit'?"),
+        (("search", "x", "--expla"), "Did you mean '--explain'?"),
         (("search", "x", "--kind", "skil"), "did you mean skill?"),
         (("search", "x", "--category", "finanse"), "did you mean finance?"),
         (("search", "x", "--tag", "inovice"), "did you mean invoice"),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
 from pathlib import Path
-from shlex import quote
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -18,7 +17,6 @@ from capdisc.args.params import BadValueError
 from capdisc.output import console
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.text.similar_names import nearest_names
 
 # What typer raises for a command line that it refuses: click's UsageError, by its public subclass.
 # Until 0.25 typer imported click; since 0.26 it has a private copy, whose errors are other
@@ -49,9 +47,23 @@ def run(
             r"\1",
             error.format_message(),
         )
+        message = _POSSIBLE_OPTIONS.sub(_name_nearest_option, message)
         raise UsageError(
             message, f"see: capdisc {name or ''} --help".replace("  ", " ")
         ) from error
+
+
+# typer's list of similar options, which is sorted by the alphabet.
+_POSSIBLE_OPTIONS = re.compile(r"(No such option: )(\S+) \(Possible options: ([^)]*)\)")
+
+
+def _name_nearest_option(match: re.Match[str]) -> str:
+    from capdisc_indexer.text.similar_names import nearest_names
+
+    beginning, typed, options = match[1], match[2], match[3].split(", ")
+    completed = [option for option in options if option.startswith(typed)]
+    nearest = (completed or nearest_names(typed, options) or options)[0]
+    return f"{beginning}{typed}. Did you mean {nearest!r}?"
 
 
 # Commands of other programs for what a command here does.
@@ -73,6 +85,10 @@ _FOREIGN_COMMANDS: Mapping[str, str] = MappingProxyType(
 
 def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
     """The error for a word that is no command; a sentence is taken for a query."""
+    from shlex import quote  # which help does not need
+
+    from capdisc_indexer.text.similar_names import nearest_names
+
     if len(word.split()) > 1:
         return UsageError(
             f"no command was named before {word[:80]!r}", f"capdisc search {quote(word)}"

@@ -130,10 +130,12 @@ def validate(
     except InputError as error:
         # Hooks know three exit codes only: 2 says that something was not checked.
         console.print_error(error)
+        if json:
+            console.print_error_document("input", error, ExitCode.USAGE)
         return ExitCode.USAGE
-    if not quiet:
-        print_notices(request, check_result, report)
     errors = [*check_result.problems, *unwritten]
+    if not quiet and (check_result.files or not errors):
+        print_notices(request, check_result, report)
     for unchecked in errors:
         console.print_error(unchecked)
     return ExitCode.USAGE if errors else exit_status(report, strict)
