@@ -48,6 +48,10 @@ docs:
 man FOLDER="build/man":
     {{bin}}/python -m capdisc.commands.help {{FOLDER}}
 
+# draw docs/pictures anew from what the commands print on a terminal
+pictures:
+    {{bin}}/python tests/documentation/pictures.py
+
 # floors on retrieval quality, with the figures
 relevance:
     {{bin}}/python -m pytest -m relevance -s

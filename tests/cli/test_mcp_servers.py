@@ -219,7 +219,7 @@ def test_the_user_s_own_configuration_can_say_ask(capdisc, configured, hermetic,
 def test_without_the_extra_the_hint_names_it(capdisc, configured, hermetic, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     configured(near=server(hermetic))
-    assert "pip install 'capdisc[mcp]'" in capdisc("index", "--ask-servers").err
+    assert "install the extra mcp: " in capdisc("index", "--ask-servers").err
 
 
 @pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])

@@ -110,6 +110,8 @@ def _first_sentence(text: str) -> str:
 
 def _values(command: str, parameter: CommandParameter) -> str | list[str]:
     """Where the values come from; "" for free text."""
+    if parameter.param.choices:
+        return list(parameter.param.choices)
     choices = _choices()
     place = f"{command}.{parameter.name}"
     if place in choices or parameter.name in choices:

@@ -11,13 +11,13 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
-from capdisc.output import console, names
+from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.config.trust import HOW
 from capdisc_indexer.model.errors import CapdiscError, UsageError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource
 from capdisc_indexer.text.similar_names import unknown_choice
@@ -225,8 +225,10 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
         )
         for setting in settings
     ]
-    headings = ("setting", "value", "from", "variable", "about")
-    console.print_lines(console.format_table(headings, rows))
+    if screen := terminal.find_screen(runtime):
+        _draw_settings(screen, rows)
+    else:
+        console.print_lines(console.format_table(_TITLES, rows))
     console.print_lines(
         [
             "",
@@ -247,6 +249,32 @@ def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
         console.print_lines(["", "waiting for your trust, and left out (capdisc trust):"])
     console.print_lines(f"  {request.line}  ({request.origin})" for request in waiting)
     return ExitCode.OK
+
+
+_TITLES = ("setting", "value", "from", "variable", "about")
+
+
+def _draw_settings(screen: terminal.Screen, rows: list[tuple[str, str, str, str, str]]) -> None:
+    """Draw the table of settings; those that somebody has set stand out."""
+    wrapped = terminal.ColumnStyle(wrapped=True, max_width=screen.columns // 4)
+    columns = [
+        terminal.ColumnStyle(title=_TITLES[0]),
+        replace(wrapped, title=_TITLES[1]),
+        replace(wrapped, title=_TITLES[2]),
+        terminal.ColumnStyle(title=_TITLES[4], wrapped=True, flexible=True),
+    ]
+    drawn_rows = []
+    for name, value, origin, variable, about in rows:
+        name_style, value_style = ("", "") if origin == "default" else ("name", "ok")
+        drawn_rows.append(
+            [
+                (name, name_style),
+                (value, value_style),
+                (origin, "detail"),
+                (f"{about} ({variable})", "detail"),
+            ]
+        )
+    terminal.print_table(screen, columns, drawn_rows)
 
 
 def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:

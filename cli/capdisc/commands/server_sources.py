@@ -138,6 +138,8 @@ def _ask_server(
         asked_at = datetime.now(UTC).isoformat(timespec="seconds")
         with state_file.lock_folder(list_path.parent):
             state_file.replace_state_file(list_path, kept_text(server.name, asked_at, pages))
+        if not any(page.get("tools") for page in pages):
+            console.print_notice(f"notice: the server {server.name} lists no tools")
     except CapdiscError as problem:
         stays = f"; its list from {age} ago stays" if (age := _list_age(list_path)) else ""
         console.print_notice(

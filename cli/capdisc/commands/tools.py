@@ -374,23 +374,54 @@ def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
 def tools(
     words: params.Words = None,
     also: params.Also = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "json",
-    names: Annotated[bool, option("--names", help="Print names only, one on each line.")] = False,
+    format: Annotated[
+        str,
+        option(
+            "--format",
+            help="The form of the definitions.",
+            panel="Output",
+            choices=tuple(FORMATS),
+        ),
+    ] = "json",
+    names: Annotated[
+        bool, option("--names", help="Print names only, one on each line.", panel="Output")
+    ] = False,
     mapping: Annotated[
-        bool, option("--map", help="Print the ids and parameters behind changed names.")
+        bool,
+        option("--map", help="Print the ids and parameters behind changed names.", panel="Output"),
     ] = False,
     all_tools: Annotated[
-        bool, option("--all", help="Print every discovery tool, also those without data here.")
+        bool,
+        option(
+            "--all",
+            help="Print every discovery tool, also those without data here.",
+            panel="Tools",
+        ),
     ] = False,
     only: Annotated[
-        list[str] | None, option("--only", metavar="NAME", help="Only this tool (repeatable).")
+        list[str] | None,
+        option("--only", metavar="NAME", help="Only this tool (repeatable).", panel="Tools"),
     ] = None,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=200, help="At most so many capabilities.")
+        int,
+        option(
+            "-k",
+            "--limit",
+            min=1,
+            max=200,
+            help="At most so many capabilities.",
+            panel="Searching",
+        ),
     ] = 5,
     min_relevance: Annotated[
         float,
-        option(min=0, max=1, callback=params.check_finite, help="Leave out less relevant hits."),
+        option(
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="Leave out less relevant hits.",
+            panel="Searching",
+        ),
     ] = 0.0,
     filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[
@@ -398,13 +429,17 @@ def tools(
         option(
             "--progressive/--static",
             help="Print the few tools that find the others, or everything.",
+            panel="Tools",
         ),
     ] = None,
     auto: Annotated[
-        bool, option("--auto", help="Print everything where it is small beside the context.")
+        bool,
+        option(
+            "--auto", help="Print everything where it is small beside the context.", panel="Tools"
+        ),
     ] = False,
     context_size: Annotated[
-        int, option(min=1, help="With --auto: tokens of the model's context.")
+        int, option(min=1, help="With --auto: tokens of the model's context.", panel="Tools")
     ] = 200_000,
     threshold_pct: Annotated[
         float,
@@ -413,6 +448,7 @@ def tools(
             max=100,
             callback=params.check_finite,
             help="With --auto: how many per cent of the context are small.",
+            panel="Tools",
         ),
     ] = 10.0,
     defer: Annotated[
@@ -420,15 +456,26 @@ def tools(
         option(
             "--defer",
             help="Define everything, and load at once only what fits the query (anthropic, openai-responses).",
+            panel="Tools",
         ),
     ] = False,
     hosted: Annotated[
         bool,
-        option("--hosted", help="With --defer: the provider searches, instead of capdisc call."),
+        option(
+            "--hosted",
+            help="With --defer: the provider searches, instead of capdisc call.",
+            panel="Tools",
+        ),
     ] = False,
     budget: Annotated[
         int | None,
-        option("--budget", min=1, metavar="TOKENS", help="Print no more, the best first."),
+        option(
+            "--budget",
+            min=1,
+            metavar="TOKENS",
+            help="Print no more, the best first.",
+            panel="Tools",
+        ),
     ] = None,
     session: params.SessionName = None,
     mode: params.Mode = None,

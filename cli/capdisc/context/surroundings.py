@@ -64,13 +64,8 @@ class Runtime:
 
     @property
     def colour(self) -> bool:
-        """Whether to colour results: NO_COLOR and FORCE_COLOR decide, else whether stdout is a
-        terminal.
-        """
-        if self.environ.get("NO_COLOR"):
-            return False
-        is_terminal = self.stdout_is_terminal and self.environ.get("TERM") != "dumb"
-        return self.environ.get("FORCE_COLOR", "0") not in ("", "0") or is_terminal
+        """Whether to colour results."""
+        return allows_colour(self.environ, self.stdout_is_terminal)
 
     @property
     def columns(self) -> int:
@@ -331,6 +326,17 @@ class Runtime:
         """
         user_folders = (path for scope, path in self._conventional(config) if scope != "workspace")
         return (self.real_workspace, *(os.path.realpath(path) for path in user_folders))
+
+
+def allows_colour(environ: Mapping[str, str], is_terminal: bool) -> bool:
+    """Whether a stream may be coloured: NO_COLOR forbids it, FORCE_COLOR and CLICOLOR_FORCE ask for
+    it; else it is where the stream is a terminal that obeys codes, unless CLICOLOR is 0.
+    """
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return is_terminal and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
 
 
 def today() -> str:

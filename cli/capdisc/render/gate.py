@@ -21,7 +21,13 @@ from capdisc_indexer.retrieval.request_gate import (
 CLEAR_TALK = 0.05
 
 Gate = Annotated[
-    str, option("--gate", help='auto: talk such as "thanks!" is no request; off: all is one.')
+    str,
+    option(
+        "--gate",
+        help='auto: talk such as "thanks!" is no request; off: all is one.',
+        panel="Searching",
+        choices=("auto", "off"),
+    ),
 ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import capdisc_indexer as cd
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.roots import find_default_roots
-from capdisc.output import standard_streams, user_files
+from capdisc.output import console, standard_streams, user_files
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -21,11 +21,10 @@ from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
-from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
 from capdisc_indexer.validation.masking import redact_findings
-from capdisc_indexer.validation.rules import PROFILES
+from capdisc_indexer.validation.rules import find_profile
 from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 
 _MANY_FILES = 1_000
@@ -83,7 +82,7 @@ def parse_request(
         has_paths=bool(paths),
         sources=() if piped else runtime.sources(config, paths or ()),
         piped_text=piped,
-        profile=_check_profile(profile or config["validate.profile"]),
+        profile=_select_profile(profile or config["validate.profile"], quiet),
         choice=keep_guards(choice, "validate.select" in waiting, "validate.ignore" in waiting),
         origins=tuple(dict.fromkeys(origin for origin in origins if origin != "default")),
     )
@@ -171,10 +170,17 @@ def _empty_folder_error(folder: Path) -> InputError:
     )
 
 
-def _check_profile(name: str) -> str:
-    if name not in PROFILES:
-        raise unknown_choice("profile", name, PROFILES)
-    return name
+def _select_profile(name: str, quiet: bool) -> str:
+    """The profile of this name. A notice says which one `claude` is: everywhere else that word
+    means Claude Code. Raises UsageError for an unknown name.
+    """
+    profile = find_profile(name)
+    if name == "claude" and not quiet:
+        console.print_notice(
+            "notice: claude is the profile claude-ai (claude.ai and the Skills API); "
+            "for Claude Code: --profile claude-code"
+        )
+    return profile
 
 
 def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:

@@ -49,6 +49,10 @@ _NEAREST = 3
 # In 2,548 capabilities, 298 of 300 keywords from descriptions meet a hit so well, and 15 of 306
 # turns of talk.
 _KEYWORD_MATCH = 0.95
+NOTHING_INDEXED = (
+    "No capabilities are indexed here: go on without them. The user gets some at a terminal with: "
+    "capdisc index PATH"
+)
 # Lists of tools: nobody reads their files, which the gateway keeps in the state folder.
 _LISTS = frozenset({"mcp", "mcp-servers", "functions"})
 # Below this score the gate takes a text by itself for talk.
@@ -57,6 +61,8 @@ _TALK_SCORE = 0.5
 
 def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
     query = arguments["query"].strip()
+    if not len(ctx.index.documents):
+        return {TEXT_KEY: NOTHING_INDEXED}
     if not query:
         return {TEXT_KEY: f"Say what the task is. Here is:\n{_overview_text(ctx)}"}
     kinds = _require_kinds(ctx, arguments.get("kinds") or ())
@@ -66,8 +72,7 @@ def _search(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
 
 def _overview_text(ctx: ToolContext) -> str:
     categories, count = ctx.index.overview["categories"], load_token_counter()
-    text = overview_text(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
-    return text or "nothing: no capabilities are indexed. `capdisc index PATH` takes some in."
+    return overview_text(categories, lambda lines: count(lines) <= _OVERVIEW_TOKENS)
 
 
 def overview_text(categories: Sequence[CategoryRecord], fits: Callable[[str], bool]) -> str:
@@ -134,6 +139,8 @@ def _hit_line(ctx: ToolContext, header: CapabilityHeader) -> str:
 
 
 def _read(ctx: ToolContext, arguments: Arguments) -> ToolAnswer:
+    if not len(ctx.index.documents):
+        raise UsageError(NOTHING_INDEXED)
     request = ReadRequest(
         name=arguments["id"],
         section=arguments.get("section") or "",

@@ -39,6 +39,7 @@ from capdisc_indexer.validation.finding_selection import (
 )
 from capdisc_indexer.validation.markup_rules import load_guidance
 from capdisc_indexer.validation.rules import apply_profile
+from capdisc_indexer.validation.skill_rules import EMPTY_FOLDER
 
 # ruff: noqa: PTH112, PTH120
 
@@ -232,9 +233,6 @@ def _root_ranks(roots: Sequence[str]) -> Callable[[str], int]:
     return rank
 
 
-# The folder of a text without one, such as an editor pipes through: a place where no file can be,
-# so that no rule reads anything, whatever the text names.
-EMPTY_FOLDER = "/dev/null/nowhere"
 # Rules about files beside the text, which are not known.
 _NEIGHBOUR_CODES = frozenset({"link-missing", "path-missing", "vanished"})
 
