@@ -280,4 +280,4 @@ def test_open_starts_the_editor_with_the_first_file(small, tmp_path, command) ->
 def test_an_editor_that_fails_is_an_error(small, editor) -> None:
     code, output = run_on_terminal("search", "invoice", "--open", VISUAL=editor)
     assert code == 3
-    assert "hint: set EDITOR" in output
+    assert "set EDITOR to an editor" in output

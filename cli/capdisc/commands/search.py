@@ -258,8 +258,9 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
         return f"categories here: {', '.join(ranking.categories)}"
     entries = sorted(ctx.index.overview["categories"], key=lambda entry: -entry["count"])
     names = [entry["category"] for entry in entries]
-    if names == [UNCATEGORISED]:  # a category that says nothing
-        return f"capdisc list names all {count - hidden:,} here"
+    if [UNCATEGORISED] in (names, list(ranking.categories)):  # a category that says nothing
+        number = console.format_count(count - hidden, "capability", "capabilities")
+        return f"the index holds {number}: capdisc list"
     more = ": capdisc list --categories" if len(names) > _LISTED_CATEGORIES else ""
     return f"categories here: {console.format_names(names, _LISTED_CATEGORIES)}{more}"
 
