@@ -14,6 +14,7 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import link_rules
 from capdisc.context.roots import existing_roots
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
@@ -138,6 +139,9 @@ def index(
         console.print_notice(f"notice: unknown setting {key}")
     waiting = workspace_trust.announce_all(runtime, config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    declared = runtime.sources(config, paths or ())
+    if not paths and (ask_servers or not quiet):
+        server_sources.ask_client_servers(runtime, config, declared, ask_servers)
     sources = runtime.build_sources(config, paths or ())
     builder_id = None if shared else runtime.ensure_builder_id(where)
     server_sources.ask_servers(runtime, config, sources, ask_servers)
@@ -154,6 +158,7 @@ def index(
         builder_id=builder_id,
         confined={} if paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
+        links=link_rules(runtime),
     )
 
     def build(folder: Path) -> BuildReport:

@@ -11,7 +11,14 @@ from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
-from capdisc.render.gate import Gate, decision_document, judge_ranking, print_decision
+from capdisc.render.gate import (
+    Gate,
+    decision_document,
+    format_unmatched,
+    judge_ranking,
+    print_decision,
+    print_unmatched,
+)
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
@@ -131,12 +138,7 @@ def _print_hits(
         console.print_notice(
             f"mode {ranking.mode}, confidence {ranking.confidence:.2f}, generation {ctx.index.generation.number}"
         )
-    if ranking.hits and ranking.unmatched:
-        has_words = any("bm25" in hit.signals for hit in ranking.hits)
-        prefix = "" if has_words else "found by meaning alone: "
-        console.print_notice(
-            f"notice: {prefix}no capability mentions: {console.format_names(ranking.unmatched)}"
-        )
+    print_unmatched(ranking)
 
 
 def _format_hits(
@@ -240,7 +242,7 @@ def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
     """Print that nothing fits, which words are unknown here, and what is here instead."""
     console.print_notice("nothing fits")
     if ranking.unmatched:
-        console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
+        console.print_notice(format_unmatched(ranking))
     console.print_notice(f"hint: {_describe_catalogue(ctx, ranking)}")
 
 

@@ -13,6 +13,7 @@ import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import link_rules
 from capdisc.context.roots import expected_roots
 from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import UsageError
@@ -136,6 +137,7 @@ def watch(
         builder_id=builder_id,
         confined={} if named_paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
+        links=link_rules(runtime),
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
     watch_options = _watch_options(

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from capdisc.context import surroundings
+from capdisc.context.client_places import has_places
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import load_previous_build
@@ -27,7 +28,7 @@ def existing_roots(
     folders = folders or (
         [] if config.sources else _last_roots(runtime, config, where, builder_id)
     )
-    if not folders and not config.sources and not runtime.has_tool_lists():
+    if not (folders or config.sources or runtime.has_tool_lists() or has_places(runtime, config)):
         raise InputError(
             "there is nothing to index here",
             "name a folder: capdisc index PATH, or start one: capdisc init",
