@@ -126,7 +126,6 @@ def _choices() -> Mapping[str, str | list[str]]:
     """The values of options and arguments that are few and fixed, or differ between commands, by
     `command.parameter` or by the parameter alone.
     """
-    from capdisc.commands import completion as shells
     from capdisc.commands import config, graph, new, session, setup, tools
     from capdisc.hook.clients import CLIENTS as HOOK_CLIENTS
     from capdisc.mcp_service.tool_offer import EVERY_TOOL
@@ -180,7 +179,7 @@ def _choices() -> Mapping[str, str | list[str]]:
         "config.values": "setting-values",
         "new.kind": list(new.TEMPLATES),
         "new.name": "",
-        "completion.shell": list(shells.SCRIPTS),
+        "completion.shell": list(completion.SCRIPTS),
         "help.command": "commands",
     }
 
