@@ -84,6 +84,14 @@ IndexDir = Annotated[
     Path | None, option("--index-dir", metavar="DIR", help="The folder of the index.")
 ]
 Json = Annotated[bool, option("--json", help="Print JSON.")]
+Fresh = Annotated[
+    str | None,
+    option(
+        "--fresh",
+        metavar="MODE",
+        help="Take in files that changed first: auto (a few), require (all), off.",
+    ),
+]
 LockTimeout = Annotated[
     float | None,
     option(

@@ -48,13 +48,14 @@ def list_(
         bool, option("--shadowed", help="Print those whose id another file has, and which file.")
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """List the capabilities by category, or their cost in a prompt.
 
     Example: capdisc list --cost
     """
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         if shadowed:
             return _print_shadowed(ctx, json)
         query = filters.query((), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from capdisc import sessions
@@ -47,6 +47,7 @@ def search(
     gate: Gate = "auto",
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
@@ -59,7 +60,7 @@ def search(
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
@@ -156,10 +157,16 @@ def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
         console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
     all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
     categories = ranking.categories or all_categories
-    hint = f"categories here: {', '.join(categories)}"
-    if not categories:
-        hint = "the index is empty: capdisc index PATH"
-    console.print_notice(f"hint: {hint}")
+    console.print_notice(f"hint: {_hint_at_contents(categories, len(ctx.index.documents))}")
+
+
+def _hint_at_contents(categories: Sequence[str], capability_count: int) -> str:
+    if categories:
+        return f"categories here: {', '.join(categories)}"
+    if capability_count:
+        hidden = console.format_count(capability_count, "capability", "capabilities")
+        return f"the index holds {hidden}, all hidden from search: capdisc list"
+    return "the index is empty: write a capability (capdisc new skill NAME), or capdisc index PATH"
 
 
 def _result_document(
@@ -174,6 +181,7 @@ def _result_document(
         "categories": ranking.categories,
         "generation": ctx.index.generation.number,
         "total_indexed": len(ctx.index.documents),
+        "freshness": ctx.freshness.document(),
         "hits": [_hit_document(ctx, hit, headers[hit.id]) for hit in ranking.hits],
     }
 

@@ -164,6 +164,7 @@ def show(
         option("--max-tokens", min=1, metavar="N", help="Print at most so many tokens."),
     ] = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Print one capability (or several) in full.
@@ -192,7 +193,7 @@ def show(
             "--max-tokens goes with the text of a capability alone",
             "leave it out, or the other option",
         )
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
         if section or file:
             _print_part(ctx, descriptors, section, file, max_tokens, json)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capdisc.context import open_index, surroundings
+from capdisc.context.freshness import IndexPlace
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
@@ -138,7 +139,10 @@ class LiveIndex:
         if previous is not None and previous.version == version:
             return previous
         index = Index(self._index_dir, self._runtime.builder_id(self._index_dir, self._shared))
-        ctx = open_index.CommandContext(runtime=self._runtime, config=self._config, index=index)
+        place = IndexPlace(index_dir=self._index_dir, runtime=self._runtime, config=self._config)
+        ctx = open_index.CommandContext(
+            runtime=self._runtime, config=self._config, index=index, place=place
+        )
         self._newest = OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
         if previous is not None:
             self._release(previous)

@@ -58,7 +58,12 @@ class IndexCache:
     @property
     def access(self) -> IndexAccess:
         """How commands reach this cache."""
-        return IndexAccess(open=self.index, load_encoder=self.encoder, sync_copy=self.decline_sync)
+        return IndexAccess(
+            open=self.index,
+            load_encoder=self.encoder,
+            sync_copy=self.decline_sync,
+            before_build=self.decline_build,
+        )
 
     @contextmanager
     def index(self, index_dir: Path, builder_id: str | None) -> Iterator[Index]:
@@ -97,6 +102,10 @@ class IndexCache:
     def decline_sync(self, shared: SharedIndex) -> tuple[str, ...]:
         """Raises DeclinedError: the client alone has the credentials of an object store."""
         raise DeclinedError(f"{shared.url} is not looked after here")
+
+    def decline_build(self, reason: str) -> None:
+        """Raises DeclinedError: other clients would wait for the build."""
+        raise DeclinedError(reason)
 
     def evict_stale(self) -> None:
         """Close generations that are not published any more: an open one stays on disk."""

@@ -16,6 +16,7 @@ from typing import IO, TypeAlias
 
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.model.errors import ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
 from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
@@ -51,6 +52,23 @@ class ParsedFile:
     content_hash: str
     findings: tuple[Finding, ...]
     records: tuple[tuple[str, bytes], ...] = ()
+
+
+def require_few_changes(
+    files: Sequence[FoundFile], previous: PreviousBuild, max_changes: int | None
+) -> None:
+    """Raises ManyChangesError where more than `max_changes` files (None: any number) are new, gone,
+    or have other stamps than in the last build.
+    """
+    if max_changes is None:
+        return
+    old_stamps = {path: state.stat for path, state in previous.files.items()}
+    changed_paths = [
+        file.path for file in files if old_stamps.pop(file.path, ()) != _file_stamps(file)
+    ]
+    changed_paths += old_stamps
+    if len(changed_paths) > max_changes:
+        raise ManyChangesError(changed_paths)
 
 
 class FileReader:

@@ -381,7 +381,11 @@ class BuildOptions:
     may be half written. `sources` are read in addition to the roots. Without a `guard` no changed
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
-    Paths below `workspace` are also counted as they are printed there, relative to it.
+    Paths below `workspace` are also counted as they are printed there, relative to it. A build that
+    would read or remove more than `max_changes` files is not made (None: any number). With
+    `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
+    that need not exist and whose change makes another build worth while. Without `with_vectors` the
+    index answers by words alone, and the next build adds the vectors.
     """
 
     encoder: str | None = None
@@ -396,6 +400,10 @@ class BuildOptions:
     builder_id: str | None = None
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
+    max_changes: int | None = None
+    is_conventional: bool = False
+    awaited: tuple[str, ...] = ()
+    with_vectors: bool = True
 
 
 @frozen(kw_only=True)
