@@ -7,7 +7,6 @@ whatever goes wrong, an index that stands answers. Imported only where something
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,15 +30,13 @@ from capdisc_indexer.model.errors import (
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions, BuildReport, Severity
 from capdisc_indexer.store.folder_stamps import Look
-from capdisc_indexer.store.generation import read_pointer
 
 # So many changed files are taken in before an answer: 5 ms each.
 FEW_FILES = 10
 # A build that finds one change in so many files takes two seconds.
 _MAX_FILES = 20_000
 # So many are built while the first query waits, in three to five seconds.
-_FIRST_FILES = 1_000
-_FIRST_WAIT_S, _POLL_S = 20.0, 0.1
+FIRST_FILES = 1_000
 # Another process that takes in the same change is done by then.
 _LOCK_WAIT_S = 0.5
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
@@ -134,6 +131,8 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
         [_short_name(place, path) for path in freshness.changed], _SHOWN_FILES
     )
     files = console.format_count(count, "file")
+    if not count:
+        return f"the answer may be from before a change: {freshness.reason}"
     text = f"{files} {verb} changed since the index was built ({names})"
     if freshness.reason:
         return f"{text}, and the answer is from before: {freshness.reason}"
@@ -176,33 +175,25 @@ def _print_new_errors(report: BuildReport, look: Look) -> None:
 
 
 def build_first(place: IndexPlace) -> None:
-    """Build the index that is not there: at once where that is soon done, else in the background,
-    with a wait until it answers by words.
+    """Build the index that is not there. Of many files the first ones are read at once, those of
+    the nearest folders, and all of them in the background.
 
-    Raises IndexStateError where there is nothing to build it from, or it is not ready yet.
+    Raises IndexStateError where there is nothing to build it from.
     """
-    roots = _first_roots(place)
-    options = replace(_first_options(place), max_changes=_FIRST_FILES)
-    try:
-        report = _build(place.runtime, roots, place.index_dir, options, is_shown=True)
-    except ManyChangesError as error:
-        _wait_for_first(place, len(error.paths))
-    else:
-        capabilities = console.format_count(
-            report.counts["capabilities"], "capability", "capabilities"
-        )
-        console.print_notice(f"notice: indexed {capabilities} in {report.seconds:.1f} s")
+    from capdisc.hook import background_build
 
-
-def build_words_first(place: IndexPlace) -> None:
-    """Build the index that is not there; one of many files without vectors, which the next build
-    adds.
-    """
+    runtime = place.runtime
     roots, options = _first_roots(place), _first_options(place)
+    options = replace(options, max_changes=FIRST_FILES)
     try:
-        cd.build(roots, place.index_dir, replace(options, max_changes=_FIRST_FILES))
-    except ManyChangesError:
-        cd.build(roots, place.index_dir, replace(options, with_vectors=False))
+        report = _build(runtime, roots, place.index_dir, options, is_shown=True)
+        state = ""
+    except ManyChangesError as error:
+        options = replace(options, max_files=FIRST_FILES)
+        report = _build(runtime, roots, place.index_dir, options, is_shown=True)
+        state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
+    count = console.format_count(report.counts["files"], "file")
+    console.print_notice(f"notice: indexed {count} in {report.seconds:.1f} s{state}")
 
 
 def _first_roots(place: IndexPlace) -> list[Path]:
@@ -215,23 +206,6 @@ def _first_roots(place: IndexPlace) -> list[Path]:
 def _first_options(place: IndexPlace) -> BuildOptions:
     builder_id = place.runtime.ensure_builder_id(place.index_dir)
     return make_build_options(place.runtime, place.config, builder_id, ())
-
-
-def _wait_for_first(place: IndexPlace, file_count: int) -> None:
-    """Start the build of many files, and wait until there is an index. Raises IndexStateError where
-    that takes too long.
-    """
-    from capdisc.hook import background_build
-
-    state = background_build.start_first_build(place)
-    console.print_notice(f"notice: {file_count:,} files are not indexed yet: {state}")
-    ends = time.monotonic() + _FIRST_WAIT_S
-    while not read_pointer(place.index_dir):
-        if time.monotonic() > ends:
-            raise IndexStateError(
-                f"there is no index yet: {state}", "ask again in a minute, or run: capdisc index"
-            )
-        time.sleep(_POLL_S)
 
 
 def no_index_error(place: IndexPlace) -> IndexStateError:

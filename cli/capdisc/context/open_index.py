@@ -154,11 +154,11 @@ def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> No
     """Build the index that is not there, where that is allowed: where an option names a folder, it
     may be a wrong name. Raises IndexStateError where it is not.
     """
-    access.before_build("there is no index yet")
     from capdisc.context import index_update
 
     if not is_allowed:
         raise index_update.no_index_error(place)
+    access.before_build("there is no index yet")
     index_update.build_first(place)
 
 

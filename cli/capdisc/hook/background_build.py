@@ -201,9 +201,7 @@ def _start_process(
 
 
 def main() -> None:
-    """Build, as `capdisc index` does, and first without vectors where there is no index; a failure
-    goes to the log of hooks.
-    """
+    """Build, as `capdisc index` does; a failure goes to the log of hooks."""
     import io
 
     from capdisc.args.command_table import run_command
@@ -215,7 +213,6 @@ def main() -> None:
     with suppress(OSError):
         os.nice(_NICENESS)
     notes = sys.stderr = io.StringIO()
-    _build_words_first(Path(words[-1]) if "--index-dir" in words else None)
     code = run_command(["index", "--quiet", *words])
     if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.BUSY):
         errors = [line for line in notes.getvalue().splitlines() if line.startswith("error: ")]
@@ -223,17 +220,3 @@ def main() -> None:
         with suppress(CapdiscError):
             folder = surroundings.current_runtime().user_state_dir()
             guard.log_failure(folder, client, f"the index could not be built: {failure}")
-
-
-def _build_words_first(index_dir: Path | None) -> None:
-    """Build without vectors where there is no index: words answer until the whole is built. What
-    fails here fails in the build that follows, too, which says why.
-    """
-    from capdisc.context import surroundings
-    from capdisc.context.index_update import build_words_first
-
-    with suppress(CapdiscError, OSError):
-        runtime = surroundings.current_runtime()
-        place = locate_index(runtime, runtime.config(), index_dir)
-        if not read_pointer(place.index_dir):
-            build_words_first(place)

@@ -94,8 +94,6 @@ def select_encoder(options: BuildOptions, previous_encoder: str) -> SelectedEnco
     Raises EncoderError when it cannot be used and is required.
     """
     name = options.encoder or previous_encoder or encoders.SHIPPED_ENCODER
-    if not options.with_vectors:
-        return SelectedEncoder(name=name)
     try:
         encoder = encoders.load_encoder(name)
         encoder.check()

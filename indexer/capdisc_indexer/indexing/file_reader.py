@@ -137,7 +137,7 @@ class FileReader:
         if old_state.stat == stat and self._is_settled(stat):
             return old_state
         self.hashed_count += 1
-        if old_state.content_hash == _hash_content(file):
+        if old_state.content_hash == hash_content(file):
             return old_state._replace(stat=stat)
         new_state = self._parse_file(file, stat)
         return (
@@ -208,7 +208,7 @@ def read_file(file: FoundFile) -> ParsedFile:
         findings = tuple(
             redact_findings(findings, SourceLines([], {file.path: readable_text(data)}))
         )
-    return ParsedFile(content_hash=_hash_content(file, data), findings=findings, records=records)
+    return ParsedFile(content_hash=hash_content(file, data), findings=findings, records=records)
 
 
 def _was_unreadable(old_state: FileState) -> bool:
@@ -259,7 +259,7 @@ def _declaration_key(file: FoundFile) -> str:
     return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}"
 
 
-def _hash_content(file: FoundFile, data: bytes | None = None) -> str:
+def hash_content(file: FoundFile, data: bytes | None = None) -> str:
     """One digest over the file and its companions; _UNREADABLE when the file cannot be read."""
     # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
     contents = [read_bytes(companion, MAX_READ_BYTES) for companion in file.companions]

@@ -94,7 +94,7 @@ def _run_build(
     # The digest of the encoder is checked in a thread while files are read.
     selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
     snapshot = snapshot or _scan_folders(request, previous)
-    scan = snapshot.scan
+    scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
     require_few_changes(scan.files, previous, options.max_changes)
     with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous) as workers:
         reader = FileReader(previous, spool, options)
@@ -113,9 +113,9 @@ def _run_build(
         written = keep_generation(plan) if is_unchanged(plan) else _write_generation(plan, workers)
     save_cache(request.index_dir, snapshot.memory)
     report = summarise_build(plan, written)
-    save_scan_stamps(
-        request, snapshot, report, {finding.path for finding in reader.unfinished_findings}
-    )
+    if len(scan.files) == len(snapshot.scan.files):
+        unfinished_paths = {finding.path for finding in reader.unfinished_findings}
+        save_scan_stamps(request, snapshot, changes.files, report, unfinished_paths)
     return report
 
 

@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.indexing.build_plan import BuildRequest
-from capdisc_indexer.indexing.cached_scan import ScanSnapshot
+from capdisc_indexer.indexing.cached_scan import ScanSnapshot, scan_with_cache
+from capdisc_indexer.indexing.change_detection import StatesByPath
+from capdisc_indexer.indexing.file_reader import hash_content
 from capdisc_indexer.model.types import BuildReport, DeclaredSource
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.folder_tree import SKIPPED_FOLDERS
@@ -36,12 +38,15 @@ _MAX_DECLARED_FOLDERS = 5_000
 def save_scan_stamps(
     request: BuildRequest,
     snapshot: ScanSnapshot,
+    states: StatesByPath,
     report: BuildReport,
     unfinished_paths: Collection[str],
 ) -> None:
-    """Write the stamps of the scan that the published generation was built from. Files whose last
-    version was kept (`unfinished_paths`, as they are printed) count as changed.
+    """Write the stamps of the scan that the published generation was built from, with the states of
+    its files. Files whose last version was kept (`unfinished_paths`, as they are printed) count as
+    changed.
     """
+    snapshot = _scan_again_if_young(request, snapshot, states)
     options, scan = request.options, snapshot.scan
     awaited = dict.fromkeys(options.awaited)
     if report.held_definitions and options.guard:
@@ -63,6 +68,32 @@ def save_scan_stamps(
         owned_folders=owned_folders,
     )
     save_stamps(request.index_dir, generation.read_pointer(request.index_dir), tree)
+
+
+def _scan_again_if_young(
+    request: BuildRequest, snapshot: ScanSnapshot, files: StatesByPath
+) -> ScanSnapshot:
+    """The scan, made once more where some of its stamps are so young that a later change could have
+    the same ones; the first one where the second finds another tree. `files` are the states that
+    were built from it.
+    """
+    young = [
+        file
+        for file in snapshot.scan.files
+        if UNSETTLED in (stamp for _, stamp in _file_stamps([file], (), snapshot.at_ns))
+    ]
+    folders = (stamp for _, stamp in snapshot.memory.stamps)
+    if not young and all(settle(stamp, snapshot.at_ns) != UNSETTLED for stamp in folders):
+        return snapshot
+    options = request.options
+    again = scan_with_cache(
+        request.roots, options.sources, request.index_dir, snapshot, confined=options.confined
+    )
+    is_same = again.scan == snapshot.scan and all(
+        file.path in files and files[file.path].content_hash == hash_content(file)
+        for file in young
+    )
+    return again if is_same else snapshot
 
 
 def _split_folders(snapshot: ScanSnapshot) -> tuple[list[StampedPath], list[StampedPath]]:

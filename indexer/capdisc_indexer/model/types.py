@@ -384,8 +384,9 @@ class BuildOptions:
     Paths below `workspace` are also counted as they are printed there, relative to it. A build that
     would read or remove more than `max_changes` files is not made (None: any number). With
     `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
-    that need not exist and whose change makes another build worth while. Without `with_vectors` the
-    index answers by words alone, and the next build adds the vectors.
+    that need not exist and whose change makes another build worth while. With
+    `max_files`, only the first so many files are read, those of the first roots; the next build
+    reads the others.
     """
 
     encoder: str | None = None
@@ -403,7 +404,7 @@ class BuildOptions:
     max_changes: int | None = None
     is_conventional: bool = False
     awaited: tuple[str, ...] = ()
-    with_vectors: bool = True
+    max_files: int | None = None
 
 
 @frozen(kw_only=True)
