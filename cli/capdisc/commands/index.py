@@ -20,6 +20,7 @@ from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildReport, DeclaredSource, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import state_file
 
@@ -187,6 +188,17 @@ def _print_report(
         )
     else:
         console.print_lines(_format_summary(report))
+    if not report.counts["files"]:
+        console.print_notice(
+            f"hint: looked for {_list_sources()}; to start one: capdisc new skill"
+        )
+
+
+def _list_sources() -> str:
+    """The names and endings of files that a scan recognises."""
+    names = [name for source in SOURCES.values() for name in source.filenames[:1]]
+    endings = [f"*{ending}" for source in SOURCES.values() for ending in source.endings]
+    return ", ".join(dict.fromkeys([*names, *endings]))
 
 
 def _print_findings(report: BuildReport, quiet: bool) -> None:

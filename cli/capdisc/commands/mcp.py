@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.freshness import locate_index
 from capdisc.context.gateway_servers import ServerSelection, select_servers
 from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
@@ -106,8 +107,8 @@ def mcp(
         _open_gateway(runtime, selection, index_dir) as opened,
     ):
         await_first = opened.await_lists if opened else _wait_for_nothing
-        where = runtime.index_dir(index_dir, config)
-        live = LiveIndex(runtime, config, where, shared, await_first)
+        place = locate_index(runtime, config, index_dir)
+        live = LiveIndex(runtime, config, place, shared, await_first)
         run = None
         if allow_run or opened:
             servers = opened.gateway if opened else None

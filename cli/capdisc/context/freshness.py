@@ -66,8 +66,9 @@ class IndexPlace:
 
 
 def locate_index(runtime: Runtime, config: Config, option: Path | None) -> IndexPlace:
-    """The place of the index that option, setting or workspace name. The user's own index stands in
-    for that of a workspace that has none and would only hold the same.
+    """The place of the index that option, setting or workspace name; of a shared index, of its
+    copy. The user's own index stands in for that of a workspace that has none and would only hold
+    the same.
     """
     place = IndexPlace(index_dir=runtime.index_dir(option, config), runtime=runtime, config=config)
     if (

@@ -117,11 +117,7 @@ def open_index(
     shared = runtime.shared_index(index_dir, config)
     with standard_streams.silence_native_stderr():
         notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
-    place = (
-        IndexPlace(index_dir=shared.copy, runtime=runtime, config=config)
-        if shared
-        else locate_index(runtime, config, index_dir)
-    )
+    place = locate_index(runtime, config, index_dir)
     if not shared and not read_pointer(place.index_dir):
         _build_first(place, access, may_build and mode != "off" and index_dir is None)
     with standard_streams.silence_native_stderr(), ExitStack() as opened:
@@ -130,8 +126,8 @@ def open_index(
         )
         freshness = Freshness()
         if not shared and mode != "off":
-            freshness = _refresh(place, index, mode if may_build else "", access)
-            notices += _describe_lag(place, freshness) if may_build else ()
+            freshness = refresh_index(place, index, mode if may_build else "", access)
+            notices += describe_lag(place, freshness) if may_build else ()
         if freshness.state == "updated":
             index = opened.enter_context(
                 access.open(place.index_dir, place.runtime.builder_id(place.index_dir))
@@ -162,7 +158,9 @@ def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> No
     index_update.build_first(place)
 
 
-def _refresh(place: IndexPlace, index: Index, mode: str, access: IndexAccess) -> Freshness:
+def refresh_index(
+    place: IndexPlace, index: Index, mode: str, access: IndexAccess = _OWN_ACCESS
+) -> Freshness:
     """How the index stands to the disk, after what changed was taken in where the mode says so;
     without a mode, nothing is taken in.
     """
@@ -176,13 +174,15 @@ def _refresh(place: IndexPlace, index: Index, mode: str, access: IndexAccess) ->
     return take_in_changes(place, index.generation.counts["files"], look, mode)
 
 
-def _describe_lag(place: IndexPlace, freshness: Freshness) -> tuple[str, ...]:
-    """The notice that the answer is older than what lies on disk, which is printed, too."""
+def describe_lag(place: IndexPlace, freshness: Freshness) -> tuple[str, ...]:
+    """The notice that the answer is older than what lies on disk, which is printed, too; none where
+    it is not.
+    """
     if freshness.state != "behind":
         return ()
-    from capdisc.context.index_update import describe_lag
+    from capdisc.context import index_update
 
-    text = describe_lag(place, freshness)
+    text = index_update.describe_lag(place, freshness)
     console.print_notice(f"notice: {text}")
     return (text,)
 
