@@ -188,8 +188,11 @@ def _print_shortened(context: Context) -> None:
                 for block in tier.dropped
                 if block.clipped is clipped
             ]
-            if names:
-                unnamed = 0 if clipped else tier.omitted
+            unnamed = 0 if clipped else tier.omitted
+            if unnamed and not names:
+                lines = console.format_count(unnamed, "short line")
+                console.print_notice(f"notice: {name}: left out to fit: {lines}")
+            elif names:
                 console.print_notice(
                     f"notice: {name}: {verb} to fit: {console.format_names(names, unnamed=unnamed)}"
                 )

@@ -311,7 +311,7 @@ def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> C
         tier = replace(tier, tokens=tier.tokens + (tier_frame if tier.blocks else 0))
         budget_left -= tier.tokens
         tiers.append(tier)
-    tiers = _point_to_details(job, tiers)
+    tiers = _complete_summaries(job, tiers, budget_left)
     budget_left = budget - frame_tokens(job) - sum(tier.tokens for tier in tiers)
     return Context(
         ranking=job.ranking,
@@ -324,19 +324,21 @@ def _assemble_tiers(job: RenderJob, budget: int, first: Tier | None = None) -> C
     )
 
 
-def _point_to_details(job: RenderJob, tiers: Sequence[Tier]) -> list[Tier]:
-    """The tiers, with summaries that only point to the capabilities whose text follows in full: no
-    description is printed twice. What that spares is left for the other summaries.
+def _complete_summaries(job: RenderJob, tiers: Sequence[Tier], budget_left: int) -> list[Tier]:
+    """The tiers, with the summaries that suit the details: a summary only points to a text that
+    follows, so no description is printed twice, and the short lines have what is left.
     """
     blocks = {tier.level: tier.blocks for tier in tiers}
-    in_full = frozenset(block.id for block in blocks.get(2, ()))
-    if not in_full & {block.id for block in blocks.get(1, ())} or job.form.is_catalogue:
+    if not {1, 2} <= blocks.keys() or job.form.is_catalogue:
         return list(tiers)
     tier_frame = tier_frame_tokens(job, 1)
-    pointing_job = replace(job, in_full=in_full)
+    in_full = frozenset(block.id for block in blocks[2])
+    final_job = replace(job, in_full=in_full & {block.id for block in blocks[1]})
 
-    def point(tier: Tier) -> Tier:
-        summaries = build_summaries(pointing_job, tier.tokens - tier_frame)
-        return replace(summaries, tokens=summaries.tokens + tier_frame)
+    def complete(tier: Tier) -> Tier:
+        room = min(tier_cap(job.budgets, 1), tier.tokens + budget_left)
+        summaries = build_summaries(final_job, room - tier_frame)
+        frame = tier_frame if summaries.blocks else 0
+        return replace(summaries, tokens=summaries.tokens + frame)
 
-    return [point(tier) if tier.level == 1 else tier for tier in tiers]
+    return [complete(tier) if tier.level == 1 else tier for tier in tiers]

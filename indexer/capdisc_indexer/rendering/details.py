@@ -23,7 +23,7 @@ from capdisc_indexer.rendering.capability_text import guidance_id, guidance_text
 from capdisc_indexer.rendering.excerpt import frame_excerpt
 from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.rendering.summaries import fit_lines
-from capdisc_indexer.rendering.templates import Guidance, RenderJob
+from capdisc_indexer.rendering.templates import ANSWER_TOKENS, Guidance, RenderJob
 from capdisc_indexer.rendering.truncation import MIN_DETAIL_TOKENS, frame_text
 
 # Tier 0.
@@ -84,11 +84,6 @@ def _overview_blocks(job: RenderJob, lines: Sequence[str], omitted: int) -> tupl
 def has_answer_tiers(job: RenderJob) -> bool:
     """Whether summaries or details are to be printed, if there are any."""
     return bool({1, 2} & set(job.inputs.levels))
-
-
-# So many tokens of a budget are for the answer before the overview gets any: five lines, and the
-# sections of the best capability that fit.
-ANSWER_TOKENS = 500
 
 
 def share_for_overview(tokens: int) -> int:

@@ -15,16 +15,20 @@ from capdisc_indexer.rendering.capability_text import (
     shortest_line,
     summary_line,
 )
-from capdisc_indexer.rendering.templates import Descriptors, RenderJob
+from capdisc_indexer.rendering.templates import ANSWER_TOKENS, Descriptors, RenderJob
 
 # After so many lines in a row that do not fit, no more are tried. Without a limit, a shorter line
 # for the last tokens of a budget was looked for in all of 80,000 capabilities.
 _MAX_MISSES = 200
+# This part of a larger budget is for short lines before the details; afterwards they take what is
+# left. Without a limit they left the text of the best hit out of 500 tokens.
+_SHORT_LINES_PART = 4
 
 
 def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
     """Tier 1 of at most so many tokens. Each of the first lines is as long as leaves the others of
-    them room for their shortest form; the short lines after them have what is left.
+    them room for their shortest form; the short lines after them have what is left, and those that do
+    not fit are counted and not named: their names would cost a document of JSON as much again.
     """
     descriptors, count = _select_descriptors(job), job.inputs.full_summaries
     if job.inputs.summaries is None or count is None:
@@ -32,8 +36,18 @@ def build_summaries(job: RenderJob, tokens_left: int) -> Tier:
     listed = list(descriptors)
     count += sum(d.id in {pinned.id for pinned in job.inputs.pinned_summaries} for d in listed)
     first = fit_lines(job, listed[:count], tokens_left, 1)
-    others = fit_lines(job, listed[count:], tokens_left - first.tokens, 1, is_short=True)
-    return _tier(1, [*first.blocks, *others.blocks], [*first.dropped, *others.dropped])
+    short_lines_room = min(tokens_left - first.tokens, _room_beside_details(job))
+    others = fit_lines(job, listed[count:], short_lines_room, 1, is_short=True)
+    left_out = sum(not block.clipped for block in others.dropped)
+    return _tier(1, [*first.blocks, *others.blocks], first.dropped, left_out)
+
+
+def _room_beside_details(job: RenderJob) -> int:
+    """The most tokens of the short lines: few as long as the details have not taken theirs."""
+    has_details = 2 in job.inputs.levels and 2 in job.form.levels
+    if job.in_full is not None or not has_details:
+        return job.budgets.total
+    return max(0, job.budgets.total - ANSWER_TOKENS) // _SHORT_LINES_PART
 
 
 def _select_descriptors(job: RenderJob) -> Descriptors:
@@ -150,7 +164,7 @@ def _full_line(job: RenderJob, d: Descriptor, is_short: bool) -> str:
     inputs, note = job.inputs, job.inputs.note(d)
     if inputs.ids_only:
         return name_line(d)
-    if d.id in job.in_full:
+    if d.id in (job.in_full or ()):
         return pointer_line(d, note)
     return short_line(d, note) if is_short else summary_line(d, note, inputs.hints)
 
@@ -160,7 +174,7 @@ def _shorter_blocks(job: RenderJob, d: Descriptor) -> list[Block]:
         return [_line_block(job, shortened, "") for shortened in shorter_descriptions(d)]
     if job.inputs.ids_only:
         lines = [name_line(d)]
-    elif d.id in job.in_full:
+    elif d.id in (job.in_full or ()):
         lines = [shortest_line(d)]
     else:
         lines = shorter_lines(d, job.inputs.note(d))

@@ -29,11 +29,14 @@ from capdisc_indexer.rendering.layout import DEFAULT_LAYOUT, LAYOUT_PARTS
 from capdisc_indexer.text.location import Location, locate
 from capdisc_indexer.text.token_counts import TokenCounter
 
-# Tier 1 has so many lines at most, the first of them in full. Over ten judged sets (60 queries of
-# each) 5 lines held 67.9 % of the right answers, 20 lines 77.2 %, and 20 without those that
-# `select_context_hits` leaves out 76.7 % with 12 lines.
-TOP_SUMMARIES, FULL_SUMMARIES = 20, 5
+# Tier 1 has so many lines at most, the first of them in full. Over ten judged sets 30 lines, without
+# those that `select_context_hits` leaves out, hold 1.6 points more of the right answers than 20
+# for 110 tokens more, and 11 points more than 5 lines.
+TOP_SUMMARIES, FULL_SUMMARIES = 30, 5
 TOP_DETAILS = 2
+# So many tokens of a budget are for the first lines, and the sections of the best capability that
+# fit, before the overview or short lines get any.
+ANSWER_TOKENS = 500
 # Gives the lines of a session's memory that fit so many tokens, counted by the function.
 SessionMemory: TypeAlias = Callable[[int, Callable[[str], int]], Sequence[str]]
 
@@ -103,7 +106,8 @@ class RenderInputs:
 class RenderJob:
     """One context to assemble. `full_tokens` caches the tokens of capabilities in full, by id: a
     fit by bisection asks for all of them in each step, which took 6 s for 1,800 capabilities.
-    `in_full` are the ids whose text tier 2 prints, so that tier 1 only points to it.
+    `in_full` are the ids whose text tier 2 prints, so that tier 1 only points to it (None: tier 2
+    is not built yet).
     """
 
     inputs: RenderInputs
@@ -113,7 +117,7 @@ class RenderJob:
     counter: TokenCounter
     printing: PrintOptions
     full_tokens: dict[str, int] = field(default_factory=dict)
-    in_full: frozenset[str] = frozenset()
+    in_full: frozenset[str] | None = None
 
     def block(self, identifier: str, text: str) -> Block:
         """The text with its count."""
