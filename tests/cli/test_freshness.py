@@ -116,6 +116,18 @@ def test_many_changes_are_named_and_left(indexed, write_skill, capdisc) -> None:
     assert _freshness(capdisc)["state"] == "current"
 
 
+def test_files_that_were_only_written_again_have_not_changed(
+    indexed, write_skill, capdisc
+) -> None:
+    for number in range(14):
+        write_skill(indexed, f"swan-{number}", f"Folds {number} linen swans. Use for linen swans.")
+    assert capdisc("index").code == 0
+    for path in indexed.glob("*/SKILL.md"):
+        path.write_bytes(path.read_bytes())
+    assert _freshness(capdisc)["state"] == "current"
+    assert capdisc("status", "--json").json["freshness"]["state"] == "current"
+
+
 def test_a_mode_turns_the_look_off(indexed, write_skill, capdisc, monkeypatch) -> None:
     write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
     assert capdisc("list", "--ids", "--fresh", "off").out.split() == ["skill:paper-crane"]

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capdisc_indexer.config.client_folders import CLIENT_PROFILES
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
@@ -109,12 +110,18 @@ def look_around(place: IndexPlace) -> Look:
         for path in asked
         if path not in look.awaited and path not in look.roots and os.path.exists(path)  # noqa: PTH110
     ]
-    dropped = [root for root in look.roots if root not in asked]
+    dropped = [root for root in look.roots if root not in asked and not _is_local(place, root)]
     if not new and not dropped:
         return look
     from capdisc_indexer.model.frozen import replace
 
     return replace(look, changed=(*look.changed, *(f"{path}/" for path in (*new, *dropped))))
+
+
+def _is_local(place: IndexPlace, root: str) -> bool:
+    """Whether a root may belong to another folder of the workspace than the current one."""
+    client = CLIENT_PROFILES[place.config["folders"]]
+    return client.searches_parents and root.startswith(f"{place.runtime.workspace}/")
 
 
 def describe_look(look: Look) -> Freshness:

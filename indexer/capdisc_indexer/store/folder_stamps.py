@@ -51,7 +51,7 @@ _STAMP_BYTES = 24
 _HEADER_BYTES = 1 << 16
 # All files of 18,000 are looked at, in 50 ms here; of more, so many entries in turn. Folders that
 # belong to a capability have what is left, and some at least.
-_MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 3_000, 500
+_MAX_ENTRIES, _MIN_ENTRIES, _OWNED_ENTRIES = 18_000, 1_500, 300
 # The share of the entries that every look reads; others take turns for the remainder.
 _EVERY_LOOK = 0.75
 # More changes than these are not counted.
