@@ -42,7 +42,7 @@ def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
     return sync_copy(shared)
 
 
-def _allow_build(reason: str) -> None:
+def _allow_build(place: IndexPlace) -> None:
     pass
 
 
@@ -50,14 +50,14 @@ def _allow_build(reason: str) -> None:
 class IndexAccess:
     """How this process opens indexes and loads encoders. The defaults do both anew for each
     command; the warm server's stay open between requests, and it leaves `sync_copy`, which needs
-    the client's credentials, to the client. `before_build` is called with the reason for a build,
-    and may refuse it by an error.
+    the client's credentials, to the client. `before_build` is called with the place of an index
+    that is to be built or brought up to date, and may refuse that by an error.
     """
 
     open: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
     load_encoder: Callable[[str], Encoder] = encoders.load_encoder
     sync_copy: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
-    before_build: Callable[[str], None] = _allow_build
+    before_build: Callable[[IndexPlace], None] = _allow_build
 
 
 # The one value that a process sets for its commands; only `open_index` reads it, and hands it on
@@ -154,7 +154,7 @@ def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> No
 
     if not is_allowed:
         raise index_update.no_index_error(place)
-    access.before_build("there is no index yet")
+    access.before_build(place)
     index_update.build_first(place)
 
 
@@ -168,7 +168,7 @@ def refresh_index(
     is_current = look.is_known and not look.changed
     if not mode or (is_current and (look.is_complete or mode != "require")):
         return describe_look(look)
-    access.before_build("files changed")
+    access.before_build(place)
     from capdisc.context.index_update import take_in_changes
 
     return take_in_changes(place, index.generation.counts["files"], look, mode)
