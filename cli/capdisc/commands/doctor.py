@@ -18,7 +18,7 @@ from capdisc.context.freshness import (
     locate_index,
     look_around,
 )
-from capdisc.context.roots import was_built_by_name
+from capdisc.context.index_update import refresh_command
 from capdisc.hook import guard
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
@@ -100,12 +100,11 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
         return
     count = console.format_count(freshness.changed_count, "file or folder", "files or folders")
     names = console.format_names(freshness.changed, 3)
-    again = " --again" if was_built_by_name(place.index_dir) else ""
     yield Check(
         name="newer",
         state=CheckState.NOTICE,
         text=f"{count} changed on disk ({names}); {age}",
-        fix=f"capdisc index{again}; a search takes in a few by itself",
+        fix=f"{refresh_command(place)}; a search takes in a few by itself",
     )
 
 

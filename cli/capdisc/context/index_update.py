@@ -14,7 +14,6 @@ import capdisc_indexer as cd
 from capdisc.context import surroundings
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.roots import (
-    existing_roots,
     find_default_roots,
     make_build_options,
     was_built_by_name,
@@ -136,8 +135,12 @@ def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
     text = f"{files} {verb} changed since the index was built ({names})"
     if freshness.reason:
         return f"{text}, and the answer is from before: {freshness.reason}"
-    again = " --again" if was_built_by_name(place.index_dir) else ""
-    return f"{text}: capdisc index{again}"
+    return f"{text}: {refresh_command(place)}"
+
+
+def refresh_command(place: IndexPlace) -> str:
+    """The command that brings the index up to date, from the folders that it was built from."""
+    return f"capdisc index{' --again' if was_built_by_name(place.index_dir) else ''}"
 
 
 def _short_name(place: IndexPlace, path: str) -> str:
@@ -182,8 +185,13 @@ def build_first(place: IndexPlace) -> None:
     """
     from capdisc.hook import background_build
 
-    runtime = place.runtime
-    roots, options = _first_roots(place), _first_options(place)
+    runtime, config = place.runtime, place.config
+    builder_id = runtime.ensure_builder_id(place.index_dir)
+    # A build that was ended before it published anything may have left its folders.
+    roots, is_conventional = _choose_roots(place, Look(), builder_id)
+    if not roots and not config.sources and not runtime.has_tool_lists():
+        raise no_index_error(place)
+    options = make_build_options(runtime, config, builder_id, () if is_conventional else roots)
     options = replace(options, max_changes=FIRST_FILES)
     try:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
@@ -194,18 +202,6 @@ def build_first(place: IndexPlace) -> None:
         state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
     count = console.format_count(report.counts["files"], "file")
     console.print_notice(f"notice: indexed {count} in {report.seconds:.1f} s{state}")
-
-
-def _first_roots(place: IndexPlace) -> list[Path]:
-    try:
-        return existing_roots(place.runtime, place.config, place.index_dir, None)
-    except InputError as error:
-        raise no_index_error(place) from error
-
-
-def _first_options(place: IndexPlace) -> BuildOptions:
-    builder_id = place.runtime.ensure_builder_id(place.index_dir)
-    return make_build_options(place.runtime, place.config, builder_id, ())
 
 
 def no_index_error(place: IndexPlace) -> IndexStateError:
