@@ -44,6 +44,10 @@ golden:
 docs:
     {{bin}}/python tests/documentation/command_reference.py
 
+# draw docs/pictures anew from what the commands print on a terminal
+pictures:
+    {{bin}}/python tests/documentation/pictures.py
+
 # floors on retrieval quality, with the figures
 relevance:
     {{bin}}/python -m pytest -m relevance -s

@@ -19,8 +19,17 @@ def main() -> None:
         from capdisc.hook import guard
 
         os._exit(guard.run_guarded(sys.argv[2:], _run_in_process))
+    _read_pager_option()
     code = client.run_on_server()
     os._exit(_run_in_process() if code is None else code)
+
+
+def _read_pager_option() -> None:
+    """Remove `--no-pager` from the command line, which no command knows."""
+    words = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    if "--no-pager" in words:
+        sys.argv.remove("--no-pager")
+        os.environ["CAPDISC_PAGER"] = ""
 
 
 def _wait_for_streams() -> None:
@@ -58,7 +67,12 @@ def _run_command(stop: StopSignal) -> int:
         return _print_version()
     from capdisc.args.command_table import run_command
 
-    return run_command(sys.argv[1:], stop)
+    if sys.stdout is None or not sys.stdout.isatty():
+        return run_command(sys.argv[1:], stop)
+    from capdisc.output import pager
+
+    with pager.page_output(sys.argv[1:], os.environ):
+        return run_command(sys.argv[1:], stop)
 
 
 def _print_version() -> int:

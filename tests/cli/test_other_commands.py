@@ -198,10 +198,11 @@ def test_init_then_index_then_search_works(capdisc, here) -> None:
 
 @pytest.mark.parametrize("kind", ["skill", "tool"])
 def test_new_writes_a_capability_that_validates(capdisc, here, kind) -> None:
-    """`new` writes a skeleton that passes validation (S71)."""
+    """`new` writes a skeleton that passes validation (S71); only its text is still to be written."""
     assert capdisc("new", kind, "tidy-changelog", "--in", "caps").code == 0
-    checked = capdisc("validate", "caps", "--strict")
-    assert (checked.code, checked.out) == (0, "")
+    checked = capdisc("validate", "caps", "--json")
+    codes = {finding["code"] for finding in checked.json["findings"]}
+    assert checked.code == 0 and codes <= {"description-placeholder"}
     assert capdisc("new", kind, "tidy-changelog", "--in", "caps").code == 3
     assert capdisc("new", kind, "Bad Name", "--in", "caps").code == 2
 
@@ -476,6 +477,23 @@ def test_help_names_the_values_of_options_in_words(capdisc) -> None:
     printed = capdisc("graph", "--help").out
     assert (
         "--depth N" in printed
-        and "--format TEXT" in printed
+        and "--format table|json|dot|mermaid|svg" in printed
         and "<" not in printed.split("Options:")[1].replace("<=", "")
     )
+
+
+def test_status_counts_the_findings_that_index_reports(capdisc, hermetic) -> None:
+    """Also those about ids, and about a link that no file of the index comes from."""
+    for folder in ("a", "b"):
+        path = hermetic / "skills" / folder / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: sort\ndescription: Sorts {folder}.\n---\nSort.\n")
+    (hermetic / "skills" / "broken").mkdir()
+    (hermetic / "skills" / "broken" / "SKILL.md").write_text("no front matter\n")
+    (hermetic / "skills" / "c").symlink_to(hermetic.parent / "nowhere")
+    built = capdisc("index", "skills", "--json").json["findings"]
+    counted = capdisc("status", "--json").json
+    for severity in ("error", "warning"):
+        assert counted[f"{severity}s"] == sum(one["severity"] == severity for one in built) > 0
+    assert "duplicate-id" in {one["code"] for one in built}
+    assert "; form is checked by: capdisc validate" in capdisc("status").out

@@ -120,7 +120,7 @@ def test_json_has_its_old_shape_and_says_the_profile(capdisc, broken) -> None:
     assert (found["schema_version"], found["files"], found["profile"], found["silenced"]) == (
         1,
         1,
-        "claude",
+        "claude-ai",
         0,
     )
     assert list(found["findings"][0]) == [
@@ -223,7 +223,7 @@ def test_a_deleted_file_is_one_line_and_costs_no_other(capdisc, tools) -> None:
         (("notes.txt",), "is not a capability file"),
         ((), "nothing to check here"),
         ((".", "--format", "xml"), "full, concise, json, json-lines, github, sarif"),
-        ((".", "--profile", "nobody"), "spec, strict, claude, codex, opencode"),
+        ((".", "--profile", "nobody"), "spec, strict, claude-ai, claude-code, codex, opencode"),
         ((".", "--select", "name-cse"), "name-case"),
         ((".", "--ignore", "nam-"), "validate --rules"),
         ((".", "--write"), "--fix"),
@@ -308,7 +308,7 @@ def test_settings_choose_rules_and_options_replace_them(capdisc, put, broken, he
     put("capdisc.toml", '[validate]\nignore = ["yaml-"]\nprofile = "claude"\n')
     capdisc("trust", "--yes")
     found = capdisc("validate", "cranes", "--json")
-    assert (found.json["profile"], found.json["silenced"]) == ("claude", 1)
+    assert (found.json["profile"], found.json["silenced"]) == ("claude-ai", 1)
     assert f"not shown, by {hermetic / 'capdisc.toml'}" in found.err
     assert capdisc(
         "validate", "cranes", "--json", "--ignore", "client-field", "--profile", "spec"

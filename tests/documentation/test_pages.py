@@ -153,7 +153,8 @@ def test_every_option_alone_exists_in_some_command(page) -> None:
         for word in spellings(parameter)
     }
     # Options of other programs that the pages quote.
-    known |= {"--help", "--version", "--server", "--compile-bytecode"}
+    known |= {"--help", "--version", "--server", "--no-pager"}
+    known |= {"--compile-bytecode", "--no-deps"}
     named = {span.split()[0] for span in code_spans(page) if re.match(r"--[a-z]", span)}
     assert {name.rstrip(",") for name in named} <= known
 

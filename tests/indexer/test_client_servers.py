@@ -185,7 +185,7 @@ def test_of_several_declarations_of_one_server_the_first_counts() -> None:
     [
         (["capdisc", "mcp"], True),
         (["/usr/bin/capdisc", "mcp", "--gateway"], True),
-        (["uvx", "--from", "capdisc[mcp]", "capdisc", "mcp"], True),
+        (["uvx", "--from", "capdisc-cli[mcp]", "capdisc", "mcp"], True),
         (["python", "-m", "capdisc", "mcp"], True),
         (["capdisc", "serve"], False),
         (["mcp", "capdisc"], False),

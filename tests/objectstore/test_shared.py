@@ -194,4 +194,4 @@ def test_without_the_extra_one_line_says_what_to_install(capdisc, store, machine
     machine("reader")
     monkeypatch.setitem(sys.modules, "obstore", None)
     missing = capdisc("search", "pdf")
-    assert missing.code == 3 and "pip install 'capdisc[s3]'" in missing.err
+    assert missing.code == 3 and "install the extra s3: " in missing.err

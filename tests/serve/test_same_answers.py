@@ -14,6 +14,7 @@ from served import Served
 from capdisc.args import command_table
 from capdisc.context.surroundings import Runtime
 from capdisc.serve import protocol
+from pseudo_terminal import run_on_terminal
 
 QUERY = "put two PDF files into one"
 SEARCHES = [
@@ -210,6 +211,20 @@ def test_folder_and_environment_are_those_of_the_client(server, hermetic, client
         )
     argv = ("render", QUERY, "--append", "sub/note.md")
     assert client(*argv, "--server", "require") == client(*argv, "--server", "off")
+
+
+def test_a_terminal_gets_the_same_drawing_through_the_same_pager(server, hermetic) -> None:
+    pager = f"{sys.executable} -c \"import sys; print('PAGED', sys.stdin.read())\""
+    for words, rows in ((["search", QUERY], 50), (["search", QUERY], 4), (["list"], 15)):
+        cold, warm = (
+            run_on_terminal(
+                [*words, "--server", mode], hermetic, rows=rows, environ={"PAGER": pager}
+            )
+            for mode in ("off", "require")
+        )
+        assert warm == cold
+        assert warm.code == 0
+        assert warm.plain.startswith("PAGED ") is (rows < 50)
 
 
 def test_a_hook_gets_the_server_s_answer_and_remembers_by_itself(serving, client, small) -> None:

@@ -227,9 +227,10 @@ COMMANDS: Mapping[str, str] = {
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
     "session": "Keep what an agent found and used from turn to turn.",
+    "audit": "Print what clients show of the skills, and which skills compete.",
     "graph": "Print the relations between capabilities.",
     "run": "Run a capability that says how, after you have agreed.",
-    "mcp": "Serve the discovery tools to an agent over MCP.",
+    "mcp": "Serve search, reading and running to an agent over MCP.",
     "serve": "Answer searches sooner, from a warm process.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",
@@ -274,6 +275,31 @@ def _dispatch(argv: list[str], name: str | None) -> int:
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)
+    if _is_on_terminal() and _print_help(argv, name, command):
+        return 0
     from capdisc.args import typer_app
 
     return typer_app.run(argv or ["--help"], COMMANDS, command, name)
+
+
+def _is_on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _print_help(argv: Sequence[str], name: str | None, command: Command | None) -> bool:
+    """Draw the help that the command line calls for; False where it calls for none, or where the
+    terminal obeys no codes.
+    """
+    from capdisc.context import surroundings
+    from capdisc.output import help_panels, terminal
+
+    screen = terminal.find_screen(surroundings.current_runtime())
+    if screen is None or not (help_panels.asks_for_help(argv) or not argv):
+        return False
+    if name and command:
+        help_panels.print_command_help(screen, name, command)
+    elif not argv or argv[0] in help_panels.HELP_WORDS:
+        help_panels.print_overview(screen, COMMANDS)
+    else:
+        return False
+    return True

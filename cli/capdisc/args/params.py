@@ -28,7 +28,8 @@ class Param:
     """The declaration of one option, or with `names` None of one positional argument.
 
     `parser` makes a value of the typed word, `callback` may change or refuse a value; both raise
-    BadValueError. `min` and `max` are the least and the greatest value.
+    BadValueError. `min` and `max` are the least and the greatest value. `choices` are all values
+    that an option takes. `panel` is the heading under which help shows it on a terminal.
     """
 
     names: tuple[str, ...] | None
@@ -38,6 +39,8 @@ class Param:
     max: float | None = None
     parser: Callable[[str], Any] | None = None
     callback: Callable[[Any], Any] | None = None
+    panel: str = ""
+    choices: tuple[str, ...] = ()
 
 
 def option(
@@ -48,15 +51,21 @@ def option(
     max: float | None = None,
     parser: Callable[[str], Any] | None = None,
     callback: Callable[[Any], Any] | None = None,
+    panel: str = "",
+    choices: tuple[str, ...] = (),
 ) -> Param:
     """The declaration of an option; without names, its name is that of the parameter."""
-    return Param(names, help, metavar, min, max, parser, callback)
+    metavar = metavar or "|".join(choices) or None
+    return Param(names, help, metavar, min, max, parser, callback, panel, choices)
 
 
 def argument(help: str = "", metavar: str | None = None) -> Param:
     """The declaration of a positional argument."""
     return Param(None, help, metavar)
 
+
+# What help calls the value of an option that has no name of its own for it.
+VALUE_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
 
 # Options and arguments that several commands share.
 
@@ -81,15 +90,17 @@ def check_finite(number: float) -> float:
 
 
 IndexDir = Annotated[
-    Path | None, option("--index-dir", metavar="DIR", help="The folder of the index.")
+    Path | None,
+    option("--index-dir", metavar="DIR", help="The folder of the index.", panel="Index"),
 ]
-Json = Annotated[bool, option("--json", help="Print JSON.")]
+Json = Annotated[bool, option("--json", help="Print JSON.", panel="Output")]
 Fresh = Annotated[
     str | None,
     option(
         "--fresh",
         metavar="MODE",
         help="Take in files that changed first: auto (a few), require (all), off.",
+        panel="Index",
     ),
 ]
 LockTimeout = Annotated[
@@ -98,6 +109,7 @@ LockTimeout = Annotated[
         metavar="TIME",
         parser=parse_seconds,
         help="How long to wait for another writer: 2, 2s, 500ms, 1m.",
+        panel="Index",
     ),
 ]
 Words = Annotated[
@@ -105,13 +117,29 @@ Words = Annotated[
 ]
 Also = Annotated[
     list[str] | None,
-    option("--also", metavar="QUERY", help="The query in other words; the rankings are fused."),
+    option(
+        "--also",
+        metavar="QUERY",
+        help="The query in other words; the rankings are fused.",
+        panel="Searching",
+    ),
 ]
-Mode = Annotated[str | None, option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
+Mode = Annotated[
+    str | None,
+    option(
+        "--mode",
+        help="By words, by meaning or both; no-graph: both, without relations.",
+        panel="Searching",
+        choices=("auto", "hybrid", "lexical", "vector", "no-graph"),
+    ),
+]
 SessionName = Annotated[
     str | None,
     option(
-        "--session", metavar="NAME", help="Record the hits in this session, which is begun if new."
+        "--session",
+        metavar="NAME",
+        help="Record the hits in this session, which is begun if new.",
+        panel="Session",
     ),
 ]
 EncoderName = Annotated[
@@ -120,5 +148,6 @@ EncoderName = Annotated[
         "--encoder",
         metavar="NAME",
         help="static, or a sentence-transformers model: NAME, NAME@DIM or a path.",
+        panel="Searching",
     ),
 ]

@@ -26,27 +26,39 @@ MAX_LINES = 16
 class Filters:
     """The filter options as they were typed, the same for every command that takes a query."""
 
-    kind: Annotated[list[str] | None, option("--kind", help="Only this kind (repeatable).")] = None
-    category: Annotated[
-        list[str] | None, option("--category", help="Only this category (repeatable).")
+    kind: Annotated[
+        list[str] | None, option("--kind", help="Only this kind (repeatable).", panel="Filters")
     ] = None
-    tag: Annotated[list[str] | None, option("--tag", help="Only with this tag (repeatable).")] = (
-        None
-    )
+    category: Annotated[
+        list[str] | None,
+        option("--category", help="Only this category (repeatable).", panel="Filters"),
+    ] = None
+    tag: Annotated[
+        list[str] | None, option("--tag", help="Only with this tag (repeatable).", panel="Filters")
+    ] = None
     exclude: Annotated[
         list[str] | None,
-        option("--exclude", metavar="ID", help="Leave this capability out (repeatable)."),
+        option(
+            "--exclude",
+            metavar="ID",
+            help="Leave this capability out (repeatable).",
+            panel="Filters",
+        ),
     ] = None
     max_risk: Annotated[
         str,
         option(
             "--max-risk",
-            metavar="RISK",
-            help="At most this risk: low, medium, high or critical.",
+            help="At most this risk.",
+            panel="Filters",
+            choices=("low", "medium", "high", "critical"),
         ),
     ] = ""
     available: Annotated[
-        bool, option("--available", help="Only those whose secrets and programs are here.")
+        bool,
+        option(
+            "--available", help="Only those whose secrets and programs are here.", panel="Filters"
+        ),
     ] = False
 
     def query(self, texts: tuple[str, ...], limit: int) -> Query:

@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
-from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from capdisc.args.command_table import CommandParameter, call_command, list_parameters
-from capdisc.args.params import BadValueError
+from capdisc.args.params import VALUE_NAMES, BadValueError
 from capdisc.output import console
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import UsageError
@@ -115,12 +113,6 @@ def _declare_for_typer(parameter: CommandParameter) -> SignatureParameter:
         default=SignatureParameter.empty if parameter.is_required else parameter.default,
         annotation=Annotated[kind, _typer_parameter(parameter)],
     )
-
-
-# What help calls the value of an option that has no name of its own for it.
-VALUE_NAMES: Mapping[type, str] = MappingProxyType(
-    {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
-)
 
 
 def _typer_parameter(parameter: CommandParameter) -> Any:

@@ -66,7 +66,8 @@ def call(
         str | None,
         option(
             "--format",
-            help="Answer tool_search as this provider takes it: anthropic, openai-responses.",
+            help="Answer tool_search as this provider takes it.",
+            choices=("anthropic", "openai-responses"),
         ),
     ] = None,
     call_id: Annotated[

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from capdisc.args import params
 from capdisc.context import surroundings, workspace_trust
-from capdisc.output import console
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import DeclaredSource
 
 
@@ -63,7 +64,10 @@ def config(json: params.Json = False) -> int:
         (setting["name"], _format_value(setting["value"]), setting["from"], setting["about"])
         for setting in settings
     ]
-    console.print_lines(console.format_table(("setting", "value", "from", "about"), rows))
+    if screen := terminal.find_screen(runtime):
+        _draw_settings(screen, rows)
+    else:
+        console.print_lines(console.format_table(_TITLES, rows))
     console.print_lines(
         [
             "",
@@ -84,6 +88,27 @@ def config(json: params.Json = False) -> int:
         console.print_lines(["", "waiting for your trust, and left out (capdisc trust):"])
     console.print_lines(f"  {request.line}  ({request.origin})" for request in waiting)
     return ExitCode.OK
+
+
+_TITLES = ("setting", "value", "from", "about")
+
+
+def _draw_settings(screen: terminal.Screen, rows: list[tuple[str, str, str, str]]) -> None:
+    """Draw the table of settings; those that somebody has set stand out."""
+    wrapped = terminal.ColumnStyle(wrapped=True, max_width=screen.columns // 4)
+    columns = [
+        terminal.ColumnStyle(title=_TITLES[0]),
+        replace(wrapped, title=_TITLES[1]),
+        replace(wrapped, title=_TITLES[2]),
+        terminal.ColumnStyle(title=_TITLES[3], wrapped=True, flexible=True),
+    ]
+    drawn_rows = []
+    for name, value, origin, about in rows:
+        name_style, value_style = ("", "") if origin == "default" else ("name", "ok")
+        drawn_rows.append(
+            [(name, name_style), (value, value_style), (origin, "detail"), (about, "detail")]
+        )
+    terminal.print_table(screen, columns, drawn_rows)
 
 
 def _index_location(runtime: surroundings.Runtime, effective: Config) -> str:

@@ -20,7 +20,7 @@ from capdisc.context.freshness import (
 )
 from capdisc.context.index_update import refresh_command
 from capdisc.hook import guard
-from capdisc.output import console, standard_streams
+from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim, protocol
 from capdisc_indexer.config.configuration import Config
@@ -32,6 +32,7 @@ from capdisc_indexer.diagnosis import (
     worst_state,
 )
 from capdisc_indexer.model.errors import IndexStateError, InputError
+from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.store.generation import load_unchecked
 
 # A hook's error is shown for so long, unless newer ones follow.
@@ -80,6 +81,8 @@ def doctor(
                 "checks": checks,
             }
         )
+    elif screen := terminal.find_screen(runtime):
+        _draw_checks(screen, checks)
     else:
         console.print_lines(_format_checks(checks))
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
@@ -172,3 +175,25 @@ def _format_checks(checks: list[Check]) -> list[str]:
     )
     fixes = [(check.name, check.fix) for check in checks if check.fix]
     return table + (["", *console.format_table(("to mend", "do"), fixes)] if fixes else [])
+
+
+_STATE_STYLES = {
+    CheckState.OK: "ok",
+    CheckState.NOTICE: "notice",
+    CheckState.PROBLEM: "warning",
+    CheckState.UNUSABLE: "error",
+}
+
+
+def _draw_checks(screen: terminal.Screen, checks: list[Check]) -> None:
+    """Draw both tables, each state in its colour."""
+    last = terminal.ColumnStyle(wrapped=True, flexible=True)
+    columns = [terminal.ColumnStyle(title=title) for title in ("check", "state")]
+    rows = [
+        (check.name, (check.state, _STATE_STYLES[check.state]), check.text) for check in checks
+    ]
+    terminal.print_table(screen, [*columns, replace(last, title="what")], rows)
+    if fixes := [((check.name, "warning"), check.fix) for check in checks if check.fix]:
+        console.print_result("\n")
+        titles = [terminal.ColumnStyle(title="to mend"), replace(last, title="do")]
+        terminal.print_table(screen, titles, fixes)

@@ -66,7 +66,11 @@ def hook(
     ] = False,
     gate: Annotated[
         str,
-        option("--gate", help='auto: talk such as "thanks!" gets nothing; off: all is answered.'),
+        option(
+            "--gate",
+            help='auto: talk such as "thanks!" gets nothing; off: all is answered.',
+            choices=("auto", "off"),
+        ),
     ] = "auto",
     explain: Annotated[
         bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")

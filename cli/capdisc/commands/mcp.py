@@ -67,7 +67,7 @@ def mcp(
     run_capability. An answer has at most 4,000 tokens; a cursor leads to what follows. The prompt
     find-capabilities and the resources capdisc://tier0 and capdisc://capability/ID hold the same.
     Answers come from the newest index, which is built where there is none; clients are notified
-    when it changes. Needs the extra: pip install 'capdisc[mcp]'.
+    when it changes. Needs the extra mcp; where it is missing, the error names the command.
 
     With --gateway, one server stands for all others: their tools are found by search and called
     by name. A server starts with its first call. A tool that is not declared as read-only is
@@ -102,6 +102,8 @@ def mcp(
             "leave out --allow-run and --gateway",
         )
     surroundings.limit_malloc_arenas()
+    if runtime.stdin_is_terminal:
+        _explain_to_person()
     with (
         standard_streams.silence_native_stderr(),
         _open_gateway(runtime, selection, index_dir) as opened,
@@ -138,6 +140,15 @@ def mcp(
     return 0
 
 
+def _explain_to_person() -> None:
+    """Print what this is for somebody who typed it at a terminal, where it would wait in silence."""
+    console.print_notice(
+        "notice: this server is for an agent's client, which starts it and sends it JSON on stdin"
+    )
+    console.print_notice("notice: to put it into a client: capdisc setup CLIENT")
+    console.print_notice("notice: to end it: Ctrl-C")
+
+
 def _wait_for_nothing(is_stopped: Callable[[], bool]) -> None:
     pass
 
@@ -159,6 +170,10 @@ def _select_servers(
     if waiting:
         console.print_notice(
             f"notice: not served until you trust them: {console.format_names(waiting)}; {HOW}"
+        )
+    if not selection.served:
+        console.print_notice(
+            "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"
         )
     return selection
 

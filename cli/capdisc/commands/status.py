@@ -7,9 +7,10 @@ import time
 from capdisc.args import params
 from capdisc.context import open_index
 from capdisc.context.freshness import format_age
-from capdisc.output import console
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
+from capdisc_indexer.indexing.previous_build import count_findings
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
 from capdisc_indexer.store import file_states, generation
@@ -23,8 +24,11 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
     """
     with open_index.open_index(index_dir, "auto", may_build=False) as ctx:
         document = _status_document(ctx)
+        screen = terminal.find_screen(ctx.runtime)
     if json:
         console.print_document(document)
+    elif screen:
+        terminal.print_fields(screen, _format_status(document))
     else:
         console.print_lines(_format_status(document))
     return ExitCode.OK
@@ -33,7 +37,7 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
 def _status_document(ctx: open_index.CommandContext) -> JsonObject:
     index = ctx.index
     files = file_states.load_states(index.folder / "meta" / "files.json").files
-    findings = [finding for file_state in files.values() for finding in file_state.findings]
+    findings = count_findings(files, index.scan)
     held_back = sorted(
         declared.id
         for file_state in files.values()
@@ -57,8 +61,8 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "categories": {
             entry["category"]: entry["count"] for entry in index.overview["categories"]
         },
-        "errors": sum(finding.severity is Severity.ERROR for finding in findings),
-        "warnings": sum(finding.severity is Severity.WARNING for finding in findings),
+        "errors": findings.get(Severity.ERROR, 0),
+        "warnings": findings.get(Severity.WARNING, 0),
         "held_back": held_back,
         "bytes": bytes_on_disk,
         "tokenizer": DEFAULT_TOKENIZER,
@@ -95,7 +99,8 @@ def _format_status(status: JsonObject) -> list[str]:
         f"roots       {', '.join(status['roots'])}",
         f"holds       {status['capabilities']:,} capabilities from {status['files']:,} files: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",
-        f"findings    {status['errors']:,} errors, {status['warnings']:,} warnings",
+        f"findings    {console.format_count(status['errors'], 'error')}, "
+        f"{console.format_count(status['warnings'], 'warning')}; form is checked by: capdisc validate",
         *held_back,
         f"size        {status['bytes'] / 1e6:.1f} MB",
         *server,

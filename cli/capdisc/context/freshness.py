@@ -104,13 +104,14 @@ def look_around(place: IndexPlace) -> Look:
     look = look_at_disk(place.index_dir, read_pointer(place.index_dir))
     if not look.is_known or not look.is_conventional:
         return look
-    asked = [str(path) for path in place.runtime.candidate_roots(place.config)]
-    new = [
-        path
-        for path in asked
-        if path not in look.awaited and path not in look.roots and os.path.exists(path)  # noqa: PTH110
+    # What was asked for then is among the awaited paths; the roots of plugins are not.
+    asked = dict.fromkeys(map(str, place.runtime.candidate_roots(place.config)))
+    new = [path for path in asked if path not in look.awaited and os.path.exists(path)]  # noqa: PTH110
+    dropped = [
+        root
+        for root in look.roots
+        if root in look.awaited and root not in asked and not _is_local(place, root)
     ]
-    dropped = [root for root in look.roots if root not in asked and not _is_local(place, root)]
     if not new and not dropped:
         return look
     from capdisc_indexer.model.frozen import replace

@@ -15,6 +15,7 @@ from capdisc.context import surroundings
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.roots import (
     find_default_roots,
+    has_other_sources,
     make_build_options,
     was_built_by_name,
 )
@@ -89,7 +90,7 @@ def _choose_roots(
     last_roots = look.roots
     if not look.is_known:
         last_roots = load_previous_build(place.index_dir, builder_id=builder_id).roots
-        asked = {os.path.realpath(path) for path in runtime.candidate_roots(config)}
+        asked = {os.path.realpath(path) for _, path in runtime.roots(config)}
         is_conventional = {os.path.realpath(root) for root in last_roots} <= asked
     if is_conventional:
         return find_default_roots(runtime, config), True
@@ -189,7 +190,7 @@ def build_first(place: IndexPlace) -> None:
     builder_id = runtime.ensure_builder_id(place.index_dir)
     # A build that was ended before it published anything may have left its folders.
     roots, is_conventional = _choose_roots(place, Look(), builder_id)
-    if not roots and not config.sources and not runtime.has_tool_lists():
+    if not roots and not has_other_sources(runtime, config):
         raise no_index_error(place)
     options = make_build_options(runtime, config, builder_id, () if is_conventional else roots)
     options = replace(options, max_changes=FIRST_FILES)
@@ -207,7 +208,7 @@ def build_first(place: IndexPlace) -> None:
 def no_index_error(place: IndexPlace) -> IndexStateError:
     """The error where there is no index: where capdisc looked, and what makes one."""
     runtime, config = place.runtime, place.config
-    if find_default_roots(runtime, config) or config.sources or runtime.has_tool_lists():
+    if find_default_roots(runtime, config) or has_other_sources(runtime, config):
         default = runtime.index_dir(None, config)
         option = "" if place.index_dir == default else f" --index-dir {place.index_dir}"
         return IndexStateError(

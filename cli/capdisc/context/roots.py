@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from capdisc.context import surroundings
+from capdisc.context.client_places import has_places, link_rules, plugin_switches
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import load_previous_build
@@ -36,6 +37,7 @@ def make_build_options(
         builder_id=builder_id,
         confined={} if paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
+        links=link_rules(runtime),
         is_conventional=not paths,
         awaited=() if paths else _awaited_paths(runtime, config),
     )
@@ -46,7 +48,8 @@ def _awaited_paths(runtime: surroundings.Runtime, config: Config) -> tuple[str, 
     files = [runtime.workspace / name for name in ("capdisc.toml", ".capdisc/config.toml")]
     files += [Path(config.file)] if config.file else []
     paths = (
-        *(path for path in runtime.candidate_roots(config) if not path.exists()),
+        *runtime.candidate_roots(config),
+        *plugin_switches(runtime),
         *files,
         runtime.user_config,
         runtime.trust_dir,
@@ -76,12 +79,17 @@ def existing_roots(
     folders = folders or (
         [] if config.sources else _last_roots(runtime, config, where, builder_id)
     )
-    if not folders and not config.sources and not runtime.has_tool_lists():
+    if not folders and not has_other_sources(runtime, config):
         raise InputError(
             "there is nothing to index here",
             "name a folder: capdisc index PATH, or start one: capdisc init",
         )
     return list(dict.fromkeys(folders))
+
+
+def has_other_sources(runtime: surroundings.Runtime, config: Config) -> bool:
+    """Whether there is something to index beside folders of skills."""
+    return bool(config.sources) or runtime.has_tool_lists() or has_places(runtime, config)
 
 
 def find_default_roots(runtime: surroundings.Runtime, config: Config) -> list[Path]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import IO
 
 from capdisc.context import open_index, surroundings
 from capdisc.context.freshness import Freshness, IndexPlace
@@ -21,11 +23,13 @@ from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.remote.copy_refresh import refresh_copy
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import ToolContext
 
 # A first build of some hundred files takes seconds; no client waits for minutes.
 _BUILD_WAIT_SECONDS = 20.0
 _BUILD_POLL_SECONDS = 0.1
+_MAX_ERROR_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -47,6 +51,7 @@ class BackgroundBuild:
         self._place = place
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
 
     def wait(self, is_done: Callable[[], bool]) -> None:
         """Start the build, unless it runs, and wait until it is done or has ended. Raises
@@ -63,13 +68,24 @@ class BackgroundBuild:
             time.sleep(_BUILD_POLL_SECONDS)
         if not is_done():
             raise IndexStateError(
-                "there is no index, and it could not be built", "run: capdisc index"
+                f"there is no index here, and building one failed: {self._read_error()}",
+                "go on without; the user gets one at a terminal with: capdisc index PATH",
             )
+
+    def _read_error(self) -> str:
+        """Why the build has published nothing."""
+        assert self._errors is not None
+        self._errors.seek(0)
+        lines = self._errors.read(_MAX_ERROR_BYTES).decode("utf-8", "replace").splitlines()
+        errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+        return one_line(errors[-1], 300) if errors else "the build ended without a word"
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 nowhere = subprocess.DEVNULL
+                # Not a pipe: nobody reads while the build goes on, also after the server's end.
+                self._errors = tempfile.TemporaryFile()  # noqa: SIM115
                 self._process = subprocess.Popen(
                     # Without -P a file of the current folder could take the place of a library.
                     [
@@ -79,7 +95,7 @@ class BackgroundBuild:
                     cwd=self._place.runtime.cwd,
                     stdin=nowhere,
                     stdout=nowhere,
-                    stderr=nowhere,
+                    stderr=self._errors,
                     start_new_session=True,
                 )
             return self._process

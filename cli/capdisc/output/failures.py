@@ -77,6 +77,10 @@ def handle_error(error: BaseException) -> int:
 
 
 def _system_error(error: OSError | MemoryError | ImportError) -> IndexStateError:
+    if isinstance(error, ModuleNotFoundError):
+        from capdisc_indexer.lazy_imports import missing_library_error
+
+        return missing_library_error(error)
     if isinstance(error, ImportError):
         return IndexStateError(f"a library cannot be loaded: {error}", _REINSTALL_HINT)
     if isinstance(error, MemoryError):

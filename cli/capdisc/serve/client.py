@@ -42,7 +42,13 @@ def print_answer(address: str, words: Sequence[str], patience_s: float) -> int:
     for number, _ in replaced:
         _signal.signal(number, _exit_on_signal)
     try:
-        return _print_streams(*_request_answer(address, words, patience_s))
+        code, *pieces = _request_answer(address, words, patience_s)
+        if _may_fill_screen(pieces):
+            from capdisc.output import pager
+
+            pager.print_answer_pieces(words, pieces)
+            return int(code)
+        return _print_streams(code, *pieces)
     finally:
         for number, handler in replaced:
             _signal.signal(number, handler)
@@ -66,6 +72,17 @@ def _request_answer(address: str, words: Sequence[str], patience_s: float) -> li
     if kind != protocol.ANSWERED:
         raise NoServerError(b" ".join(answer_parts).decode("utf-8", "replace"))
     return answer_parts
+
+
+def _may_fill_screen(pieces: Sequence[bytes]) -> bool:
+    """Whether the answer goes to a terminal and may be longer than it: every character of it is a
+    byte at least.
+    """
+    if not os.isatty(1):
+        return False
+    columns, rows = os.get_terminal_size(1)
+    row_count = sum(piece.count(b"\n") + len(piece) // (columns or 80) for piece in pieces)
+    return row_count >= (rows or 24)
 
 
 def _print_streams(code: bytes, *pieces: bytes) -> int:

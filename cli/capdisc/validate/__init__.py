@@ -12,8 +12,9 @@ from pathlib import Path
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import has_places, link_rules, place_sources
 from capdisc.context.roots import find_default_roots
-from capdisc.output import standard_streams, user_files
+from capdisc.output import console, standard_streams, user_files
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import Grant, TrustRequest
 from capdisc_indexer.model.errors import InputError, UsageError
@@ -24,7 +25,7 @@ from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import SourceLines
 from capdisc_indexer.validation.finding_selection import RuleChoice, keep_guards, rule_choice
 from capdisc_indexer.validation.masking import redact_findings
-from capdisc_indexer.validation.rules import PROFILES
+from capdisc_indexer.validation.rules import find_profile
 from capdisc_indexer.validation.validate import CheckedFile, ValidationResult
 
 _MANY_FILES = 1_000
@@ -80,9 +81,14 @@ def parse_request(
         runtime=runtime,
         roots=() if piped else _select_roots(runtime, config, paths),
         has_paths=bool(paths),
-        sources=() if piped else runtime.sources(config, paths or ()),
+        sources=()
+        if piped
+        else (
+            *runtime.sources(config, paths or ()),
+            *place_sources(runtime, config, paths or ()),
+        ),
         piped_text=piped,
-        profile=_check_profile(profile or config["validate.profile"]),
+        profile=_select_profile(profile or config["validate.profile"], quiet),
         choice=keep_guards(choice, "validate.select" in waiting, "validate.ignore" in waiting),
         origins=tuple(dict.fromkeys(origin for origin in origins if origin != "default")),
     )
@@ -119,7 +125,12 @@ def run_checks(request: ValidateRequest) -> ValidationResult:
     """
     if request.piped_text is None:
         check_result = cd.validate(
-            request.roots, request.profile, request.choice, request.sources, _map_files
+            request.roots,
+            request.profile,
+            request.choice,
+            request.sources,
+            _map_files,
+            link_rules(request.runtime),
         )
         empty = [
             _empty_folder_error(path)
@@ -170,10 +181,17 @@ def _empty_folder_error(folder: Path) -> InputError:
     )
 
 
-def _check_profile(name: str) -> str:
-    if name not in PROFILES:
-        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
-    return name
+def _select_profile(name: str, quiet: bool) -> str:
+    """The profile of this name. A notice says which one `claude` is: everywhere else that word
+    means Claude Code. Raises UsageError for an unknown name.
+    """
+    profile = find_profile(name)
+    if name == "claude" and not quiet:
+        console.print_notice(
+            "notice: claude is the profile claude-ai (claude.ai and the Skills API); "
+            "for Claude Code: --profile claude-code"
+        )
+    return profile
 
 
 def _read_piped(paths: Sequence[Path] | None, name: str) -> tuple[bytes, str] | None:
@@ -198,7 +216,7 @@ def _select_roots(
     if paths:
         return tuple(runtime.expand(path) for path in paths)
     folders = tuple(find_default_roots(runtime, config))
-    if not folders and not config.sources:
+    if not (folders or config.sources or has_places(runtime, config)):
         raise InputError(
             "there is nothing to check here", "name a folder or a file: capdisc validate PATH"
         )

@@ -10,7 +10,7 @@ from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.readers.file_bytes import read_bytes
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.validation.fixes import FixedFile, fix_file, rewrite_file
+from capdisc_indexer.validation.fixes import FIXES, FixedFile, fix_file, rewrite_file
 from capdisc_indexer.validation.hidden_text import show_invisible
 from capdisc_indexer.validation.masking import mask_keys
 from capdisc_indexer.validation.validate import ValidationResult
@@ -51,9 +51,11 @@ def format_diff(
         if is_masked and lines != list(_diff_lines(fixed.before, fixed.after, name)):
             masked_names.append(name)
         yield from (f"{console.sanitise(show_invisible(line))}\n" for line in lines)
-    if count and not quiet:
+    if not quiet:
         console.print_notice(
             f"notice: {console.format_count(count, 'file')} can be put right; to do so, add --write"
+            if count
+            else _nothing_to_fix(check_result)
         )
         for name in masked_names:
             console.print_notice(
@@ -64,11 +66,13 @@ def format_diff(
 def write_fixes(
     request: ValidateRequest, check_result: ValidationResult, quiet: bool
 ) -> list[InputError]:
-    """Write each fixed file, and name it on stderr unless `quiet`. Returns the errors of files
-    that could not be written.
+    """Write each fixed file, and name it on stderr unless `quiet`, as well as that there was none.
+    Returns the errors of files that could not be written.
     """
     errors = []
+    has_fixes = False
     for fixed in find_fixes(request, check_result):
+        has_fixes = True
         try:
             rewrite_file(fixed.file, fixed.after.encode("utf-8"))
         except InputError as error:
@@ -77,7 +81,22 @@ def write_fixes(
             if not quiet:
                 name = _display_name(request, fixed)
                 console.print_notice(f"fixed {name}: {', '.join(fixed.codes)}")
+    if not (has_fixes or quiet):
+        console.print_notice(_nothing_to_fix(check_result))
     return errors
+
+
+def _nothing_to_fix(check_result: ValidationResult) -> str:
+    """The notice that no file was changed or would be, and why."""
+    findings = check_result.chosen.findings
+    if not findings:
+        return "notice: there is nothing to put right"
+    codes = {finding.code for finding in findings}
+    fixable = sorted(code for code in codes if code in FIXES)
+    if fixable:
+        names = console.format_names(fixable)
+        return f"notice: nothing was changed: {names} cannot be put right here without a change of meaning"
+    return "notice: nothing was changed: these findings need a person; --rules marks what --fix can do"
 
 
 def _read_source(request: ValidateRequest, file: FoundFile) -> bytes | None:

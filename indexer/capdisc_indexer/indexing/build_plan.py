@@ -147,7 +147,7 @@ def keep_generation(plan: BuildPlan) -> WrittenGeneration:
             if built[path].stat != state.stat
         }
         builder_id = previous.generation.builder_id
-        record = make_scan_record(previous.roots, plan.scanned_at_ns, builder_id)
+        record = make_scan_record(previous.roots, plan.scanned_at_ns, builder_id, changes.findings)
         save_later_scan(plan.request.index_dir, previous.generation.number, record, stats)
     return WrittenGeneration(generation=previous.generation)
 

@@ -137,7 +137,9 @@ def write_metadata(
         "overview": _make_overview(list(cards.values()), sorted(guidance), counter),
         "guidance": _make_guidance_record(guidance, counter),
         "columns": columns_document(cards),
-        "scan": make_scan_record(root_names, plan.scanned_at_ns, builder_id),
+        "scan": make_scan_record(
+            root_names, plan.scanned_at_ns, builder_id, plan.changes.findings
+        ),
         "probes": vectors.nearest,
     }
     for name, content in contents.items():

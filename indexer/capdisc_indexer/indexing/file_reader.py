@@ -202,7 +202,7 @@ class FileReader:
             content_hash=content.content_hash,
             declared_ids=tuple(DeclaredId(id=name) for name, _ in content.records),
             findings=content.findings,
-            read_as=_declaration_key(file),
+            read_as=_reading_key(file),
         )
 
 
@@ -264,16 +264,20 @@ def _file_stamps(file: FoundFile) -> tuple[int, ...]:
 
 
 def _has_moved(old_state: FileState, file: FoundFile) -> bool:
-    return old_state.root != file.root or old_state.read_as != _declaration_key(file)
+    return old_state.root != file.root or old_state.read_as != _reading_key(file)
 
 
-def _declaration_key(file: FoundFile) -> str:
-    """How a declaration says that the file is to be read, "" for one that was found by a scan."""
+def _reading_key(file: FoundFile) -> str:
+    """How a declaration says that the file is to be read, and what links lead to it; "" for a file
+    that was found by a scan, without links.
+    """
+    links = ":".join((file.link_target, *file.other_paths))
+    linked = f":linked:{printable_path(links)}" if links else ""
     if not file.is_declared:
-        return ""
+        return linked
     alone = ":alone" if file.name and file.is_alone else ""
     secrets = ":secrets" if file.allows_secrets else ""
-    return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}"
+    return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}{linked}"
 
 
 def hash_content(file: FoundFile, data: bytes | None = None) -> str:

@@ -165,6 +165,7 @@ def _scan_folders(request: BuildRequest, previous: PreviousBuild) -> ScanSnapsho
         request.index_dir,
         forget=options.verify or previous.generation is None,
         confined=options.confined,
+        links=options.links,
     )
 
 

@@ -12,12 +12,14 @@ at any time and has no digest: losing it costs reading some files again.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
 from capdisc_indexer import __version__, encoders
+from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.errors import (
     MALFORMED_DATA_ERRORS,
     DamagedIndexError,
@@ -26,7 +28,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
-from capdisc_indexer.model.types import Generation
+from capdisc_indexer.model.types import Finding, Generation
 from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
 
@@ -214,9 +216,28 @@ def _load_build(index_dir: Path, manifest: Generation) -> PreviousBuild:
 _SCAN_FILE = "scan.json"
 
 
-def make_scan_record(roots: Sequence[str], scanned_at_ns: int, builder_id: str) -> ScanRecord:
-    """What a generation stores of the scan that it was built from."""
-    return {"roots": roots, "scanned_at_ns": scanned_at_ns, "stats": {}, "builder_id": builder_id}
+def make_scan_record(
+    roots: Sequence[str], scanned_at_ns: int, builder_id: str, findings: Iterable[Finding]
+) -> ScanRecord:
+    """What a generation stores of the scan that it was built from, and of its findings."""
+    return {
+        "roots": roots,
+        "scanned_at_ns": scanned_at_ns,
+        "stats": {},
+        "builder_id": builder_id,
+        "findings": Counter(str(finding.severity) for finding in findings),
+    }
+
+
+def count_findings(files: Mapping[str, FileState], scan: ScanRecord) -> Mapping[str, int]:
+    """How many findings of each severity the build of a generation reported: of its scan, of its
+    files and about ids.
+    """
+    counts = Counter(scan.get("findings", {}))
+    for state in files.values():
+        counts.update(str(finding.severity) for finding in state.findings)
+    counts.update(str(finding.severity) for finding in find_collisions(files))
+    return counts
 
 
 def load_last_scan(index_dir: Path, folder: Path, number: int) -> ScanRecord:

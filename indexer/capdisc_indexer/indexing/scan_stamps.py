@@ -87,7 +87,12 @@ def _scan_again_if_young(
         return snapshot
     options = request.options
     again = scan_with_cache(
-        request.roots, options.sources, request.index_dir, snapshot, confined=options.confined
+        request.roots,
+        options.sources,
+        request.index_dir,
+        snapshot,
+        confined=options.confined,
+        links=options.links,
     )
     is_same = again.scan == snapshot.scan and all(
         file.path in files and files[file.path].content_hash == hash_content(file)

@@ -36,6 +36,8 @@ class SourceRecord(TypedDict):
     pointer: str
     content_hash: str
     root: str
+    other_paths: NotRequired[Sequence[str]]
+    link_target: NotRequired[str]
 
 
 class ParameterRecord(TypedDict):
@@ -174,12 +176,15 @@ class Overview(TypedDict):
 
 
 class ScanRecord(TypedDict):
-    """The facts that a build stores of its scan."""
+    """The facts that a build stores of its scan. `findings` counts by severity those that are
+    about no file that is indexed.
+    """
 
     roots: Sequence[str]
     scanned_at_ns: int
     stats: Mapping[str, Any]
     builder_id: str
+    findings: NotRequired[Mapping[str, int]]
 
 
 class GuidanceRecord(TypedDict):

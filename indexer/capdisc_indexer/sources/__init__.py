@@ -55,17 +55,16 @@ class SourceFormat:
     is_prose: bool = False
 
 
-def lazy_loader(module: str) -> Load:
-    """The `load` of a module in `formats`, which is imported by the first call: a scan that finds
-    no change parses nothing and needs no YAML.
+def lazy_loader(module: str, function: str = "load") -> Load:
+    """The loading function of a module in `formats`, which is imported by the first call: a scan that
+    finds no change parses nothing and needs no YAML.
     """
 
     def load(file: FoundFile, data: bytes) -> LoadedFile:
         from importlib import import_module
 
-        loaded: LoadedFile = import_module(f"capdisc_indexer.sources.formats.{module}").load(
-            file, data
-        )
+        reader = import_module(f"capdisc_indexer.sources.formats.{module}")
+        loaded: LoadedFile = getattr(reader, function)(file, data)
         return loaded
 
     return load
@@ -96,6 +95,22 @@ ALL_FORMATS = (
         is_prose=True,
     ),
     SourceFormat(
+        format="agent",
+        load=lazy_loader("prompt_files"),
+        limit_bytes=MEBIBYTE,
+        declared="agent",
+        suffixes=(".md", ".toml"),
+        is_prose=True,
+    ),
+    SourceFormat(
+        format="command",
+        load=lazy_loader("prompt_files"),
+        limit_bytes=MEBIBYTE,
+        declared="command",
+        suffixes=(".md", ".toml"),
+        is_prose=True,
+    ),
+    SourceFormat(
         format="catalogue",
         load=lazy_loader("catalogue"),
         limit_bytes=64 * MEBIBYTE,
@@ -121,7 +136,7 @@ ALL_FORMATS = (
         load=lazy_loader("mcp_servers"),
         limit_bytes=MEBIBYTE,
         declared="mcp-servers",
-        suffixes=(".json",),
+        suffixes=(".json", ".jsonc", ".toml"),
         options=(*_SELECTION_OPTIONS, "ask"),
         keeps=True,
         lists_tools=True,
@@ -151,6 +166,56 @@ ALL_FORMATS = (
         declared="openapi",
         suffixes=_JSON_OR_YAML,
         options=("include", "exclude", "url"),
+        lists_tools=True,
+    ),
+    SourceFormat(
+        format="postman",
+        load=lazy_loader("openapi.postman"),
+        limit_bytes=16 * MEBIBYTE,
+        endings=(".postman_collection.json",),
+        declared="postman",
+        suffixes=(".json",),
+        options=("include", "exclude", "url"),
+        lists_tools=True,
+    ),
+    SourceFormat(
+        format="graphql",
+        load=lazy_loader("graphql_schema"),
+        limit_bytes=16 * MEBIBYTE,
+        filenames=("schema.graphql", "schema.graphqls", "schema.gql"),
+        endings=(".graphqls", ".schema.graphql", ".schema.gql"),
+        declared="graphql",
+        suffixes=(".graphql", ".graphqls", ".gql", ".json"),
+        options=("include", "exclude", "url"),
+        lists_tools=True,
+    ),
+    SourceFormat(
+        format="python",
+        load=lazy_loader("python_module"),
+        limit_bytes=2 * MEBIBYTE,
+        declared="python",
+        suffixes=(".py",),
+        options=("include", "exclude"),
+        lists_tools=True,
+    ),
+    SourceFormat(
+        format="a2a",
+        load=lazy_loader("published_cards", "load_agent_card"),
+        limit_bytes=MEBIBYTE,
+        filenames=("agent-card.json",),
+        endings=(".agent-card.json",),
+        declared="a2a",
+        suffixes=(".json",),
+        options=("include", "exclude"),
+        lists_tools=True,
+    ),
+    SourceFormat(
+        format="mcp-server",
+        load=lazy_loader("published_cards", "load_server_card"),
+        limit_bytes=MEBIBYTE,
+        filenames=("server.json",),
+        declared="mcp-server",
+        suffixes=(".json",),
         lists_tools=True,
     ),
     SourceFormat(

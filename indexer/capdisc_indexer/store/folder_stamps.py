@@ -200,7 +200,7 @@ def _drop_known_folders(paths: Sequence[str]) -> Iterator[str]:
     a file by another one of its name.
     """
     explained = {os.path.dirname(path) for path in paths}  # noqa: PTH120
-    for path in paths:
+    for path in dict.fromkeys(paths):
         is_folder = os.path.isdir(path)  # noqa: PTH112
         if not is_folder:
             yield path

@@ -149,13 +149,40 @@ class Index:
         matches = exact or tools or headers
         return matches[0] if matches else None
 
+    def shortest_name(self, header: CapabilityHeader) -> str:
+        """The shortest text by which `descriptor` finds this capability: its name, its name with
+        the last folders that tell it from others of this name, or its id.
+        """
+        name, identifier = header["name"], header["id"]
+        folders = _qualifier(header).split("/") if _qualifier(header) else []
+        suffixes = ("/".join(folders[-count:]) for count in range(1, len(folders) + 1))
+        for candidate in (name, *(f"{name}@{suffix}" for suffix in suffixes)):
+            match = self.resolve(candidate) or self._resolve_abbreviation(candidate)
+            if match and match["id"] == identifier and len(candidate) < len(identifier):
+                return candidate
+        return identifier
+
+    def _resolve_abbreviation(self, text: str) -> CapabilityHeader | None:
+        """The header of the one capability with the name before the `@` whose folder ends with the
+        path behind it, where its id is qualified by that folder.
+        """
+        name, _, suffix = text.partition("@")
+        if not name or not suffix:
+            return None
+        matches = [
+            header
+            for header in self.documents.by_alias(name)
+            if f"/{_qualifier(header)}".endswith(f"/{suffix}")
+        ]
+        return matches[0] if len(matches) == 1 else None
+
     def descriptor(self, name: str) -> Descriptor:
-        """The whole capability with this id or name.
+        """The whole capability with this id or name, or with what `shortest_name` makes of it.
 
         Raises UsageError naming the nearest ids when there is none, ApprovalRequiredError when it
         is left out because its definition changed.
         """
-        header = self.resolve(name)
+        header = self.resolve(name) or self._resolve_abbreviation(name)
         if header is None:
             self._check_not_held(name)
             raise UsageError(f"there is no capability {name!r}", self._suggest_ids(name))
@@ -211,6 +238,12 @@ class Index:
             raise IndexStateError(
                 "the index is damaged: its stores do not agree", native_errors.REBUILD_HINT
             )
+
+
+def _qualifier(header: CapabilityHeader) -> str:
+    """The folder that tells an id from another's of the same name: `a/b` of `skill:pdf@a/b`."""
+    prefix = f"{header['kind']}:{header['name']}@"
+    return header["id"][len(prefix) :] if header["id"].startswith(prefix) else ""
 
 
 def _lease_current(index_dir: Path, builder_id: str | None) -> tuple[Generation, int]:

@@ -131,9 +131,11 @@ def _o200k() -> Tokenizer:
 def _claude() -> Tokenizer:
     if count_tokens := lazy_imports.load_claude_counter():
         return Tokenizer(name="claude (ctok)", load=lambda: count_tokens, factor=0, additive=False)
+    from capdisc_indexer.installation import extra_hint
+
     about = (
-        f"Claude's tokens are estimated as {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER}; "
-        "pip install 'capdisc[claude]' counts them"
+        f"Claude's tokens are estimated as {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER}; to count them, "
+        f"{extra_hint('claude')}"
     )
     return Tokenizer(
         name=f"claude (estimate: {CLAUDE_FACTOR} × {DEFAULT_TOKENIZER})",

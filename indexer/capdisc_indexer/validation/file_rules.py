@@ -21,11 +21,12 @@ from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, is_null, 
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.validation.arguments import find_problems
+from capdisc_indexer.validation.claude_code_rules import PROMPT_FIELDS, check_prompt_file
 from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
 from capdisc_indexer.validation.program_text.steering import is_steering, steering_hint
 from capdisc_indexer.validation.rules import manifest_schema
 from capdisc_indexer.validation.skill_folder_rules import check_layout, check_links
-from capdisc_indexer.validation.skill_rules import check_skill
+from capdisc_indexer.validation.skill_rules import check_skill, placeholder_finding
 
 
 def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
@@ -50,6 +51,8 @@ def check_form(file: FoundFile, loaded: LoadedFile) -> Iterator[Finding]:
             yield from check_run_shape(part, file.path)
             yield from check_program_text(part, file.path)
             yield from check_steering_variables(part, file.path)
+        elif file.format in PROMPT_FIELDS:
+            yield from check_prompt_file(part.node, file.path, file.format)
     if SOURCES[file.format].owns_folder:
         yield from check_layout(file)
 
@@ -88,7 +91,9 @@ def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
             message,
             f"leave it out, or write {descriptor.kind}:{descriptor.name[:64]}",
         )
-    if len(descriptor.description) < _MIN_DESCRIPTION:
+    if finding := placeholder_finding(part.node, path):
+        yield finding
+    elif len(descriptor.description) < _MIN_DESCRIPTION:
         message = f"the description has only {len(descriptor.description)} characters"
         yield _finding_at(
             part.node,

@@ -26,12 +26,13 @@ from capdisc_indexer.validation.rules import load_rules
 
 OF_FORM = frozenset(
     """
-    allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark client-field companion-unused
-    compatibility-length content-cut dependency-cycle dependency-missing description-too-long description-vague
-    description-xml duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type
-    line-ends-mixed link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case
-    name-characters name-clash name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word
-    name-too-long run-shape too-many-files too-many-links unknown-field unknown-key
+    allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark claude-code-field claude-code-value
+    client-field companion-unused compatibility-length content-cut dependency-cycle dependency-missing
+    description-placeholder description-too-long description-vague description-xml duplicate-field extraction-missing
+    file-large guidance-orphan id-mismatch license-type line-ends-mixed link-missing metadata-shape metadata-type
+    misnamed-manifest misspelt-field name-case name-characters name-clash name-folder-mismatch name-hyphens
+    name-missing name-not-ascii name-reserved-word name-too-long run-shape too-many-files too-many-links unknown-field
+    unknown-key
     """.split()
 )
 MARK = "capdisc:"  # without which a text holds no comment of ours

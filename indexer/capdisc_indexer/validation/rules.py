@@ -4,8 +4,13 @@ file is for.
 
 A lenient reader accepts what it understands; a profile says who else must understand it. `spec` is
 the Agent Skills specification, `strict` the names and fields that its reference validator accepts,
-`claude` what claude.ai and the Skills API take, `codex` and `opencode` what those clients load. A
-code that a profile does not name keeps the severity that its rule gave it.
+`claude-ai` what claude.ai and the Skills API take, `claude-code`, `codex` and `opencode` what those
+clients load. A code that a profile does not name keeps the severity that its rule gave it.
+
+The profile `claude-code` is what Claude Code 2.1.330 does, seen in its schema of front matter and in
+the answers of `claude plugin validate`. It takes any name, since the folder names the command, both
+lists and commas in allowed-tools, and reads a colon or an @ without quotes; it drops all fields
+where the YAML cannot be read.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 
@@ -36,6 +42,8 @@ _NAME = dict.fromkeys(("name-case", "name-characters", "name-hyphens", "name-too
 _SPEC: Mapping[str, Severity] = {
     **_NOT_YAML,
     **_NAME,
+    # An information to a build, since capdisc and Claude Code read lists and commas, too.
+    "allowed-tools-type": _W,
     "compatibility-length": _E,
     "description-too-long": _E,
     "frontmatter-in-code-fence": _E,
@@ -50,20 +58,39 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
         "strict": {
             **_SPEC,
             "byte-order-mark": _E,
+            "claude-code-field": _E,
             "client-field": _E,
             "field-type": _E,
             "misspelt-field": _E,
             "name-folder-mismatch": _E,
             "unknown-field": _E,
         },
-        "claude": {
+        "claude-ai": {
             **_SPEC,
+            "claude-code-field": _E,
             "client-field": _E,
             "description-xml": _E,
             "misspelt-field": _E,
             "name-folder-mismatch": _I,
             "name-reserved-word": _E,
             "unknown-field": _E,
+        },
+        "claude-code": {
+            **_NOT_YAML,
+            **dict.fromkeys(_NAME, _I),
+            "compatibility-length": _I,
+            "description-too-long": _W,
+            "frontmatter-in-code-fence": _E,
+            "frontmatter-not-first": _E,
+            "line-ends-mixed": _I,
+            "metadata-shape": _W,
+            "metadata-type": _I,
+            "name-folder-mismatch": _I,
+            "name-missing": _I,
+            "name-not-ascii": _I,
+            "unknown-field": _I,
+            "yaml-reserved-start": _W,
+            "yaml-unquoted-colon": _W,
         },
         "codex": {
             **_SPEC,
@@ -82,10 +109,42 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
 )
 # The manifests whose fields have a JSON Schema, for editors and for the rules of form.
 SCHEMAS = ("capability", "skill")
-# Rules of some profiles only; the others have no finding.
-ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"name-reserved-word": ("claude",), "description-xml": ("claude",)}
+# Other names of profiles. Everywhere else in capdisc `claude` is Claude Code; here it was claude.ai
+# before there were two profiles, and stays so, since that one is the stricter.
+PROFILE_ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "agent-skills": "spec",
+        "agentskills": "spec",
+        "claude": "claude-ai",
+        "claude.ai": "claude-ai",
+        "claudecode": "claude-code",
+        "skills-api": "claude-ai",
+    }
 )
+# Rules of some profiles only; the others have no finding.
+_NOT_OF_CLAUDE_CODE = tuple(profile for profile in PROFILES if profile != "claude-code")
+ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "allowed-tools-type": _NOT_OF_CLAUDE_CODE,
+        "claude-code-field": _NOT_OF_CLAUDE_CODE,
+        "claude-code-value": ("claude-code",),
+        "description-xml": ("claude-ai",),
+        "name-reserved-word": ("claude-ai",),
+    }
+)
+
+
+def find_profile(name: str) -> str:
+    """The profile of this name or of this other name. Raises UsageError for an unknown one.
+
+    >>> find_profile("Claude.ai"), find_profile("claude_code")
+    ('claude-ai', 'claude-code')
+    """
+    plain = name.strip().lower().replace("_", "-").replace(" ", "-")
+    profile = PROFILE_ALIASES.get(plain, plain)
+    if profile not in PROFILES:
+        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
+    return profile
 
 
 @frozen(kw_only=True)

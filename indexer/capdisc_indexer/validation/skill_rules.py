@@ -17,7 +17,11 @@ from capdisc_indexer.sources.formats.naming_rules import MAX_NAME
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
 from capdisc_indexer.sources.readers.yaml_nodes import MapNode, TextNode
+from capdisc_indexer.validation.claude_code_rules import check_field, claude_code_field
 
+# The folder of a text without one, such as an editor pipes through: a place where no file can be,
+# so that no rule reads anything, whatever the text names.
+EMPTY_FOLDER = "/dev/null/nowhere"
 MAX_COMPATIBILITY = 500
 BODY_LINES = 500
 BODY_CHARACTERS = 20_000  # 5,000 tokens of English
@@ -35,14 +39,28 @@ KNOWN_TO_CLIENTS = frozenset(
     """.split()
 )
 _RESERVED_WORDS = ("anthropic", "claude")
+_VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+# Letters that have no part in ASCII to fall back to.
+_SPELT_OUT = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d"}
+)
+# How descriptions of skeletons begin, ours and those of other tools.
+_PLACEHOLDER = re.compile(
+    r"does one thing well\b|\W{0,3}(?:todo|fixme|tbd)\b|lorem ipsum|replace (?:this|me|with)\b"
+    r"|(?:a )?(?:brief |short |clear |one-line )?description of (?:what )?(?:this|the|your) (?:skill|tool|agent|command)\b"
+    r"|(?:your|insert|add|enter|write)(?: a| the| your)? description\b|what this (?:skill|tool|agent|command) does\b",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>\n]*)?/?>")
 _W, _I = Severity.WARNING, Severity.INFO
+_BELOW_METADATA = "put it below metadata for others"
 
 
 def check_skill(part: ParsedCapability, path: str) -> Iterator[Finding]:
     """Findings about the front matter and the body of a skill, in the order of the rules."""
     rules = _SkillChecks(part.node, path)
-    yield from rules.name(PurePath(path).parent.name)
+    folder = PurePath(path).parent
+    yield from rules.name("" if str(folder) == EMPTY_FOLDER else folder.name)
     yield from rules.description()
     yield from rules.optional_fields()
     yield from rules.other_fields()
@@ -60,20 +78,12 @@ class _SkillChecks:
         name = unicodedata.normalize("NFKC", self._text("name")).strip()
         if not name:
             return
+        hint = _name_hint(name, folder)
         if len(name) > MAX_NAME:
-            yield self._finding_at(
-                "name",
-                "name-too-long",
-                f"the name has {len(name)} characters, more than {MAX_NAME}",
-                "shorten it",
-            )
+            message = f"the name has {len(name)} characters, more than {MAX_NAME}"
+            yield self._finding_at("name", "name-too-long", message, hint)
         if name != name.lower():
-            yield self._finding_at(
-                "name",
-                "name-case",
-                "the name holds capital letters",
-                f"write {name.lower()[:MAX_NAME]}",
-            )
+            yield self._finding_at("name", "name-case", "the name holds capital letters", hint)
         if odd_characters := sorted(
             {
                 character
@@ -83,38 +93,36 @@ class _SkillChecks:
                 )
             }
         ):
-            message = (
-                f"the name holds {' '.join(repr(character) for character in odd_characters[:5])}"
-            )
-            yield self._finding_at(
-                "name", "name-characters", message, "use letters, digits and hyphens only"
-            )
+            quoted = " ".join(repr(character) for character in odd_characters[:5])
+            yield self._finding_at("name", "name-characters", f"the name holds {quoted}", hint)
         if name.startswith("-") or name.endswith("-") or "--" in name:
             message = "the name begins or ends with a hyphen, or has two in a row"
-            yield self._finding_at(
-                "name", "name-hyphens", message, "put single hyphens between words"
-            )
+            yield self._finding_at("name", "name-hyphens", message, hint)
         if not name.isascii():
             message = "the name holds letters beyond a to z, which some clients refuse"
-            yield self._finding_at(
-                "name", "name-not-ascii", message, "use a to z, digits and hyphens"
-            )
+            yield self._finding_at("name", "name-not-ascii", message, hint)
         if any(word in name.lower() for word in _RESERVED_WORDS):
             message = "the name holds a word that claude.ai keeps for itself"
+            unreserved = _plain_name(name, _RESERVED_WORDS)
             yield self._finding_at(
-                "name", "name-reserved-word", message, "name what the skill does"
+                "name",
+                "name-reserved-word",
+                message,
+                _rename_hint(unreserved, folder) if unreserved else "name what the skill does",
             )
         if folder and name != unicodedata.normalize("NFKC", folder):
-            hint = f"rename the folder to {name[:MAX_NAME]}, or the skill to {folder[:MAX_NAME]}"
             yield self._finding_at(
                 "name", "name-folder-mismatch", "the name is not that of the skill's folder", hint
             )
 
     def description(self) -> Iterator[Finding]:
-        """D4 and D5: too short, and tags in it."""
+        """D4 to D6: too short, the text of a skeleton, and tags in it."""
         text = self._text("description").strip()
-        if text and len(text) < SHORT_DESCRIPTION:
-            message = f"the description has only {len(text)} characters"
+        if finding := placeholder_finding(self._node, self._path):
+            yield finding
+        elif text and len(text) < SHORT_DESCRIPTION:
+            plural = "" if len(text) == 1 else "s"
+            message = f"the description has only {len(text)} character{plural}"
             yield self._finding_at(
                 "description",
                 "description-vague",
@@ -146,28 +154,27 @@ class _SkillChecks:
             )
 
     def other_fields(self) -> Iterator[Finding]:
-        """X1 and X2: fields that the format does not have."""
+        """X1 to X3: fields that the format does not have."""
         of_the_format = {squeeze_key(name): name for name in OF_THE_FORMAT}
         known_fields = {squeeze_key(name) for name in KNOWN_TO_CLIENTS}
-        for key in self._node.entries:
+        for key, entry in self._node.entries.items():
             if key in OF_THE_FORMAT:
                 continue
             if (meant := of_the_format.get(squeeze_key(key))) in self._node.entries:
                 continue  # written twice, for which the reader has a finding
+            shown = key[:64]
             if meant:
-                yield self._finding_at(
-                    key,
-                    "misspelt-field",
-                    f"other readers do not know {key[:64]}",
-                    f"write {meant}",
-                )
+                message = f"other readers do not know {shown}"
+                yield self._finding_at(key, "misspelt-field", message, f"write {meant}")
+            elif field := claude_code_field(key):
+                message = f"{shown} is a field of Claude Code, not of the format"
+                yield self._finding_at(key, "claude-code-field", message, _BELOW_METADATA, _I)
+                yield from check_field(field, entry, self._path)
             elif squeeze_key(key) in known_fields:
-                message = f"{key[:64]} is a field of some clients, not of the format"
-                yield self._finding_at(
-                    key, "client-field", message, "put it below metadata for others", _I
-                )
+                message = f"{shown} is a field of some clients, not of the format"
+                yield self._finding_at(key, "client-field", message, _BELOW_METADATA, _I)
             else:
-                message = f"the format has no field {key[:64]}"
+                message = f"the format has no field {shown}"
                 yield self._finding_at(
                     key, "unknown-field", message, "put other facts below metadata"
                 )
@@ -184,6 +191,59 @@ class _SkillChecks:
             code=code, severity=severity, message=message, hint=hint, path=self._path, line=entry.line,
             column=entry.column,
         )  # fmt: skip
+
+
+def _name_hint(name: str, folder: str) -> str:
+    """What to write in place of the name: nothing that is a mistake itself, in any profile that
+    lets the words of the name stand.
+
+    >>> _name_hint("Bad Skill", "bad_skill"), _name_hint("PDF", "pdf")
+    ('write bad-skill, and rename the folder to it', 'write pdf')
+    >>> _name_hint("pdf-merge", "pdf_merge"), _name_hint("pdf-merge", "pdf")
+    ('rename the folder to pdf-merge', 'write pdf, or rename the folder to pdf-merge')
+    """
+    if _is_valid_name(name):
+        rename = f"rename the folder to {name}"
+        return f"write {folder}, or {rename}" if _is_valid_name(folder) else rename
+    if _is_valid_name(folder):
+        return f"write {folder}"
+    plain = _plain_name(name) or _plain_name(folder)
+    return _rename_hint(plain, folder) if plain else "write it with a to z, digits and hyphens"
+
+
+def _rename_hint(name: str, folder: str) -> str:
+    return f"write {name}" + (", and rename the folder to it" if folder not in ("", name) else "")
+
+
+def _is_valid_name(name: str) -> bool:
+    """Whether every client takes it for a name."""
+    return bool(_VALID_NAME.fullmatch(name)) and len(name) <= MAX_NAME
+
+
+def _plain_name(text: str, without: tuple[str, ...] = ()) -> str:
+    """A valid name of the words of a text, as far as they can be written with a to z, and without
+    words that hold one of `without`; "" where none is left.
+
+    >>> _plain_name("Café  Menü_(2)"), _plain_name("Claude-PDF", ("claude",)), _plain_name("技能")
+    ('cafe-menu-2', 'pdf', '')
+    """
+    letters = unicodedata.normalize("NFKD", text.lower().translate(_SPELT_OUT))
+    words = re.findall(r"[a-z0-9]+", letters.encode("ascii", "ignore").decode())
+    name = "-".join(word for word in words if not any(part in word for part in without))
+    return name[:MAX_NAME].rstrip("-")
+
+
+def placeholder_finding(node: MapNode, path: str) -> Finding | None:
+    """A finding where the description is still that of a skeleton; of a skill or of a manifest."""
+    entry = node.entries.get("description")
+    if not (entry and isinstance(entry.value, TextNode)):
+        return None
+    if not _PLACEHOLDER.match(entry.value.value.strip()):
+        return None
+    return Finding(
+        code="description-placeholder", severity=_W, message="the description is still that of a skeleton",
+        hint="say what it does and when to use it", path=path, line=entry.line, column=entry.column,
+    )  # fmt: skip
 
 
 def check_body(part: ParsedCapability) -> Iterator[Finding]:

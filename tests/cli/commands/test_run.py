@@ -588,4 +588,4 @@ def test_without_the_extra_its_installation_is_named(capdisc, tool, monkeypatch)
     for argv in (("run", "server", "--yes"), ("mcp",)):
         done = capdisc(*argv)
         assert (done.code, done.out) == (3, "")
-        assert "pip install 'capdisc[mcp]'" in done.err
+        assert "install the extra mcp: " in done.err

@@ -91,7 +91,7 @@ def test_svg_without_matplotlib_names_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError) as error:
         DRAWINGS["svg"](pair("tool:a", "tool:b"))
-    assert "capdisc[plot]" in error.value.hint
+    assert "install the extra plot: " in error.value.hint
 
 
 def test_no_two_capabilities_stand_on_one_spot() -> None:

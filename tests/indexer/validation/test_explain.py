@@ -21,14 +21,23 @@ CATALOGS = Path(__file__).resolve().parents[3] / "fixtures" / "catalogs"
 # Words with a hyphen that are no codes.
 NOT_CODES = frozenset(
     {
+        "agent-skills",
         "allowed-tools",
+        "argument-hint",
+        "claude-ai",
+        "claude-code",
         "content-type",
         "mcp-servers",
         "x-requires",
         "disable-model-invocation",
+        "disallowed-tools",
         "emergent-tool",
+        "date-time",
+        "mcp-server",
         "pdf-merge",
+        "skills-api",
         "system-reminder",
+        "user-invocable",
         "utf-8",
     }
 )

@@ -67,12 +67,16 @@ def test_one_mistake_is_one_finding(
 @pytest.mark.parametrize(
     ("text", "loud"),
     [
-        (head(name="claude-helper"), {"claude"}),
-        (head("homepage: https://example.com"), {"strict", "claude"}),
-        (head("colour: red"), {"strict", "claude"}),
+        (head(name="claude-helper"), {"claude-ai"}),
+        (head("homepage: https://example.com"), {"strict", "claude-ai"}),
+        (head("colour: red"), {"strict", "claude-ai"}),
         (head(name="技能"), {"opencode"}),
-        (head().replace("many.", "<b>many</b>."), {"claude"}),
-        (head().replace("many.", "x" * 1_100), set(RULE_PROFILES)),
+        (head().replace("many.", "<b>many</b>."), {"claude-ai"}),
+        (head("model: haiku"), {"strict", "claude-ai"}),
+        (head().replace("many.", "x" * 1_100), set(RULE_PROFILES) - {"claude-code"}),
+        (head(name="Pdf"), set(RULE_PROFILES) - {"claude-code", "codex"}),
+        (head().replace("Use", "Use:"), set(RULE_PROFILES) - {"claude-code"}),
+        (head("\tmodel: haiku"), set(RULE_PROFILES)),
     ],
 )
 def test_profiles_differ_in_what_is_an_error(codes: Codes, text: str, loud: set[str]) -> None:

@@ -51,6 +51,7 @@ CAPABILITY_KINDS = frozenset(
         "intent",
         "function",
         "command",
+        "server",
     }
 )
 LONG_DESCRIPTION = 1_024

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from capdisc_indexer.model import records
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.types import Severity
 from capdisc_indexer.sources.formats.naming_rules import is_secret_name
 from capdisc_indexer.sources.readers.field_reader import AMBIGUOUS_SCALAR, Fields, split_outside
 from capdisc_indexer.sources.readers.yaml_nodes import (
@@ -176,16 +177,18 @@ def _allowed_tools(fields: Fields) -> list[Json]:
         tools = split_outside(node.value, ", \n\t")
         if len(split_outside(node.value, ",")) > 1:
             message = "allowed-tools has commas between its tools"
-            fields.warn(
+            fields.note(
                 "allowed-tools",
+                Severity.INFO,
                 "allowed-tools-type",
                 message,
                 "write blanks: Read Edit Bash(git:*)",
             )
         return list(tools)
     if node is not None:
-        fields.warn(
+        fields.note(
             "allowed-tools",
+            Severity.INFO,
             "allowed-tools-type",
             "allowed-tools is a list",
             "write one text: Read Edit Bash(git:*)",

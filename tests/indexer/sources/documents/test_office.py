@@ -221,4 +221,4 @@ def test_without_the_extra_the_finding_says_how_to_get_it(monkeypatch: pytest.Mo
 
     monkeypatch.setitem(sys.modules, "pypdf", None)
     answer = reader.read_request({"kind": "pdf"}, pdf("a"))
-    assert "pip install 'capdisc[documents]'" in answer["hint"]
+    assert "install the extra documents: " in answer["hint"]

@@ -45,7 +45,14 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     document = text if isinstance(text, Finding) else read_document(text, file)
     if isinstance(document, Finding):
         return LoadedFile(findings=(document,))
-    loaded = merge_drafts(_draft_operations(file, document), file, mark_finding(data, file.path))
+    return load_document(file, document, mark_finding(data, file.path))
+
+
+def load_document(
+    file: FoundFile, document: ApiDocument, before: Sequence[Finding] = ()
+) -> LoadedFile:
+    """The API of a document with its operations; its findings come after those of `before`."""
+    loaded = merge_drafts(_draft_operations(file, document), file, before)
     unresolved = _warn_of_missing_references(file, document)
     return LoadedFile(
         descriptors=loaded.descriptors,

@@ -31,7 +31,9 @@ from capdisc_indexer.text.normalization import one_line, split_lead
 MAX_DEPTH = 64
 _LIMITS = YamlLimits(events=500_000, depth=MAX_DEPTH)
 _MAX_REFERENCE_STEPS = 16
-_FILE_ENDINGS = re.compile(r"(\.(openapi|swagger))?\.(json|ya?ml)$", re.IGNORECASE)
+_FILE_ENDINGS = re.compile(
+    r"(\.(openapi|swagger|postman_collection))?\.(json|ya?ml)$", re.IGNORECASE
+)
 _COMBINATIONS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _INNER_SCHEMAS = ("items", "additionalProperties", "not")
 _NUMBERS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "default"}
@@ -58,12 +60,14 @@ class Operation:
 @frozen(kw_only=True)
 class ApiDocument:
     """A document of version 2 (Swagger) or 3. `line_of` gives the line of a path and method;
-    `missing_references` gathers the references that lead to nothing in the document.
+    `kind` is the format that it was written in; `missing_references` gathers the references that
+    lead to nothing in the document.
     """
 
     value: dict[str, Json]
     version: int
     line_of: Callable[[str, str], int]
+    kind: str = "openapi"
     missing_references: set[str] = field(default_factory=set)
 
     def table(self, key: str) -> Mapping[str, Json]:
@@ -175,7 +179,7 @@ def draft_api(
     if content:
         fields["content"] = content
     extra: dict[str, Json] = {
-        "type": "openapi",
+        "type": document.kind,
         "url": server_url(file, document),
         "version": _text(info, "version"),
         "operations": operation_count,

@@ -1,0 +1,205 @@
+"""What agents and MCP servers publish about themselves: A2A agent cards, with each skill of the agent,
+and the `server.json` of the MCP registry.
+
+A card names addresses and packages. Nothing here contacts or installs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.manifest_adapter import (
+    CapabilityDraft,
+    is_wanted,
+    merge_drafts,
+)
+from capdisc_indexer.sources.formats.naming_rules import folder_of, is_secret_name, plain_part
+from capdisc_indexer.sources.formats.parsed_capability import file_finding
+from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.readers.json_reader import clean_export, named_lines, read_json
+from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.text.normalization import one_line, split_lead
+
+_MAX_SKILLS = 1_000
+_CARD_HINT = 'write {"name": ..., "description": ..., "url": ..., "skills": [...]}'
+_SERVER_SCHEMA = "server.schema.json"
+# How the packages of each registry are started, for the reader; nothing is started by this.
+_STARTERS = {"npm": "npx", "pypi": "uvx", "oci": "docker run", "nuget": "dnx"}
+
+
+def load_agent_card(file: FoundFile, data: bytes) -> LoadedFile:
+    """The agent of an A2A card, and a capability for each of its skills. Format: Agent2Agent
+    protocol, versions 0.2 to 1.0, `AgentCard`.
+    """
+    text = decode(data, file.path)
+    value = text if isinstance(text, Finding) else read_json(clean_export(text), file.path)
+    if isinstance(text, Finding) or isinstance(value, Finding):
+        return LoadedFile(findings=(value,) if isinstance(value, Finding) else ())
+    if not isinstance(value, dict) or not _text(value, "name"):
+        message = "is no agent card: it has no name"
+        finding = file_finding(file, Severity.ERROR, "agent-card-shape", message, _CARD_HINT)
+        return LoadedFile(findings=(finding,))
+    agent = plain_part(file.name) or plain_part(_text(value, "name")).lower() or folder_of(file)
+    drafts = _draft_agent_skills(file, text, value, agent)
+    return merge_drafts([_draft_agent(value, agent), *drafts], file, mark_finding(data, file.path))
+
+
+def _draft_agent(card: Mapping[str, Json], agent: str) -> CapabilityDraft:
+    name = one_line(_text(card, "name"), 120)
+    short, content = split_lead(_text(card, "description") or f"The agent {name}.")
+    skills = card.get("skills")
+    fields: dict[str, Json] = {
+        "kind": "agent",
+        "name": agent,
+        "title": name,
+        "category": agent,
+        "description": short,
+        "usageHint": "delegate to this agent over A2A",
+    }
+    if content:
+        fields["content"] = content
+    extra: dict[str, Json] = {
+        "type": "a2a",
+        "url": _agent_url(card),
+        "version": _text(card, "version"),
+        "skills": len(skills) if isinstance(skills, list) else 0,
+    }
+    return CapabilityDraft(fields=fields, line=1, prefix="agent:", extra=extra)
+
+
+def _agent_url(card: Mapping[str, Json]) -> str:
+    """The address of the agent: its own until version 0.3, of its first interface in 1.0."""
+    interfaces = card.get("supportedInterfaces", card.get("additionalInterfaces"))
+    first = interfaces[0] if isinstance(interfaces, list) and interfaces else {}
+    return _text(card, "url") or (_text(first, "url") if isinstance(first, dict) else "")
+
+
+def _draft_agent_skills(
+    file: FoundFile, text: str, card: Mapping[str, Json], agent: str
+) -> Iterator[CapabilityDraft | Finding]:
+    entries = card.get("skills")
+    skills = entries[:_MAX_SKILLS] if isinstance(entries, list) else []
+    names = [_text(skill, "name") if isinstance(skill, dict) else "" for skill in skills]
+    taken_names: set[str] = set()
+    for skill, line in zip(skills, named_lines(text, names), strict=True):
+        if not isinstance(skill, dict):
+            continue
+        name = plain_part(_text(skill, "id") or _text(skill, "name"))
+        if not name or name.casefold() in taken_names:
+            message = "a skill of the card has no id or name, or that of another; not read"
+            hint = "give each skill an id of its own"
+            yield file_finding(file, Severity.WARNING, "agent-card-shape", message, hint, line)
+        elif is_wanted(name, file.options):
+            taken_names.add(name.casefold())
+            yield _draft_agent_skill(skill, agent, name, line)
+
+
+def _draft_agent_skill(
+    skill: Mapping[str, Json], agent: str, name: str, line: int
+) -> CapabilityDraft:
+    title = one_line(_text(skill, "name"), 120)
+    short, content = split_lead(_text(skill, "description") or title or name)
+    fields: dict[str, Json] = {
+        "kind": "agent",
+        "name": name,
+        "title": title or name,
+        "category": agent,
+        "description": short,
+        "tags": _texts(skill, "tags"),
+        "phrases": _texts(skill, "examples"),
+        "requires": [f"agent:{agent}"],
+        "usageHint": f"a skill of the agent {agent}: send it the request",
+    }
+    if content:
+        fields["content"] = content
+    return CapabilityDraft(
+        fields=fields, line=line, prefix=f"agent:{agent}.", extra={"agent": agent}
+    )
+
+
+def load_server_card(file: FoundFile, data: bytes) -> LoadedFile:
+    """The MCP server that a `server.json` of the MCP registry describes; nothing of another file
+    with this common name.
+    """
+    text = decode(data, file.path)
+    value = text if isinstance(text, Finding) else read_json(clean_export(text), file.path)
+    if not isinstance(value, dict) or not _is_server_card(value):
+        is_declared_wrong = file.is_declared and not isinstance(value, Finding)
+        message = "is no server.json of the MCP registry"
+        hint = 'it has "name": "NAMESPACE/SERVER", "description", and "packages" or "remotes"'
+        wrong = file_finding(file, Severity.ERROR, "server-card-shape", message, hint)
+        unread = value if isinstance(value, Finding) and file.is_declared else None
+        shown = wrong if is_declared_wrong else unread
+        return LoadedFile(findings=(shown,) if shown else ())
+    return merge_drafts([_draft_server(value)], file, mark_finding(data, file.path))
+
+
+def _is_server_card(value: Mapping[str, Json]) -> bool:
+    has_places = isinstance(value.get("packages"), list) or isinstance(value.get("remotes"), list)
+    is_marked = _SERVER_SCHEMA in _text(value, "$schema")
+    return bool(_text(value, "name")) and (
+        is_marked or (has_places and "/" in _text(value, "name"))
+    )
+
+
+def _draft_server(card: Mapping[str, Json]) -> CapabilityDraft:
+    full_name = _text(card, "name")
+    name = plain_part(full_name.rpartition("/")[2]) or plain_part(full_name) or "server"
+    packages = [entry for entry in _list(card, "packages") if isinstance(entry, dict)]
+    remotes = [entry for entry in _list(card, "remotes") if isinstance(entry, dict)]
+    short, content = split_lead(_text(card, "description") or f"The MCP server {full_name}.")
+    starts = [_start_line(package) for package in packages]
+    fields: dict[str, Json] = {
+        "kind": "server",
+        "name": name,
+        "title": one_line(_text(card, "title"), 120) or one_line(full_name, 120),
+        "category": "mcp-servers",
+        "description": short,
+        "requiredSecrets": _required_secrets(packages),
+        "usageHint": one_line(
+            "; ".join([*starts, *(_text(entry, "url") for entry in remotes)]), 200
+        ),
+    }
+    if content:
+        fields["content"] = content
+    extra: dict[str, Json] = {
+        "type": "mcp-server",
+        "server": full_name,
+        "version": _text(card, "version"),
+        "url": _text(remotes[0], "url") if remotes else "",
+    }
+    return CapabilityDraft(fields=fields, line=1, prefix="server:", extra=extra)
+
+
+def _start_line(package: Mapping[str, Json]) -> str:
+    registry = _text(package, "registryType") or _text(package, "registry_type")
+    starter = _text(package, "runtimeHint") or _STARTERS.get(registry, registry)
+    return f"{starter} {_text(package, 'identifier')}".strip()
+
+
+def _required_secrets(packages: list[dict[str, Json]]) -> list[Json]:
+    """The variables that a server cannot start without, by name."""
+    variables = (
+        variable
+        for package in packages
+        for variable in _list(package, "environmentVariables")
+        if isinstance(variable, dict) and variable.get("isRequired") is True
+    )
+    names = (_text(variable, "name") for variable in variables)
+    return list(dict.fromkeys(name for name in names if is_secret_name(name)))
+
+
+def _text(table: Mapping[str, Json], key: str) -> str:
+    value = table.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _list(table: Mapping[str, Json], key: str) -> list[Json]:
+    value = table.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _texts(table: Mapping[str, Json], key: str) -> list[Json]:
+    return [one_line(entry, 300) for entry in _list(table, key) if isinstance(entry, str)]

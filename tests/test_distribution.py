@@ -1,0 +1,135 @@
+"""What is built from the tree, and how little of it `capdisc validate` needs."""
+
+from __future__ import annotations
+
+import configparser
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from conftest import CATALOGS, REPOSITORY
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+# Everything that a full installation has beside what the hooks install.
+ENGINES = (
+    "tantivy", "lancedb", "pyarrow", "numpy", "rich", "tomlkit", "watchdog", "simsimd", "rs_bpe", "toktok", "click",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source distribution, built without the network."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (path,) = built.glob("capdisc_cli-*-py3-none-any.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of modules, as an installer makes it of the wheel."""
+    folder = tmp_path_factory.mktemp("packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def package_files() -> set[str]:
+    """Every file of both packages, as a wheel names it."""
+    return {
+        path.relative_to(package.parent).as_posix()
+        for package in (REPOSITORY / "cli" / "capdisc", REPOSITORY / "indexer" / "capdisc_indexer")
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def test_the_wheel_has_both_packages_whole_under_a_name_of_its_own(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        assert package_files() <= names
+        info = next(name.partition("/")[0] for name in names if ".dist-info/" in name)
+        metadata = archive.read(f"{info}/METADATA").decode()
+        scripts = configparser.ConfigParser()
+        scripts.read_string(archive.read(f"{info}/entry_points.txt").decode())
+    assert re.search(r"^Name: capdisc-cli$", metadata, re.MULTILINE)
+    assert dict(scripts["console_scripts"]) == {"capdisc": "capdisc.__main__:main"}
+
+
+def test_the_source_distribution_has_what_a_clone_needs(built: Path) -> None:
+    (path,) = built.glob("capdisc_cli-*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    expected = ("pyproject.toml", "constraints.txt", "README.md", ".pre-commit-hooks.yaml")
+    assert names >= {*expected, "tests/test_distribution.py", "fixtures/catalogs/README.md"}
+
+
+def hooks() -> list[dict[str, list[str]]]:
+    return yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
+
+
+def test_the_hooks_install_what_they_name_and_nothing_that_it_brings_along() -> None:
+    """With --no-deps, a dependency of a dependency has to be named as well."""
+    lists = [hook["additional_dependencies"] for hook in hooks()]
+    assert all(words == lists[0] for words in lists)  # so that both share one environment
+    flag, *words = lists[0]
+    assert flag == "--no-deps"
+    named = {Requirement(word).name: Requirement(word) for word in words}
+    declared = {Requirement(line).name: Requirement(line) for line in PROJECT["dependencies"]}
+    for name, requirement in named.items():
+        if name in declared:
+            version = importlib.metadata.version(name)
+            assert version in requirement.specifier and version in declared[name].specifier
+    needed = {
+        Requirement(line).name
+        for name in named
+        for line in importlib.metadata.requires(name) or ()
+        if not Requirement(line).marker
+    }
+    assert needed - named.keys() <= {"rich"}  # which typer does without
+
+
+def test_the_action_installs_the_same() -> None:
+    action = (REPOSITORY / "action.yml").read_text()
+    names = [Requirement(word).name for word in hooks()[0]["additional_dependencies"][1:]]
+    assert f'"$GITHUB_ACTION_PATH" {" ".join(names)}\n' in action
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (("validate", str(CATALOGS / "small")), 0, "32 files, 0 findings"),
+        (("validate", str(CATALOGS / "messy"), "--fix"), 1, "files can be put right"),
+        (("validate", str(CATALOGS / "broken"), "--format", "sarif", "-q"), 1, ""),
+        (("validate", "--rule", "name-case"), 0, ""),
+        (("validate", "--help"), 0, ""),
+        (("validate", "--hepl"), 2, "No such option: --hepl"),
+        (("index", str(CATALOGS / "small")), 4, "which is not installed\nhint: install all"),
+    ],
+)
+def test_validate_runs_from_the_wheel_without_the_engines_of_an_index(
+    unpacked: Path, tmp_path: Path, argv: tuple[str, ...], code: int, said: str
+) -> None:
+    block = f"import sys; sys.modules.update(dict.fromkeys({ENGINES!r}))"
+    start = f"{block}; sys.argv[0] = 'capdisc'; from capdisc.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", start, *argv], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(unpacked)},
+    )  # fmt: skip
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
