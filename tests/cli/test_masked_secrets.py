@@ -298,7 +298,8 @@ def test_a_call_whose_file_says_something_else_by_now_is_refused(capdisc, worksp
     assert (made.code, made.out) == (3, "")
     assert "its file says other ones now" in made.err
     path.unlink()
-    assert capdisc("run", "order-turnips", '{"amount": "b"}', "--yes").code == 3
+    gone = capdisc("run", "order-turnips", '{"amount": "b"}', "--yes", "--fresh", "off")
+    assert gone.code == 3
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,16 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     return [(f"plugin {plugin.id}", path) for plugin in plugins for path in plugin.skills]
 
 
+def plugin_folders(runtime: Runtime, config: Config) -> set[str]:
+    """What the plugins that are switched on here bring: their folders and files."""
+    plugins, _ = _plugins(runtime, config["folders"])
+    return {
+        str(path)
+        for plugin in plugins
+        for path in (*plugin.skills, *plugin.agents, *plugin.commands)
+    }
+
+
 def plugin_switches(runtime: Runtime) -> list[Path]:
     """The files and folders that say which plugins are installed and switched on; they need not
     exist.

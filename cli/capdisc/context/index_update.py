@@ -28,7 +28,7 @@ from capdisc_indexer.model.errors import (
     ManyChangesError,
 )
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, Severity
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation, Severity
 from capdisc_indexer.store.folder_stamps import Look
 
 # So many changed files are taken in before an answer: 5 ms each.
@@ -42,15 +42,15 @@ _LOCK_WAIT_S = 0.5
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
-def take_in_changes(place: IndexPlace, file_count: int, look: Look, mode: str) -> Freshness:
-    """Bring the index of `file_count` files up to date with what the look found, if that is soon
+def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode: str) -> Freshness:
+    """Bring the index, whose open generation this is, up to date with what the look found, if that is soon
     done or `mode` requires it. Returns how the index stands to the disk then, and prints what a
     person should know.
 
     With `mode` require, raises what a build raises.
     """
     is_required = mode == "require"
-    if file_count > _MAX_FILES and not is_required:
+    if generation.counts["files"] > _MAX_FILES and not is_required:
         return _stay_behind(place, look.changed, "")
     try:
         report = _build_again(place, look, is_required)
@@ -60,7 +60,7 @@ def take_in_changes(place: IndexPlace, file_count: int, look: Look, mode: str) -
         if is_required:
             raise
         return _stay_behind(place, look.changed, _say_why(error))
-    if not report.published:
+    if report.generation.number == generation.number:
         return Freshness(state="current")
     _print_new_errors(report, look)
     return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))

@@ -27,7 +27,6 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
 from capdisc_indexer.store.durable_files import distrust_reason
-from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def open_index(
     with standard_streams.silence_native_stderr():
         notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
     place = locate_index(runtime, config, index_dir)
-    if not shared and not read_pointer(place.index_dir):
+    if not shared and not (place.index_dir / "CURRENT").exists():
         _build_first(place, access, may_build and mode != "off" and index_dir is None)
     with standard_streams.silence_native_stderr(), ExitStack() as opened:
         index = opened.enter_context(
@@ -171,7 +170,7 @@ def refresh_index(
     access.before_build(place)
     from capdisc.context.index_update import take_in_changes
 
-    return take_in_changes(place, index.generation.counts["files"], look, mode)
+    return take_in_changes(place, index.generation, look, mode)
 
 
 def describe_lag(place: IndexPlace, freshness: Freshness) -> tuple[str, ...]:

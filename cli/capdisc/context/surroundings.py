@@ -313,11 +313,13 @@ class Runtime:
             return True
         if any(source.origin != str(self.user_config) for source in config.sources):
             return True
-        from capdisc.context.client_places import place_folders
+        from capdisc.context.client_places import place_folders, plugin_folders
 
         places = (*self.conventional(config), *place_folders(self, config))
         folders = (path for scope, path in places if scope == "workspace")
-        return any(path.exists() for path in folders) or self.has_tool_lists()
+        if any(path.exists() for path in folders) or self.has_tool_lists():
+            return True
+        return plugin_folders(self, config) != plugin_folders(self.at_home(), config)
 
     def at_home(self) -> Runtime:
         """The same surroundings with the home folder as the current one."""
