@@ -9,6 +9,7 @@ import pytest
 
 from capdisc.args.command_table import COMMANDS, list_parameters, load_command
 from capdisc.args.params import Param
+from capdisc.context import freshness
 from capdisc.output import console, help_panels
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
@@ -77,6 +78,7 @@ def test_the_choices_of_help_are_those_that_commands_accept() -> None:
         "mode": MODES,
         "max_risk": RISKS,
         "gate": GATE_MODES,
+        "fresh": freshness.MODES,
         "hint": tuple(OVERVIEW_HINTS),
     }
     declared = options_with_choices()

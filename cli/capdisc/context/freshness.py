@@ -60,11 +60,6 @@ class IndexPlace:
     runtime: Runtime
     config: Config
 
-    @property
-    def is_users(self) -> bool:
-        """Whether it is the index of the home folder."""
-        return self.runtime.cwd == self.runtime.home
-
 
 def locate_index(runtime: Runtime, config: Config, option: Path | None) -> IndexPlace:
     """The place of the index that option, setting or workspace name; of a shared index, of its

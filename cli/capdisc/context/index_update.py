@@ -53,15 +53,15 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
     """
     is_required = mode == "require"
     if generation.counts["files"] > _MAX_FILES and not is_required:
-        return _stay_behind(place, look.changed, "")
+        return _stay_behind(look.changed, "")
     try:
         report = _build_again(place, look, is_required)
     except ManyChangesError as error:
-        return _stay_behind(place, error.paths, "")
+        return _stay_behind(error.paths, "")
     except (CapdiscError, OSError) as error:
         if is_required:
             raise
-        return _stay_behind(place, look.changed, _say_why(error))
+        return _stay_behind(look.changed, _say_why(error))
     if report.generation.number == generation.number:
         return Freshness(state="current")
     _print_new_errors(report, look)
@@ -117,7 +117,7 @@ def _build(
         return cd.build(roots, index_dir, options, progress)
 
 
-def _stay_behind(place: IndexPlace, changed: Sequence[str], reason: str) -> Freshness:
+def _stay_behind(changed: Sequence[str], reason: str) -> Freshness:
     return Freshness(
         state="behind", changed=tuple(changed), changed_count=len(changed), reason=reason
     )

@@ -21,7 +21,7 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
     is_wanted,
     merge_drafts,
 )
-from capdisc_indexer.sources.formats.naming_rules import folder_of, plain_part
+from capdisc_indexer.sources.formats.naming_rules import folder_of, name_in_words, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.json_reader import read_json
@@ -133,14 +133,16 @@ def _draft_api(file: FoundFile, schema: _Schema) -> Iterator[CapabilityDraft | F
         if not operation.name.value.startswith("__")
     ]
     counts = {kind: sum(kind == other for other, _ in operations) for kind in _ROOTS}
-    told = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in counts.items() if count)
+    summary = ", ".join(
+        f"{count} {_plural(kind, count)}" for kind, count in counts.items() if count
+    )
     url = file.options.get("url")
     yield CapabilityDraft(
         fields={
             "kind": "api",
             "name": api,
             "category": api,
-            "description": f"The GraphQL API {api}: {told}.",
+            "description": f"The GraphQL API {api}: {summary}.",
         },
         line=1,
         prefix="api:",
@@ -182,7 +184,8 @@ def _draft_operation(
     arguments = list(operation.arguments or ())
     result = _type_text(operation.type)
     described = operation.description.value.strip() if operation.description else ""
-    short, content = split_lead(described or f"{_in_words(operation.name.value)}: gives {result}.")
+    words = name_in_words(operation.name.value).capitalize()
+    short, content = split_lead(described or f"{words}: gives {result}.")
     tags: list[Json] = ["deprecated"] if _is_deprecated(operation) else []
     changes = kind == "mutation"
     request = _request_text(schema, kind, operation, arguments)
@@ -206,11 +209,6 @@ def _draft_operation(
     }
     line = operation.loc.start_token.line if operation.loc else 1
     return CapabilityDraft(fields=fields, line=line, prefix=f"operation:{api}.", extra=extra)
-
-
-def _in_words(name: str) -> str:
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower()
-    return words[:1].upper() + words[1:]
 
 
 def _is_deprecated(node: _Node) -> bool:

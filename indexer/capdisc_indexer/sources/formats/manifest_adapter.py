@@ -61,6 +61,12 @@ def categorize_names(
     return {name: category(name) for name in names}
 
 
+def read_text_field(table: Mapping[str, Json], key: str) -> str:
+    """The text at a key without blanks around it; "" for anything else."""
+    value = table.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
 def _texts(value: object) -> list[str]:
     listed = value if isinstance(value, list) else [value]
     return [entry for entry in listed if isinstance(entry, str) and entry]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import one_line, space_identifiers
 
 LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
@@ -151,6 +151,15 @@ def plain_part(text: str) -> str:
     'Staff-Handbook-2024'
     """
     return _NOT_IN_ID.sub("-", one_line(text)).strip("-.")[:120]
+
+
+def name_in_words(name: str) -> str:
+    """A name as words, for a capability without a description.
+
+    >>> name_in_words("list_openIssues")
+    'list open Issues'
+    """
+    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split())
 
 
 class ClaimOutcome(StrEnum):

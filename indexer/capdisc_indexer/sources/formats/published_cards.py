@@ -13,11 +13,12 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     is_wanted,
     merge_drafts,
+    read_text_field,
 )
 from capdisc_indexer.sources.formats.naming_rules import folder_of, is_secret_name, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
-from capdisc_indexer.sources.readers.json_reader import clean_export, named_lines, read_json
+from capdisc_indexer.sources.readers.file_bytes import mark_finding
+from capdisc_indexer.sources.readers.json_reader import named_lines, read_export
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.text.normalization import one_line, split_lead
@@ -33,22 +34,26 @@ def load_agent_card(file: FoundFile, data: bytes) -> LoadedFile:
     """The agent of an A2A card, and a capability for each of its skills. Format: Agent2Agent
     protocol, versions 0.2 to 1.0, `AgentCard`.
     """
-    text = decode(data, file.path)
-    value = text if isinstance(text, Finding) else read_json(clean_export(text), file.path)
-    if isinstance(text, Finding) or isinstance(value, Finding):
-        return LoadedFile(findings=(value,) if isinstance(value, Finding) else ())
-    if not isinstance(value, dict) or not _text(value, "name"):
+    export = read_export(data, file.path)
+    if isinstance(export, Finding):
+        return LoadedFile(findings=(export,))
+    text, value = export
+    if not isinstance(value, dict) or not read_text_field(value, "name"):
         message = "is no agent card: it has no name"
         finding = file_finding(file, Severity.ERROR, "agent-card-shape", message, _CARD_HINT)
         return LoadedFile(findings=(finding,))
-    agent = plain_part(file.name) or plain_part(_text(value, "name")).lower() or folder_of(file)
+    agent = (
+        plain_part(file.name)
+        or plain_part(read_text_field(value, "name")).lower()
+        or folder_of(file)
+    )
     drafts = _draft_agent_skills(file, text, value, agent)
     return merge_drafts([_draft_agent(value, agent), *drafts], file, mark_finding(data, file.path))
 
 
 def _draft_agent(card: Mapping[str, Json], agent: str) -> CapabilityDraft:
-    name = one_line(_text(card, "name"), 120)
-    short, content = split_lead(_text(card, "description") or f"The agent {name}.")
+    name = one_line(read_text_field(card, "name"), 120)
+    short, content = split_lead(read_text_field(card, "description") or f"The agent {name}.")
     skills = card.get("skills")
     fields: dict[str, Json] = {
         "kind": "agent",
@@ -63,7 +68,7 @@ def _draft_agent(card: Mapping[str, Json], agent: str) -> CapabilityDraft:
     extra: dict[str, Json] = {
         "type": "a2a",
         "url": _agent_url(card),
-        "version": _text(card, "version"),
+        "version": read_text_field(card, "version"),
         "skills": len(skills) if isinstance(skills, list) else 0,
     }
     return CapabilityDraft(fields=fields, line=1, prefix="agent:", extra=extra)
@@ -73,7 +78,9 @@ def _agent_url(card: Mapping[str, Json]) -> str:
     """The address of the agent: its own until version 0.3, of its first interface in 1.0."""
     interfaces = card.get("supportedInterfaces", card.get("additionalInterfaces"))
     first = interfaces[0] if isinstance(interfaces, list) and interfaces else {}
-    return _text(card, "url") or (_text(first, "url") if isinstance(first, dict) else "")
+    return read_text_field(card, "url") or (
+        read_text_field(first, "url") if isinstance(first, dict) else ""
+    )
 
 
 def _draft_agent_skills(
@@ -81,12 +88,12 @@ def _draft_agent_skills(
 ) -> Iterator[CapabilityDraft | Finding]:
     entries = card.get("skills")
     skills = entries[:_MAX_SKILLS] if isinstance(entries, list) else []
-    names = [_text(skill, "name") if isinstance(skill, dict) else "" for skill in skills]
+    names = [read_text_field(skill, "name") if isinstance(skill, dict) else "" for skill in skills]
     taken_names: set[str] = set()
     for skill, line in zip(skills, named_lines(text, names), strict=True):
         if not isinstance(skill, dict):
             continue
-        name = plain_part(_text(skill, "id") or _text(skill, "name"))
+        name = plain_part(read_text_field(skill, "id") or read_text_field(skill, "name"))
         if not name or name.casefold() in taken_names:
             message = "a skill of the card has no id or name, or that of another; not read"
             hint = "give each skill an id of its own"
@@ -99,8 +106,8 @@ def _draft_agent_skills(
 def _draft_agent_skill(
     skill: Mapping[str, Json], agent: str, name: str, line: int
 ) -> CapabilityDraft:
-    title = one_line(_text(skill, "name"), 120)
-    short, content = split_lead(_text(skill, "description") or title or name)
+    title = one_line(read_text_field(skill, "name"), 120)
+    short, content = split_lead(read_text_field(skill, "description") or title or name)
     fields: dict[str, Json] = {
         "kind": "agent",
         "name": name,
@@ -123,43 +130,46 @@ def load_server_card(file: FoundFile, data: bytes) -> LoadedFile:
     """The MCP server that a `server.json` of the MCP registry describes; nothing of another file
     with this common name.
     """
-    text = decode(data, file.path)
-    value = text if isinstance(text, Finding) else read_json(clean_export(text), file.path)
-    if not isinstance(value, dict) or not _is_server_card(value):
-        is_declared_wrong = file.is_declared and not isinstance(value, Finding)
-        message = "is no server.json of the MCP registry"
-        hint = 'it has "name": "NAMESPACE/SERVER", "description", and "packages" or "remotes"'
-        wrong = file_finding(file, Severity.ERROR, "server-card-shape", message, hint)
-        unread = value if isinstance(value, Finding) and file.is_declared else None
-        shown = wrong if is_declared_wrong else unread
-        return LoadedFile(findings=(shown,) if shown else ())
-    return merge_drafts([_draft_server(value)], file, mark_finding(data, file.path))
+    export = read_export(data, file.path)
+    value = None if isinstance(export, Finding) else export[1]
+    if isinstance(value, dict) and _is_server_card(value):
+        return merge_drafts([_draft_server(value)], file, mark_finding(data, file.path))
+    if not file.is_declared:
+        return LoadedFile()
+    if isinstance(export, Finding):
+        return LoadedFile(findings=(export,))
+    message = "is no server.json of the MCP registry"
+    hint = 'it has "name": "NAMESPACE/SERVER", "description", and "packages" or "remotes"'
+    finding = file_finding(file, Severity.ERROR, "server-card-shape", message, hint)
+    return LoadedFile(findings=(finding,))
 
 
 def _is_server_card(value: Mapping[str, Json]) -> bool:
     has_places = isinstance(value.get("packages"), list) or isinstance(value.get("remotes"), list)
-    is_marked = _SERVER_SCHEMA in _text(value, "$schema")
-    return bool(_text(value, "name")) and (
-        is_marked or (has_places and "/" in _text(value, "name"))
+    is_marked = _SERVER_SCHEMA in read_text_field(value, "$schema")
+    return bool(read_text_field(value, "name")) and (
+        is_marked or (has_places and "/" in read_text_field(value, "name"))
     )
 
 
 def _draft_server(card: Mapping[str, Json]) -> CapabilityDraft:
-    full_name = _text(card, "name")
+    full_name = read_text_field(card, "name")
     name = plain_part(full_name.rpartition("/")[2]) or plain_part(full_name) or "server"
     packages = [entry for entry in _list(card, "packages") if isinstance(entry, dict)]
     remotes = [entry for entry in _list(card, "remotes") if isinstance(entry, dict)]
-    short, content = split_lead(_text(card, "description") or f"The MCP server {full_name}.")
+    short, content = split_lead(
+        read_text_field(card, "description") or f"The MCP server {full_name}."
+    )
     starts = [_start_line(package) for package in packages]
     fields: dict[str, Json] = {
         "kind": "server",
         "name": name,
-        "title": one_line(_text(card, "title"), 120) or one_line(full_name, 120),
+        "title": one_line(read_text_field(card, "title"), 120) or one_line(full_name, 120),
         "category": "mcp-servers",
         "description": short,
         "requiredSecrets": _required_secrets(packages),
         "usageHint": one_line(
-            "; ".join([*starts, *(_text(entry, "url") for entry in remotes)]), 200
+            "; ".join([*starts, *(read_text_field(entry, "url") for entry in remotes)]), 200
         ),
     }
     if content:
@@ -167,16 +177,18 @@ def _draft_server(card: Mapping[str, Json]) -> CapabilityDraft:
     extra: dict[str, Json] = {
         "type": "mcp-server",
         "server": full_name,
-        "version": _text(card, "version"),
-        "url": _text(remotes[0], "url") if remotes else "",
+        "version": read_text_field(card, "version"),
+        "url": read_text_field(remotes[0], "url") if remotes else "",
     }
     return CapabilityDraft(fields=fields, line=1, prefix="server:", extra=extra)
 
 
 def _start_line(package: Mapping[str, Json]) -> str:
-    registry = _text(package, "registryType") or _text(package, "registry_type")
-    starter = _text(package, "runtimeHint") or _STARTERS.get(registry, registry)
-    return f"{starter} {_text(package, 'identifier')}".strip()
+    registry = read_text_field(package, "registryType") or read_text_field(
+        package, "registry_type"
+    )
+    starter = read_text_field(package, "runtimeHint") or _STARTERS.get(registry, registry)
+    return f"{starter} {read_text_field(package, 'identifier')}".strip()
 
 
 def _required_secrets(packages: list[dict[str, Json]]) -> list[Json]:
@@ -187,13 +199,8 @@ def _required_secrets(packages: list[dict[str, Json]]) -> list[Json]:
         for variable in _list(package, "environmentVariables")
         if isinstance(variable, dict) and variable.get("isRequired") is True
     )
-    names = (_text(variable, "name") for variable in variables)
+    names = (read_text_field(variable, "name") for variable in variables)
     return list(dict.fromkeys(name for name in names if is_secret_name(name)))
-
-
-def _text(table: Mapping[str, Json], key: str) -> str:
-    value = table.get(key)
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _list(table: Mapping[str, Json], key: str) -> list[Json]:

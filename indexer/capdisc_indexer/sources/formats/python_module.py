@@ -19,7 +19,7 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
     is_wanted,
     merge_drafts,
 )
-from capdisc_indexer.sources.formats.naming_rules import plain_part
+from capdisc_indexer.sources.formats.naming_rules import name_in_words, plain_part
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.yaml_nodes import Json
@@ -160,7 +160,8 @@ def _draft_function(
     described = "\n\n".join(
         filter(None, [docstring.short_description, docstring.long_description])
     )
-    short, content = split_lead(described or _in_words(node.name))
+    words = name_in_words(node.name)
+    short, content = split_lead(described or f"{words[:1].upper()}{words[1:]}.")
     signature = _signature(function)
     returned = docstring.returns.description if docstring.returns else ""
     fields: dict[str, Json] = {
@@ -199,11 +200,6 @@ def _draft_function(
 
 def _import_line(module_name: str, name: str) -> str:
     return f"from {module_name} import {name.partition('.')[0]}"
-
-
-def _in_words(name: str) -> str:
-    words = " ".join(name.split("_")).strip()
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _signature(function: _PublicFunction) -> str:

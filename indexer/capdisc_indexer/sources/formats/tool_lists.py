@@ -20,19 +20,23 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
     is_wanted,
     merge_drafts,
 )
-from capdisc_indexer.sources.formats.naming_rules import folder_of, name_of, plain_part
+from capdisc_indexer.sources.formats.naming_rules import (
+    folder_of,
+    name_in_words,
+    name_of,
+    plain_part,
+)
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
-from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.json_reader import (
-    clean_export,
     json_lines,
     named_lines,
-    read_json,
+    read_export,
 )
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import space_identifiers, split_lead
+from capdisc_indexer.text.normalization import split_lead
 
 _ENDING = ".tools.json"
 _SHAPE_HINT = 'write {"tools": [{"name": ..., "description": ..., "inputSchema": ...}]}'
@@ -58,10 +62,10 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     """Every tool of the file, and a finding for each that cannot be read."""
     if file.path.lower().endswith(".jsonl"):
         return _load_lines(file, data)
-    text = decode(data, file.path)
-    value = text if isinstance(text, Finding) else read_json(clean_export(text), file.path)
-    if isinstance(text, Finding) or isinstance(value, Finding):
-        return LoadedFile(findings=(value,) if isinstance(value, Finding) else ())
+    export = read_export(data, file.path)
+    if isinstance(export, Finding):
+        return LoadedFile(findings=(export,))
+    text, value = export
     if not is_list(value):
         message = "holds no list of tools"
         finding = file_finding(file, Severity.ERROR, "tools-shape", message, _SHAPE_HINT)
@@ -275,15 +279,6 @@ def hints_of(tool: Mapping[str, Json]) -> dict[str, Json]:
     """The annotations of a tool, which are hints: a server may give wrong ones."""
     hints = tool.get("annotations")
     return hints if isinstance(hints, dict) else {}
-
-
-def name_in_words(name: str) -> str:
-    """A name as words, for a tool without a description.
-
-    >>> name_in_words("list_openIssues")
-    'list open Issues'
-    """
-    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split())
 
 
 def _description_fields(description: Json) -> dict[str, Json]:

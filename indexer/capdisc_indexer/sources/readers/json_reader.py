@@ -74,6 +74,17 @@ def clean_export(text: str) -> str:
     return _ESCAPE.sub(_clean_escape, plain) if "\\" in plain else plain
 
 
+def read_export(data: bytes, path: str, max_depth: int = MAX_DEPTH) -> tuple[str, Json] | Finding:
+    """The text and the value of a JSON file that another program wrote, or the finding that says
+    why it is refused.
+    """
+    text = decode(data, path)
+    if isinstance(text, Finding):
+        return text
+    value = read_json(clean_export(text), path, max_depth)
+    return value if isinstance(value, Finding) else (text, value)
+
+
 def _clean_escape(escape: re.Match[str]) -> str:
     if escape[0].startswith("\\r"):
         return "\\n"

@@ -13,6 +13,7 @@ from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     is_wanted,
     merge_drafts,
+    read_text_field,
 )
 from capdisc_indexer.sources.formats.naming_rules import plain_part
 from capdisc_indexer.sources.formats.openapi.api import (
@@ -238,8 +239,8 @@ def _name(operation: Operation) -> str:
 
 
 def _texts(operation: Operation) -> dict[str, Json]:
-    summary = one_line(_stripped_text(operation.fields.get("summary")), 200)
-    description = _stripped_text(operation.fields.get("description"))
+    summary = one_line(read_text_field(operation.fields, "summary"), 200)
+    description = read_text_field(operation.fields, "description")
     short, content = split_lead(
         description or summary or f"{operation.method.upper()} {operation.path}"
     )
@@ -254,10 +255,6 @@ def _texts(operation: Operation) -> dict[str, Json]:
     if content:
         texts["content"] = content
     return texts
-
-
-def _stripped_text(value: Json) -> str:
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _risk(method: str) -> dict[str, Json]:

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.manifest_adapter import read_text_field
 from capdisc_indexer.sources.formats.openapi import HTTP_METHODS, MAX_OPERATIONS, load_document
 from capdisc_indexer.sources.formats.openapi.api import MAX_DEPTH, ApiDocument
 from capdisc_indexer.sources.formats.parsed_capability import file_finding
-from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
+from capdisc_indexer.sources.readers.file_bytes import mark_finding
 from capdisc_indexer.sources.readers.json_reader import (
-    clean_export,
     named_lines,
+    read_export,
     read_json,
 )
 from capdisc_indexer.sources.readers.yaml_nodes import Json
@@ -55,12 +56,10 @@ class _Request:
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The API of the collection with its operations."""
-    text = decode(data, file.path)
-    value = (
-        text if isinstance(text, Finding) else read_json(clean_export(text), file.path, MAX_DEPTH)
-    )
-    if isinstance(text, Finding) or isinstance(value, Finding):
-        return LoadedFile(findings=(value,) if isinstance(value, Finding) else ())
+    export = read_export(data, file.path, MAX_DEPTH)
+    if isinstance(export, Finding):
+        return LoadedFile(findings=(export,))
+    text, value = export
     if isinstance(value, dict) and isinstance(inner := value.get("collection"), dict):
         value = inner  # as Postman's own API answers
     if not isinstance(value, dict) or not isinstance(value.get("item"), list):
@@ -83,7 +82,7 @@ def _as_document(collection: Mapping[str, Json], text: str) -> ApiDocument:
         url = _VARIABLE.sub(lambda match: variables.get(match[1].strip(), match[0]), _url(request))
         origin, path = _split_origin(url)
         origins.append(origin)
-        method = _text(request.fields, "method").lower() or "get"
+        method = read_text_field(request.fields, "method").lower() or "get"
         if method not in HTTP_METHODS:
             continue
         path_item = paths.setdefault(path, {})
@@ -98,9 +97,9 @@ def _as_document(collection: Mapping[str, Json], text: str) -> ApiDocument:
     origin = next((origin for origin in origins if origin), "")
     document: dict[str, Json] = {
         "info": {
-            "title": _text(shown_info, "name"),
+            "title": read_text_field(shown_info, "name"),
             "description": _description(shown_info),
-            "version": _text(shown_info, "version"),
+            "version": read_text_field(shown_info, "version"),
         },
         "servers": [{"url": origin}] if origin else [],
         "paths": paths,
@@ -122,7 +121,7 @@ def _walk_requests(
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
             continue
-        name, item_auth = one_line(_text(item, "name"), 120), item.get("auth", auth)
+        name, item_auth = one_line(read_text_field(item, "name"), 120), item.get("auth", auth)
         request = item.get("request")
         if isinstance(request, str):
             request = {"url": request}
@@ -144,10 +143,12 @@ def _read_variables(collection: Mapping[str, Json]) -> dict[str, str]:
     """
     variables = collection.get("variable")
     return {
-        _text(variable, "key") or _text(variable, "id"): _text(variable, "value").rstrip("/")
+        read_text_field(variable, "key") or read_text_field(variable, "id"): read_text_field(
+            variable, "value"
+        ).rstrip("/")
         for variable in (variables if isinstance(variables, list) else ())
         if isinstance(variable, dict)
-        and _text(variable, "value").startswith(("https://", "http://"))
+        and read_text_field(variable, "value").startswith(("https://", "http://"))
     }
 
 
@@ -155,7 +156,7 @@ def _url(request: _Request) -> str:
     url = request.fields.get("url")
     if isinstance(url, str):
         return url.strip()
-    return _text(url, "raw") if isinstance(url, dict) else ""
+    return read_text_field(url, "raw") if isinstance(url, dict) else ""
 
 
 def _split_origin(url: str) -> tuple[str, str]:
@@ -188,7 +189,7 @@ def _as_operation(request: _Request, path: str, schemes: dict[str, Json]) -> dic
     }
     if body := _request_body(request.fields.get("body")):
         operation["requestBody"] = body
-    kind = _text(request.auth, "type") if isinstance(request.auth, dict) else ""
+    kind = read_text_field(request.auth, "type") if isinstance(request.auth, dict) else ""
     if kind in _SECURITY:
         schemes[kind] = {**_SECURITY[kind], **_key_place(request.auth, kind)}
         operation["security"] = [{kind: []}]
@@ -200,7 +201,9 @@ def _key_place(auth: Json, kind: str) -> dict[str, Json]:
     entries = auth.get("apikey") if kind == "apikey" and isinstance(auth, dict) else None
     pairs = entries if isinstance(entries, list) else []
     settings = {
-        _text(pair, "key"): _text(pair, "value") for pair in pairs if isinstance(pair, dict)
+        read_text_field(pair, "key"): read_text_field(pair, "value")
+        for pair in pairs
+        if isinstance(pair, dict)
     }
     if not settings.get("key"):
         return {}
@@ -211,7 +214,7 @@ def _path_parameters(request: _Request, path: str) -> list[Json]:
     url = request.fields.get("url")
     declared = url.get("variable") if isinstance(url, dict) else None
     descriptions = {
-        _text(variable, "key"): _description(variable)
+        read_text_field(variable, "key"): _description(variable)
         for variable in (declared if isinstance(declared, list) else ())
         if isinstance(variable, dict)
     }
@@ -226,7 +229,7 @@ def _query_parameters(request: _Request) -> list[Json]:
     return [
         _parameter(name, "query", _description(entry))
         for entry in entries
-        if isinstance(entry, dict) and (name := _text(entry, "key"))
+        if isinstance(entry, dict) and (name := read_text_field(entry, "key"))
     ]
 
 
@@ -243,14 +246,14 @@ def _parameter(name: str, place: str, description: str) -> dict[str, Json]:
 def _request_body(body: Json) -> dict[str, Json]:
     """The body with the names and types of its fields, and none of their values."""
     fields = body if isinstance(body, dict) else {}
-    mode = _text(fields, "mode")
+    mode = read_text_field(fields, "mode")
     if mode in _FORM_TYPES:
         entries = fields.get(mode)
         listed = entries[:_MAX_FIELDS] if isinstance(entries, list) else []
         properties: dict[str, Json] = {
             name: {"type": "string", "description": _description(entry)}
             for entry in listed
-            if isinstance(entry, dict) and (name := _text(entry, "key"))
+            if isinstance(entry, dict) and (name := read_text_field(entry, "key"))
         }
         schema: dict[str, Json] = {"type": "object", "properties": properties}
         return {"content": {_FORM_TYPES[mode]: {"schema": schema}}}
@@ -258,7 +261,7 @@ def _request_body(body: Json) -> dict[str, Json]:
         properties = {"query": {"type": "string"}, "variables": {"type": "object"}}
         schema = {"type": "object", "properties": properties}
         return {"required": True, "content": {"application/json": {"schema": schema}}}
-    sample = _parse_sample(_text(fields, "raw")) if mode == "raw" else None
+    sample = _parse_sample(read_text_field(fields, "raw")) if mode == "raw" else None
     if not isinstance(sample, dict | list):
         return {}
     return {"content": {"application/json": {"schema": _sample_schema(sample, 0)}}}
@@ -296,8 +299,3 @@ def _description(fields: Mapping[str, Json]) -> str:
     value = fields.get("description")
     inner = value.get("content") if isinstance(value, dict) else value
     return inner.strip() if isinstance(inner, str) else ""
-
-
-def _text(fields: Mapping[str, Json], key: str) -> str:
-    value = fields.get(key)
-    return value.strip() if isinstance(value, str) else ""
