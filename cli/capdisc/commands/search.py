@@ -156,7 +156,8 @@ def _format_hits(
         description = console.sanitise(one_line(header["description"], columns_left))
         label = console.bold(console.sanitise(hit.id.ljust(width)), colour)
         yield f"{rank:2}  {label}  {description}"
-        for remark in (*_hit_remarks(hit, header), *(_hit_signals(hit) if explain else ())):
+        signals = (_format_signals(hit),) if explain else ()
+        for remark in (*_hit_remarks(hit, header), *signals):
             yield console.dim(f"    {remark}", colour)
 
 
@@ -187,7 +188,8 @@ def _draw_hits(
         about: list[terminal.Piece] = [(one_line(header["description"], characters), "")]
         if remarks := " · ".join(_hit_remarks(hit, header, names)):
             about.append((f"\n{remarks}", "detail"))
-        about += [(f"\n{signals}", "detail") for signals in (_hit_signals(hit) if explain else ())]
+        if explain:
+            about.append((f"\n{_format_signals(hit)}", "detail"))
         rows.append(
             [
                 (str(rank), "detail"),
@@ -234,9 +236,9 @@ def _hit_remarks(
         yield f"+ {console.format_count(len(hit.copies), 'near copy', 'near copies')}"
 
 
-def _hit_signals(hit: Hit) -> Iterator[str]:
+def _format_signals(hit: Hit) -> str:
     signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
-    yield "  ".join(f"{name} {value:g}" for name, value in signals.items())
+    return "  ".join(f"{name} {value:g}" for name, value in signals.items())
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
