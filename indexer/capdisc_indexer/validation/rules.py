@@ -45,8 +45,10 @@ _SPEC: Mapping[str, Severity] = {
     # An information to a build, since capdisc and Claude Code read lists and commas, too.
     "allowed-tools-type": _W,
     "compatibility-length": _E,
+    "description-missing": _E,
     "description-too-long": _E,
     "frontmatter-in-code-fence": _E,
+    "frontmatter-missing": _E,
     "frontmatter-not-first": _E,
     "line-ends-mixed": _W,
     "metadata-shape": _E,

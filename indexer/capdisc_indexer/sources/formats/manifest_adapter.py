@@ -91,12 +91,11 @@ def load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
     if not isinstance(node, MapNode) or not isinstance(value, dict):
         return LoadedFile(findings=draft.findings)
     fields = Fields(node, file.path, CATALOGUE_FIELDS)
-    name = value.get("name")
     digest = content_hash(
         json.dumps([value, draft.run, draft.extra], ensure_ascii=False).encode("utf-8", "replace")
     )
-    source = source_ref(file, digest, str(name))
-    capability = build_descriptor(fields, file, source, Companions(), f"{draft.prefix}{name}")
+    source = source_ref(file, digest, str(value.get("name") or ""))
+    capability = build_descriptor(fields, file, source, Companions(), prefix=draft.prefix)
     run, extra = draft.run or capability.run, dict(draft.extra or {})
     accepted = None if fields.has_error else replace(capability, run=run, extra=extra)
     long = LongText(value=capability.content, path=file.path, line=draft.line, in_place=True)

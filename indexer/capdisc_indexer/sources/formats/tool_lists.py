@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.catalogue import schema_of
+from capdisc_indexer.sources.formats.identity_fields import name_in_words
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     categorize_names,
@@ -32,7 +33,7 @@ from capdisc_indexer.sources.readers.json_reader import (
 )
 from capdisc_indexer.sources.readers.yaml_nodes import Json
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import space_identifiers, split_lead
+from capdisc_indexer.text.normalization import split_lead
 
 _ENDING = ".tools.json"
 _SHAPE_HINT = 'write {"tools": [{"name": ..., "description": ..., "inputSchema": ...}]}'
@@ -275,15 +276,6 @@ def hints_of(tool: Mapping[str, Json]) -> dict[str, Json]:
     """The annotations of a tool, which are hints: a server may give wrong ones."""
     hints = tool.get("annotations")
     return hints if isinstance(hints, dict) else {}
-
-
-def name_in_words(name: str) -> str:
-    """A name as words, for a tool without a description.
-
-    >>> name_in_words("list_openIssues")
-    'list open Issues'
-    """
-    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split())
 
 
 def _description_fields(description: Json) -> dict[str, Json]:
