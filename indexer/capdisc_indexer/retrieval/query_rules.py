@@ -84,8 +84,15 @@ def require_known_filters(
             if value.lower() not in folded_values and not is_general:
                 raise UsageError(
                     f"unknown {label} {one_line(value, _NAME_CHARACTERS)!r}",
-                    f"here there are: {join_names(known_values)}",
+                    f"{_nearest(value, known_values)}here there are: {join_names(known_values)}",
                 )
+
+
+def _nearest(value: str, known_values: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(value.lower()[:_NAME_CHARACTERS], known_values, n=1, cutoff=0.7)
+    return f"did you mean {one_line(near[0], _NAME_CHARACTERS)}? " if near else ""
 
 
 def join_names(names: Collection[str]) -> str:

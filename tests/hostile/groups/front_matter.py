@@ -19,12 +19,6 @@ def _many() -> str:
 
 CASES = (
     rejected(
-        "frontmatter-missing",
-        "frontmatter-missing",
-        files({SKILL_FILE: "# Turnips\n\nPulls turnips.\n"}),
-        neighbour="skill",
-    ),
-    rejected(
         "frontmatter-unclosed",
         "frontmatter-unclosed",
         files({SKILL_FILE: _UNCLOSED}),

@@ -106,9 +106,9 @@ CASES = (
         "invisible-character",
         manifest(fields(description='"Pulls turnips\\uFDD0 from\\uE000 a field\\U0001FFFE."')),
     ),
-    _described(
+    warned(
         "unicode-blank-letters",
         "field-empty invisible-character",
-        "\\u3164\\u3164\\u2800\\u2800\\u115F\\uFFA0",
+        manifest(fields(description='"\\u3164\\u3164\\u2800\\u2800\\u115F\\uFFA0"')),
     ),
 )

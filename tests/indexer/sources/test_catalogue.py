@@ -222,7 +222,7 @@ def test_a_kind_of_many_lines_is_one_finding(read) -> None:
     loaded = read("".join(line(id=str(number), kind="endpoint") for number in range(300)))
     assert len(loaded.descriptors) == 300
     assert [finding.message for finding in loaded.findings] == [
-        "the kind endpoint is none of capdisc's, in 300 lines"
+        "the kind endpoint is the author's own, in 300 lines"
     ]
 
 

@@ -72,9 +72,9 @@ def read_identity(
     `body` is its long text. `identity` is the id of formats with a rule of their own for it;
     `prefix` stands before the name in the id of others.
     """
-    kind = _read_kind(fields)
     written = _read_name(fields, file, body, identity)
     name = usable_name(written)
+    kind = _read_kind(fields) if name else DEFAULT_KIND
     if identity or prefix:
         capability_id, declared = identity or f"{prefix}{name}", ""
     else:
@@ -85,7 +85,7 @@ def read_identity(
         kind=kind,
         name=name,
         title=fields.text("title") or (one_line(written)[:_MAX_TITLE] if is_changed else name),
-        other_names=tuple(other for other in (written if is_changed else "", declared) if other),
+        other_names=tuple(other for other in (written, declared) if other not in ("", name)),
     )
 
 
@@ -100,8 +100,8 @@ def _read_kind(fields: Fields) -> str:
         from difflib import get_close_matches
 
         near = get_close_matches(kind, sorted(CAPABILITY_KINDS), n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]}?" if near else "nothing, if it is meant"
-        fields.warn("kind", UNKNOWN_KIND, f"the kind {kind} is none of capdisc's", hint)
+        hint = f"did you mean {near[0]}?" if near else "leave it if it is meant"
+        fields.warn("kind", UNKNOWN_KIND, f"the kind {kind} is the author's own", hint)
     elif kind != written.lower():
         message = f"the kind {written[:64]!r} is read as {kind}"
         fields.warn("kind", "field-value", message, "write one word")
@@ -136,7 +136,8 @@ def _find_name(fields: Fields, file: FoundFile, body: str, identity: str) -> str
     "" where there is none of them, or where no field says that this is a capability.
     """
     is_manifest = file.format == "capability"
-    if not (is_manifest and fields.entries) and not fields.entries.keys() & _TELLING_FIELDS:
+    known_fields = {field for field in fields.entries if fields.value(field) is not None}
+    if not known_fields & _TELLING_FIELDS and not (is_manifest and known_fields):
         return ""
     declared_id = identity or fields.quiet_text("id")
     local_id = declared_id.partition(":")[2] or declared_id
@@ -189,6 +190,8 @@ def read_description(fields: Fields, body: str, name: str) -> str:
     """The description; where there is none, the beginning of the body, else the name in words.
     Of a very long one, the beginning.
     """
+    if not name:  # an error says that nothing can find it
+        return fields.quiet_text("description")
     hint = "add a line description: what it does and when to use it"
     substitute = ""
     if not fields.has_text("description"):

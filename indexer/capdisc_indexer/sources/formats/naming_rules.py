@@ -33,6 +33,7 @@ LOOKALIKES = MappingProxyType(
 )
 _NAME = re.compile(r"[\w./ -]+")
 _UPWARDS = re.compile(r"\.\.+")
+_SLASHES = re.compile(r"/(?: ?/)+")
 _NOT_IN_ID = re.compile(r"[^\w.-]+")
 _NOT_IN_KIND = re.compile(r"[^\w]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -121,8 +122,8 @@ def _replace_signs(name: str) -> str:
     text = "".join(
         char if char in "_./- " or char.isalnum() or _is_mark(char) else " " for char in spelt
     )
-    parts = (part.strip(". ") for part in _UPWARDS.sub(" ", text).split("/"))
-    return " ".join("/".join(part for part in parts if part).split()).strip("- ")
+    parts = " ".join(_UPWARDS.sub(" ", text).split())
+    return _SLASHES.sub("/", parts).strip("./- ")
 
 
 def _cut_at_blank(text: str, limit: int) -> str:
@@ -214,6 +215,18 @@ def scripts(name: str) -> set[str]:
         return set()
     names = {unicodedata.name(letter, "").partition(" ")[0] for letter in name if letter.isalpha()}
     return {name.capitalize() for name in names if name in _SCRIPTS}
+
+
+def plain_look(text: str) -> str:
+    """What a reader takes the text for: with Latin letters for those that are drawn like them, in
+    the usual width and without regard to case.
+
+    >>> plain_look("skill:\u0440\u0441"), plain_look("\uff30\uff24\uff26")
+    ('skill:pc', 'pdf')
+    """
+    if text.isascii():
+        return text.casefold()
+    return unicodedata.normalize("NFKC", text).translate(LOOKALIKES).casefold()
 
 
 def is_secret_name(text: str) -> bool:

@@ -68,9 +68,13 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
 
 
 def _is_bare(halves: FrontMatter) -> bool:
-    """Whether the file is a text without front matter."""
+    """Whether the file is a text without front matter, of YAML or of TOML."""
     is_unclosed = any(finding.severity is Severity.ERROR for finding in halves.findings)
-    return halves.block is None and not is_unclosed and bool(find_lead(halves.body))
+    return halves.block is None and not is_unclosed and _has_lead(halves.body)
+
+
+def _has_lead(body: str) -> bool:
+    return not body.lstrip().startswith("+++") and bool(find_lead(body))
 
 
 def _bare_fields(file: FoundFile, halves: FrontMatter) -> MapNode | None:
@@ -190,7 +194,7 @@ def _without_block(path: str, body: str) -> Finding:
     if not body.strip():
         return _finding(path, Severity.ERROR, "file-empty", "the file is empty", hint, 1)
     code, message = "frontmatter-missing", "there is no front matter"
-    if not find_lead(body):
+    if not _has_lead(body):
         return _finding(path, Severity.ERROR, code, message, hint, 1)
     message += "; folder and first paragraph take its place"
     return _finding(path, Severity.WARNING, code, message, hint, 1)
