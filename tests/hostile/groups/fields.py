@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from hostile.case import warned
+from hostile.case import unfit, warned
 from hostile.checks import advises
 from hostile.writing import TURNIPS, fields, files, manifest, skill_text
 
 CASES = (
-    warned(
+    unfit(
         "field-missing-name", "field-missing", manifest(f"kind: tool\ndescription: {TURNIPS}\n")
     ),
-    warned(
+    unfit(
         "field-missing-kind",
         "field-missing",
         manifest(f"name: turnip-puller\ndescription: {TURNIPS}\n"),
     ),
-    warned(
+    unfit(
         "field-blank-description",
         "field-missing field-empty",
         manifest(fields(description='"   \\t  "')),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostile.case import Case, rejected, warned
+from hostile.case import Case, rejected, unfit, warned
 from hostile.groups.collisions import beside_the_victim
 from hostile.writing import HIDDEN_CANARY, TURNIPS, fields, manifest, skill
 
@@ -106,7 +106,7 @@ CASES = (
         "invisible-character",
         manifest(fields(description='"Pulls turnips\\uFDD0 from\\uE000 a field\\U0001FFFE."')),
     ),
-    warned(
+    unfit(
         "unicode-blank-letters",
         "field-empty invisible-character",
         manifest(fields(description='"\\u3164\\u3164\\u2800\\u2800\\u115F\\uFFA0"')),

@@ -151,7 +151,7 @@ def _name(fields: Fields, folder: str) -> tuple[str, str]:
         fields.error("name", problem.code, problem.message, hint)
     if problem is None or not problem.is_harmful:  # merely against the format
         return clean_name(written or folder) or "skill", ""
-    mended = usable_name(mended_name(written))
+    mended = usable_name(mended_name(written)) if mended_name(written) else folder
     remaining = name_problem(mended)
     if not mended or (remaining and remaining.is_harmful):
         mended = usable_name(written) or usable_name(folder) or "skill"
