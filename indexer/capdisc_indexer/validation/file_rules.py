@@ -199,12 +199,12 @@ def _run_entry(node: MapNode) -> Entry | None:
     return None
 
 
-@cache
 def _has_text(node: MapNode, key: str) -> bool:
     entry = node.entries.get(key)
     return bool(entry and isinstance(entry.value, TextNode) and visible_text(entry.value.value))
 
 
+@cache
 def _run_schema() -> JsonSchema:
     """The schema of a manifest, as far as it is about `run`."""
     text = manifest_schema("capability")
