@@ -132,3 +132,34 @@ def test_a_renamed_copy_takes_no_place_of_its_own(hermetic, write_skill) -> None
     ranking = _first(hermetic / "skills", hermetic / "index", "convert a temperature")
     assert [hit.id for hit in ranking.hits] == ["skill:heat"]
     assert ranking.hits[0].copies == ("skill:heat-official",)
+
+
+def test_rewritten_versions_of_one_name_are_one_hit(hermetic, write_skill) -> None:
+    for folder, name, description in (
+        ("a", "pdf", "Extracts text and tables of PDF files, and merges or splits PDFs."),
+        (
+            "b",
+            "pdf",
+            "PDF toolkit: merging, splitting, tables, forms. Use when PDF files come up.",
+        ),
+        ("c", "pdf-official", "Anything with PDF files: read their text or tables, merge, split."),
+        ("d", "pdf-forms", "Fills the fields of PDF forms, one by one, and flattens them."),
+    ):
+        body = f"{name} of {folder}. " + " ".join(
+            f"{folder}{n} word{n}{folder}" for n in range(80)
+        )
+        write_skill(hermetic / "skills" / folder, name, description, body=body)
+    ranking = _first(hermetic / "skills", hermetic / "index", "merge PDF files and read tables")
+    assert sorted(len(hit.copies) for hit in ranking.hits) == [0, 2]
+    assert {"skill:pdf-forms"} < {hit.id for hit in ranking.hits}
+
+
+def test_skills_of_one_name_that_do_another_job_stay_apart(hermetic, write_skill) -> None:
+    for folder, description in (
+        ("a", "Reviews the tests of a browser and says which of them are flaky."),
+        ("b", "Analyses memories for promotion candidates, stale entries and health."),
+    ):
+        body = " ".join(f"{folder}{n} word{n}{folder}" for n in range(80))
+        write_skill(hermetic / "skills" / folder, "review", description, body=body)
+    ranking = _first(hermetic / "skills", hermetic / "index", "review tests or memory entries")
+    assert [hit.copies for hit in ranking.hits] == [(), ()]
