@@ -33,7 +33,7 @@ LOOKALIKES = MappingProxyType(
 )
 _NAME = re.compile(r"[\w./ -]+")
 _UPWARDS = re.compile(r"\.\.+")
-_SLASHES = re.compile(r"/(?: ?/)+")
+_SLASHES = re.compile(r"/(?: ?/)* ?")
 _NOT_IN_ID = re.compile(r"[^\w.-]+")
 _NOT_IN_KIND = re.compile(r"[^\w]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
