@@ -44,7 +44,7 @@ def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home and an empty working folder; the environment without anything that capdisc reads."""
     for name in [name for name in os.environ if name.startswith(("CAPDISC_", "XDG_"))]:
         monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "FORCE_COLOR", "PWD"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "PAGER", "PWD"):
         monkeypatch.delenv(name, raising=False)
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()

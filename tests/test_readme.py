@@ -205,7 +205,10 @@ def test_a_line_of_a_catalogue_is_read(capdisc, hermetic, monkeypatch, page, lin
     assert len(capdisc("list", "--ids").out.splitlines()) == len(line.splitlines())
 
 
-@pytest.mark.parametrize(("page", "settings"), on_pages("toml"))
+OWN_PAGES = [page for page in PAGES if page != HOOK_PAGE]  # that one has settings of clients
+
+
+@pytest.mark.parametrize(("page", "settings"), on_pages("toml", OWN_PAGES))
 def test_the_settings_of_an_example_are_known(capdisc, hermetic, page, settings) -> None:
     (hermetic / "capdisc.toml").write_text(settings)
     result = capdisc("config")

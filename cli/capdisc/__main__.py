@@ -15,12 +15,25 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command line and exit with its exit code."""
     _wait_for_streams()
+    if sys.argv[1:2] == ["--complete"]:
+        from capdisc.args import completion
+
+        os._exit(completion.print_candidates(sys.argv[2:]))
     if sys.argv[1:2] == ["hook"]:
         from capdisc.hook import guard
 
         os._exit(guard.run_guarded(sys.argv[2:], _run_in_process))
+    _read_pager_option()
     code = client.run_on_server()
     os._exit(_run_in_process() if code is None else code)
+
+
+def _read_pager_option() -> None:
+    """Remove `--no-pager` from the command line, which no command knows."""
+    words = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    if "--no-pager" in words:
+        sys.argv.remove("--no-pager")
+        os.environ["CAPDISC_PAGER"] = ""
 
 
 def _wait_for_streams() -> None:
@@ -54,11 +67,16 @@ def _run_in_process() -> int:
 
 
 def _run_command(stop: StopSignal) -> int:
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] in (["--version"], ["-V"], ["version"]):
         return _print_version()
     from capdisc.args.command_table import run_command
 
-    return run_command(sys.argv[1:], stop)
+    if sys.stdout is None or not sys.stdout.isatty():
+        return run_command(sys.argv[1:], stop)
+    from capdisc.output import pager
+
+    with pager.page_output(sys.argv[1:], os.environ):
+        return run_command(sys.argv[1:], stop)
 
 
 def _print_version() -> int:

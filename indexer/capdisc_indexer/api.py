@@ -47,6 +47,7 @@ from capdisc_indexer.model.types import (
     DeclaredSource,
     Descriptor,
     GateDecision,
+    LinkRules,
     Query,
     Ranking,
 )
@@ -264,20 +265,28 @@ def validate(
     choice: RuleChoice | None = None,
     declared: Sequence[DeclaredSource] = (),
     map_files: MapFiles = map,
+    links: LinkRules | None = None,
 ) -> ValidationResult:
     """What is wrong with the files and folders: `chosen.findings` by path, line and column.
 
     `profile` says whose rules count, a name of `validation.rules.PROFILES`. A path that
     is not there is named in `problems`, and costs no other. `choice` selects and ignores
     rules (None: all count), `declared` are sources beside the paths, and `map_files` says how
-    files are checked: `map`, or the same of a pool of processes.
+    files are checked: `map`, or the same of a pool of processes. `links` says which links out of
+    the paths are followed (None: no link).
     """
     from capdisc_indexer.validation.finding_selection import ALL_RULES
     from capdisc_indexer.validation.rules import find_profile
     from capdisc_indexer.validation.validate import validate_roots
 
-    roots = [Path(path) for path in paths]
-    return validate_roots(roots, find_profile(profile), choice or ALL_RULES, declared, map_files)
+    return validate_roots(
+        [Path(path) for path in paths],
+        find_profile(profile),
+        choice or ALL_RULES,
+        declared,
+        map_files,
+        links or LinkRules(),
+    )
 
 
 def watch(

@@ -165,6 +165,24 @@ def test_a_root_that_is_gone_is_named(capdisc, found, hermetic, index_dir) -> No
     assert "roots" not in found()
 
 
+def test_files_that_the_build_left_out_are_named_with_the_command_that_lists_them(
+    capdisc, found, hermetic
+) -> None:
+    for name in ("torn", "empty"):
+        path = hermetic / "more" / name / "SKILL.md"
+        path.parent.mkdir()
+        path.write_text("---\nname: [\n---\n" if name == "torn" else "")
+    capdisc("index", "skills", "more")
+    check = found()["files left out"]
+    assert check["state"] == "notice" and check["text"].startswith("2 of ")
+    listed = capdisc(*shlex.split(check["fix"])[1:])
+    assert listed.code == 1 and "torn/SKILL.md" in listed.out and "empty/SKILL.md" in listed.out
+    for name in ("torn", "empty"):
+        shutil.rmtree(hermetic / "more" / name)
+    capdisc("index", "skills", "more")
+    assert "files left out" not in found()
+
+
 def test_an_index_without_vectors_is_a_notice_and_its_fix_makes_them(
     capdisc, found, hermetic, monkeypatch
 ) -> None:

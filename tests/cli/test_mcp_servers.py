@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +155,9 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(
     )
     entry["args"][1] = "--key="
     configured(near=entry)
-    assert "its file says other ones now" in capdisc("run", "tool:near.first", "--yes").err
+    stale = capdisc("run", "tool:near.first", "--yes", "--fresh", "off")
+    assert "its file says other ones now" in stale.err
+    assert "its definition changed" in capdisc("run", "tool:near.first", "--yes").err
 
 
 @needs_sdk
@@ -223,17 +229,134 @@ def test_without_the_extra_the_hint_names_it(capdisc, configured, hermetic, monk
 
 
 @pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
-def test_a_server_over_the_network_is_not_asked_and_that_is_said(capdisc, configured, key) -> None:
-    configured(far={key: "https://mcp.example/sse"})
-    for done in (capdisc("index"), capdisc("index", "--ask-servers")):
-        assert done.code == 0
-        assert (
-            "the server far speaks HTTP; only servers that are started as programs are asked"
-            in done.err
-        )
-        assert "NAME.tools.json" in done.err
+def test_a_server_over_the_network_that_was_not_asked_is_named(capdisc, configured, key) -> None:
+    configured(far={key: "https://mcp.example/mcp"})
+    done = capdisc("index")
+    assert done.code == 0
+    assert "the server far was not asked for its tools yet" in done.err
     found = capdisc("index", "--json").json["findings"]
     assert [(each["code"], each["severity"]) for each in found] == [("server-unasked", "warning")]
+
+
+def test_a_server_that_no_program_here_can_reach_is_named(capdisc, configured) -> None:
+    configured(old={"type": "sse", "url": "https://mcp.example/sse"})
+    done = capdisc("index", "--ask-servers")
+    assert "the server old is not asked: it speaks the old transport SSE" in done.err
+
+
+@pytest.fixture
+def http_server() -> Iterator[str]:
+    """The address of a server that speaks HTTP."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    script = Path(__file__).parents[1] / "gateway_server.py"
+    with subprocess.Popen([sys.executable, script, "http", str(port)]) as running:
+        try:
+            for _ in range(300):
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
+                    break
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            running.kill()
+
+
+def listed(capdisc) -> set[str]:
+    return set(capdisc("list", "--ids").out.split())
+
+
+@needs_sdk
+def test_a_server_over_http_is_asked(capdisc, configured, sdk, http_server) -> None:
+    configured(far={"type": "http", "url": http_server})
+    assert capdisc("index", "--ask-servers").code == 0
+    assert "tool:far.tell_pid" in listed(capdisc)
+
+
+@needs_sdk
+@pytest.mark.parametrize("how", ["source", "path"])
+def test_servers_of_a_file_in_toml_are_asked(
+    capdisc, hermetic, sdk, how, http_server, monkeypatch
+) -> None:
+    (hermetic / "server.py").write_text(SERVER)
+    path = Path(os.environ["HOME"]) / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(
+        f"""
+        model = "m"
+        [mcp_servers.near]
+        command = "{sys.executable}"
+        args = ["{hermetic}/server.py"]
+        env_vars = ["TOOL_NAME"]
+        [mcp_servers.far]
+        url = "{http_server}"
+        [mcp_servers.off]
+        command = "never"
+        enabled = false
+        """
+    )
+    monkeypatch.setenv("TOOL_NAME", "reach")
+    if how == "source":
+        user = Path(os.environ["HOME"]) / ".config/capdisc/config.toml"
+        user.parent.mkdir(parents=True)
+        user.write_text('[[source]]\nformat = "mcp-servers"\npath = "~/.codex/config.toml"\n')
+    done = capdisc("index", *([str(path)] if how == "path" else []), "--ask-servers")
+    assert done.code == 0
+    assert "the server off is not asked: it is switched off there" in done.err
+    assert {"tool:near.reach", "tool:near.second", "tool:far.tell_pid"} <= listed(capdisc)
+
+
+@needs_sdk
+def test_servers_of_clients_are_found_and_asked_only_on_request(
+    capdisc, hermetic, sdk, http_server
+) -> None:
+    home = Path(os.environ["HOME"])
+    (hermetic / "server.py").write_text(SERVER)
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"near": server(hermetic)}}))
+    (home / ".cursor").mkdir()
+    (home / ".cursor/mcp.json").write_text(
+        f'{{"mcpServers": {{ // of a colleague\n "far": {{"url": "{http_server}"}},}}}}'
+    )
+    notice = "the MCP servers near, far were not asked for their tools"
+    (hermetic / "skills").mkdir()
+    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
+    assert notice in capdisc("index").err
+    done = capdisc("index", "--ask-servers")
+    assert (done.code, done.err) == (0, "")
+    assert {"tool:near.first", "tool:far.tell_pid"} <= listed(capdisc)
+    assert capdisc("index").err == ""
+
+
+@needs_sdk
+def test_a_server_of_a_plugin_starts_with_the_plugins_folder(capdisc, hermetic, sdk) -> None:
+    home = Path(os.environ["HOME"])
+    folder = home / ".claude/plugins/cache/mkt/brass/1"
+    folder.mkdir(parents=True)
+    (folder / "server.py").write_text(SERVER)
+    entry = {"command": sys.executable, "args": ["${CLAUDE_PLUGIN_ROOT}/server.py"]}
+    (folder / ".mcp.json").write_text(json.dumps({"horns": entry}))
+    (home / ".claude/plugins/installed_plugins.json").write_text(
+        json.dumps({"version": 2, "plugins": {"brass@mkt": [{"installPath": str(folder)}]}})
+    )
+    (home / ".claude/settings.json").write_text('{"enabledPlugins": {"brass@mkt": true}}')
+    (hermetic / "skills").mkdir()
+    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
+    assert capdisc("index", "--ask-servers").err == ""
+    assert "tool:horns.first" in listed(capdisc)
+
+
+def test_a_server_that_the_workspace_brings_is_not_asked_before_it_is_trusted(
+    capdisc, hermetic, sdk
+) -> None:
+    started = hermetic / "started"
+    entry = {"command": "sh", "args": ["-c", f"touch {started}"]}
+    (hermetic / ".mcp.json").write_text(json.dumps({"mcpServers": {"near": entry}}))
+    (hermetic / "skills").mkdir()
+    (hermetic / "capdisc.toml").write_text('roots = ["skills"]\n')
+    assert "near" not in capdisc("index").err
+    done = capdisc("index", "--ask-servers")
+    assert "the server near of" in done.err and "it waits for your trust" in done.err
+    assert not started.exists()
 
 
 def test_a_variable_that_is_not_set_is_named(capdisc, configured, hermetic, sdk) -> None:

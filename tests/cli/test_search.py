@@ -70,6 +70,13 @@ def test_nonsense_finds_nothing_names_the_words_and_exits_1(capdisc, small) -> N
     assert "hint: categories here: " in found.err
 
 
+def test_a_category_that_means_nothing_is_no_hint(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "fold", "Folds cranes of paper. Use when asked.", "Fold.")
+    capdisc("index", "skills")
+    found = capdisc("search", "qqxyzzy")
+    assert "nothing fits" in found.err and "categories" not in found.err
+
+
 def test_nothing_found_is_still_a_whole_json_document(capdisc, small) -> None:
     """An empty result is a whole JSON document that names the unmatched words (S317)."""
     found = capdisc("search", "frobnicate the quuxly zorbleflux", "--json")

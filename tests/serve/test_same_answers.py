@@ -14,6 +14,7 @@ from served import Served
 from capdisc.args import command_table
 from capdisc.context.surroundings import Runtime
 from capdisc.serve import protocol
+from pseudo_terminal import run_on_terminal
 
 QUERY = "put two PDF files into one"
 SEARCHES = [
@@ -212,6 +213,20 @@ def test_folder_and_environment_are_those_of_the_client(server, hermetic, client
     assert client(*argv, "--server", "require") == client(*argv, "--server", "off")
 
 
+def test_a_terminal_gets_the_same_drawing_through_the_same_pager(server, hermetic) -> None:
+    pager = f"{sys.executable} -c \"import sys; print('PAGED', sys.stdin.read())\""
+    for words, rows in ((["search", QUERY], 50), (["search", QUERY], 4), (["list"], 15)):
+        cold, warm = (
+            run_on_terminal(
+                [*words, "--server", mode], hermetic, rows=rows, environ={"PAGER": pager}
+            )
+            for mode in ("off", "require")
+        )
+        assert warm == cold
+        assert warm.code == 0
+        assert warm.plain.startswith("PAGED ") is (rows < 50)
+
+
 def test_a_hook_gets_the_server_s_answer_and_remembers_by_itself(serving, client, small) -> None:
     event = json.dumps({"prompt": "join two PDF files into one", "session_id": "one"})
     words = ("hook", "claude", "--deadline", "60s")
@@ -222,3 +237,32 @@ def test_a_hook_gets_the_server_s_answer_and_remembers_by_itself(serving, client
     other = event.replace('"one"', '"two"')
     assert client(*words, stdin=other) == alone
     assert client(*words, stdin=other) == (0, "", "")
+
+
+def test_a_file_saved_before_the_question_is_in_the_answer(
+    hermetic, write_skill, capdisc, serving, client
+) -> None:
+    write_skill(hermetic / ".claude" / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index").code == 0
+    serving()
+    for wish in ("require", "auto"):
+        write_skill(hermetic / ".claude" / "skills", f"beta-{wish}", f"Sings {wish}. Use to sing.")
+        found = client("list", "--ids", "--server", wish)
+        assert f"skill:beta-{wish}" in found[1]
+        assert client("list", "--ids", "--server", "require") == found
+
+
+def test_many_changes_are_taken_in_beside_a_server(
+    hermetic, write_skill, capdisc, serving, client
+) -> None:
+    skills = hermetic / ".claude" / "skills"
+    write_skill(skills, "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index").code == 0
+    serving()
+    for number in range(12):
+        write_skill(skills, f"beta-{number}", f"Folds {number} cranes. Use when asked.")
+    ends = time.monotonic() + 60
+    while len((found := client("list", "--ids"))[1].split()) < 13:
+        assert "12 files have changed" in found[2] or "is from before" in found[2]
+        assert time.monotonic() < ends
+        time.sleep(0.2)

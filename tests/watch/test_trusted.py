@@ -7,7 +7,7 @@ from pathlib import Path
 
 from watched import Watched
 
-from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.model.types import BuildOptions, LinkRules
 from capdisc_indexer.watching import WatchOptions, watch
 
 
@@ -41,3 +41,28 @@ def test_what_waits_is_told_once_in_json_too(root, hermetic: Path, index_dir, wr
         assert watched.err.count("left out until you trust it: roots") == 1
     finally:
         watched.close()
+
+
+def test_an_edit_behind_a_link_out_of_the_folders_is_followed(
+    root, hermetic: Path, index_dir, described, write_skill
+) -> None:
+    outside = hermetic.parent / "outside"
+    write_skill(outside, "bar", "Polishes brass. Use when asked.")
+    write_skill(outside, "baz", "Polishes tin. Use when asked.")
+    (root / "linked").symlink_to(outside / "bar")
+    links = LinkRules(own_places=(str(root),))
+    options = WatchOptions(quiet_s=0.15)
+    with closing(watch([root], index_dir, BuildOptions(links=links), options)) as turns:
+        next(turns)
+        assert described()["skill:bar"].startswith("Polishes brass")
+        write_skill(outside, "bar", "Polishes silver. Use when asked.")
+        next(turns)
+        assert described()["skill:bar"].startswith("Polishes silver")
+        (root / "linked").unlink()
+        (root / "linked").symlink_to(outside / "baz")
+        while "skill:baz" not in described():
+            next(turns)
+        assert sorted(described()) == ["skill:alpha", "skill:baz"]
+        write_skill(outside, "baz", "Polishes gold. Use when asked.")
+        next(turns)
+        assert described()["skill:baz"].startswith("Polishes gold")

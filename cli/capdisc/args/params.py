@@ -28,7 +28,8 @@ class Param:
     """The declaration of one option, or with `names` None of one positional argument.
 
     `parser` makes a value of the typed word, `callback` may change or refuse a value; both raise
-    BadValueError. `min` and `max` are the least and the greatest value.
+    BadValueError. `min` and `max` are the least and the greatest value. `choices` are all values
+    that an option takes. `panel` is the heading under which help shows it on a terminal.
     """
 
     names: tuple[str, ...] | None
@@ -38,6 +39,8 @@ class Param:
     max: float | None = None
     parser: Callable[[str], Any] | None = None
     callback: Callable[[Any], Any] | None = None
+    panel: str = ""
+    choices: tuple[str, ...] = ()
 
 
 def option(
@@ -48,15 +51,21 @@ def option(
     max: float | None = None,
     parser: Callable[[str], Any] | None = None,
     callback: Callable[[Any], Any] | None = None,
+    panel: str = "",
+    choices: tuple[str, ...] = (),
 ) -> Param:
     """The declaration of an option; without names, its name is that of the parameter."""
-    return Param(names, help, metavar, min, max, parser, callback)
+    metavar = metavar or "|".join(choices) or None
+    return Param(names, help, metavar, min, max, parser, callback, panel, choices)
 
 
 def argument(help: str = "", metavar: str | None = None) -> Param:
     """The declaration of a positional argument."""
     return Param(None, help, metavar)
 
+
+# What help calls the value of an option that has no name of its own for it.
+VALUE_NAMES = {str: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
 
 # Options and arguments that several commands share.
 
@@ -80,16 +89,49 @@ def check_finite(number: float) -> float:
     return number
 
 
-IndexDir = Annotated[
-    Path | None, option("--index-dir", metavar="DIR", help="The folder of the index.")
+Ids = Annotated[bool, option("--ids", help="Print ids only, one on each line.", panel="Output")]
+Paths = Annotated[
+    bool, option("--paths", help="Print the paths of files only, each once.", panel="Output")
 ]
-Json = Annotated[bool, option("--json", help="Print JSON.")]
+Null = Annotated[
+    bool,
+    option(
+        "--null",
+        "-0",
+        help="End each id or path with a null byte: … --ids -0 | xargs -0 -n1 capdisc show",
+        panel="Output",
+    ),
+]
+Open = Annotated[
+    bool,
+    option(
+        "--open",
+        help="Open the file of the first in your editor (VISUAL, EDITOR).",
+        panel="Output",
+    ),
+]
+QUIET = option("--quiet", "-q", help="Print the result and errors, no notices.", panel="Output")
+IndexDir = Annotated[
+    Path | None,
+    option("--index-dir", metavar="DIR", help="The folder of the index.", panel="Index"),
+]
+Json = Annotated[bool, option("--json", help="Print JSON.", panel="Output")]
+Fresh = Annotated[
+    str | None,
+    option(
+        "--fresh",
+        metavar="MODE",
+        help="Take in files that changed first: auto (a few), require (all), off.",
+        panel="Index",
+    ),
+]
 LockTimeout = Annotated[
     float | None,
     option(
         metavar="TIME",
         parser=parse_seconds,
         help="How long to wait for another writer: 2, 2s, 500ms, 1m.",
+        panel="Index",
     ),
 ]
 Words = Annotated[
@@ -97,13 +139,29 @@ Words = Annotated[
 ]
 Also = Annotated[
     list[str] | None,
-    option("--also", metavar="QUERY", help="The query in other words; the rankings are fused."),
+    option(
+        "--also",
+        metavar="QUERY",
+        help="The query in other words; the rankings are fused.",
+        panel="Searching",
+    ),
 ]
-Mode = Annotated[str | None, option("--mode", help="auto, hybrid, lexical, vector or no-graph.")]
+Mode = Annotated[
+    str | None,
+    option(
+        "--mode",
+        help="By words, by meaning or both; no-graph: both, without relations.",
+        panel="Searching",
+        choices=("auto", "hybrid", "lexical", "vector", "no-graph"),
+    ),
+]
 SessionName = Annotated[
     str | None,
     option(
-        "--session", metavar="NAME", help="Record the hits in this session, which is begun if new."
+        "--session",
+        metavar="NAME",
+        help="Record the hits in this session, which is begun if new.",
+        panel="Session",
     ),
 ]
 EncoderName = Annotated[
@@ -112,5 +170,6 @@ EncoderName = Annotated[
         "--encoder",
         metavar="NAME",
         help="static, or a sentence-transformers model: NAME, NAME@DIM or a path.",
+        panel="Searching",
     ),
 ]

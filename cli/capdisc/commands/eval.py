@@ -117,10 +117,12 @@ def eval_(
         int, option("-k", "--limit", min=1, max=1000, help="How many hits of each query count.")
     ] = 100,
     run: Annotated[
-        Path | None, option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.")
+        Path | None,
+        option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.", panel="Output"),
     ] = None,
     plot: Annotated[
-        Path | None, option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.")
+        Path | None,
+        option("--plot", metavar="FILE", help="Draw a chart: .svg or .png.", panel="Output"),
     ] = None,
     budget: Annotated[
         str,
@@ -132,7 +134,7 @@ def eval_(
     ] = "",
     encoder: params.EncoderName = None,
     quiet: Annotated[
-        bool, option("--quiet", "-q", help="Print figures and errors, no notices.")
+        bool, option("--quiet", "-q", help="Print figures and errors, no notices.", panel="Output")
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,

@@ -9,13 +9,14 @@ from typing import Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
-from capdisc.output import console
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.graph import CapabilityGraph, Relation, capability_graph
 from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import unknown_choice
 
 # At most so many edges for each capability: with more, nobody can tell them apart in a picture.
 EDGES_PER_NODE = 5
@@ -47,6 +48,84 @@ def _edge_row(relation: Relation, roots: Sequence[str]) -> tuple[str, ...]:
         f"{relation.weight:g}",
         one_line(relation.why, 60),
     )
+
+
+def _draw_trees(screen: terminal.Screen, shown: CapabilityGraph, roots: Sequence[str]) -> None:
+    """Draw a tree for each capability that was named: what it leads to, heaviest first. A
+    capability that has its branches elsewhere has none where it is met again.
+    """
+    edges: dict[str, list[tuple[str, Relation]]] = {}
+    for relation in shown.relations:
+        edges.setdefault(relation.source, []).append((relation.target, relation))
+        edges.setdefault(relation.target, []).append((relation.source, relation))
+    placed = set(roots)
+
+    def grow(node: str) -> list[terminal.Branch]:
+        neighbours: dict[str, list[Relation]] = {}
+        for neighbour, relation in edges.get(node, ()):
+            neighbours.setdefault(neighbour, []).append(relation)
+        new = [neighbour for neighbour in neighbours if neighbour not in placed]
+        placed.update(new)  # before any of them grows: the nearest place is the right one
+        return [
+            terminal.Branch(
+                label=_branch_label(node, neighbour, relations),
+                branches=grow(neighbour) if neighbour in new else (),
+            )
+            for neighbour, relations in neighbours.items()
+            if neighbour in new or (node in roots and neighbour in roots)
+        ]
+
+    for root in roots:
+        terminal.print_tree(
+            screen, terminal.Branch(label=(one_line(root), "heading"), branches=grow(root))
+        )
+
+
+def _branch_label(
+    node: str, neighbour: str, relations: Sequence[Relation]
+) -> list[terminal.Piece]:
+    """The neighbour, and its edges with their weights: `requires 1 · category mail 0.1`."""
+    words = (
+        f"{_edge_words(relation, relation.source == node)} {relation.weight:g}"
+        for relation in relations
+    )
+    kind = neighbour.partition(":")[0]
+    return [
+        (one_line(neighbour, _ID_WIDTH), terminal.style_of_kind(kind)),
+        (f"  {' · '.join(words)}", "detail"),
+    ]
+
+
+def _edge_words(relation: Relation, is_outgoing: bool) -> str:
+    """What the edge says of its other end; for what both share, what that is."""
+    if relation.kind in ("SAME_CATEGORY", "TAGGED_WITH"):
+        return one_line(relation.why, 60)
+    plain = one_line(relation.kind.lower().replace("_", " "), 40)
+    if is_outgoing or not relation.directed:
+        return plain
+    return "required by" if relation.kind == "REQUIRES" else f"← {plain}"
+
+
+_WIDE_COLUMNS = 110
+
+
+def _draw_edges(screen: terminal.Screen, shown: CapabilityGraph) -> None:
+    """Draw a row for each edge of the whole index; a narrow screen has no room for its reason."""
+    columns = [
+        terminal.ColumnStyle(title="capability"),
+        terminal.ColumnStyle(),
+        terminal.ColumnStyle(title="capability", flexible=True),
+        terminal.ColumnStyle(title="weight", is_number=True),
+        terminal.ColumnStyle(title="by"),
+    ]
+    styles = ("name", "detail", "name", "", "detail")
+    count = 5 if screen.columns >= _WIDE_COLUMNS else 4
+    rows = []
+    for relation in shown.relations:
+        row = list(zip(_edge_row(relation, ()), styles, strict=True))
+        row[1] = (row[1][0].lower().replace("_", " "), "detail")
+        rows.append(row[:count])
+    terminal.print_table(screen, columns[:count], rows)
 
 
 def _format_json(shown: CapabilityGraph, roots: Sequence[str]) -> str:
@@ -85,8 +164,8 @@ FORMATS: dict[str, GraphFormatter] = {
 }
 
 
-def print_stats(graph: CapabilityGraph, form: str) -> None:
-    """Print how many capabilities, edges and pairs there are."""
+def print_stats(graph: CapabilityGraph, form: str, screen: terminal.Screen | None = None) -> None:
+    """Print how many capabilities, edges and pairs there are, in plain lines without a screen."""
     stats = capability_graph.graph_stats(graph)
     if form == "json":
         console.print_document(dict(stats))
@@ -95,15 +174,17 @@ def print_stats(graph: CapabilityGraph, form: str) -> None:
     most_connected = ", ".join(
         f"{node['id']} ({node['neighbours']})" for node in stats["most_connected"]
     )
-    console.print_lines(
-        [
-            f"capabilities  {stats['capabilities']:,}, {stats['alone']:,} of them without an edge",
-            f"edges         {stats['edges']:,} between {stats['pairs']:,} pairs: {kinds}",
-            f"connected     {most_connected}",
-            f"unresolved    {stats['unresolved']:,}",
-            f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
-        ]
-    )
+    lines = [
+        f"capabilities  {stats['capabilities']:,}, {stats['alone']:,} of them without an edge",
+        f"edges         {stats['edges']:,} between {stats['pairs']:,} pairs: {kinds}",
+        f"connected     {most_connected}",
+        f"unresolved    {stats['unresolved']:,}",
+        f"not counted   {console.format_names(stats['ignored'], 5) or 'nothing'}",
+    ]
+    if screen:
+        terminal.print_fields(screen, lines)
+    else:
+        console.print_lines(lines)
 
 
 def print_notices(shown: CapabilityGraph) -> None:
@@ -137,10 +218,11 @@ def graph(
         list[str] | None, argument(metavar="[ID]...", help="Ids or names; without: all.")
     ] = None,
     depth: Annotated[
-        int, option("--depth", min=1, max=8, help="How many steps from the ids.")
+        int, option("--depth", min=1, max=8, help="How many steps from the ids.", panel="Edges")
     ] = 1,
     edge: Annotated[
-        list[str] | None, option("--edge", metavar="KIND", help="Only this kind (repeatable).")
+        list[str] | None,
+        option("--edge", metavar="KIND", help="Only this kind (repeatable).", panel="Edges"),
     ] = None,
     min_weight: Annotated[
         float,
@@ -150,18 +232,32 @@ def graph(
             max=1,
             callback=params.check_finite,
             help="Only edges of at least this weight.",
+            panel="Edges",
         ),
     ] = 0.0,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=5000, help="At most so many capabilities.")
+        int,
+        option(
+            "-k", "--limit", min=1, max=5000, help="At most so many capabilities.", panel="Edges"
+        ),
     ] = 100,
     format: Annotated[
-        str, option("--format", help="table, json, dot, mermaid or svg (with the extra plot).")
+        str,
+        option(
+            "--format",
+            help="How to print it; svg needs the extra plot.",
+            panel="Output",
+            choices=tuple(FORMATS),
+        ),
     ] = "table",
     stats: Annotated[
-        bool, option("--stats", help="Print statistics of the edges instead of the edges.")
+        bool,
+        option(
+            "--stats", help="Print statistics of the edges instead of the edges.", panel="Output"
+        ),
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Print the relations between capabilities: what they require, go with, and share tags or a
@@ -174,12 +270,12 @@ def graph(
     """
     form = "json" if json else format
     if form not in FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMATS)}")
+        raise unknown_choice("format", format, FORMATS)
     if stats and form not in ("table", "json"):
         raise UsageError(
             f"--stats are numbers, not a picture ({form})", "leave --format out, or print --json"
         )
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         roots = [ctx.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
         full_graph = capability_graph.build_graph(ctx.index)
     subgraph = capability_graph.filter_edges(
@@ -187,14 +283,20 @@ def graph(
     )
     subgraph = capability_graph.select_neighbourhood(subgraph, roots, depth) if roots else subgraph
     if stats:
-        print_stats(subgraph, form)
+        print_stats(subgraph, form, terminal.find_screen(ctx.runtime))
         return ExitCode.OK
     shown = capability_graph.limit_graph(
         subgraph if roots else capability_graph.drop_isolated(subgraph),
         limit,
         EDGES_PER_NODE * limit,
     )
-    console.print_result(FORMATS[form](shown, roots))
+    screen = terminal.find_screen(ctx.runtime) if form == "table" else None
+    if screen and roots and shown.relations:
+        _draw_trees(screen, shown, roots)
+    elif screen and shown.relations:
+        _draw_edges(screen, shown)
+    else:
+        console.print_result(FORMATS[form](shown, roots))
     print_notices(shown)
     return ExitCode.OK if shown.relations else ExitCode.FINDINGS
 
@@ -207,7 +309,5 @@ def _parse_edge_kinds(full_graph: CapabilityGraph, edge_names: list[str]) -> set
         capability_graph.EDGE_KINDS
     )
     if unknown := sorted(kinds - known_kinds):
-        raise UsageError(
-            f"unknown kind of edge {unknown[0]!r}", f"one of: {', '.join(sorted(known_kinds))}"
-        )
+        raise unknown_choice("kind of edge", unknown[0], sorted(known_kinds))
     return kinds

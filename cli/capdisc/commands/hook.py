@@ -66,7 +66,11 @@ def hook(
     ] = False,
     gate: Annotated[
         str,
-        option("--gate", help='auto: talk such as "thanks!" gets nothing; off: all is answered.'),
+        option(
+            "--gate",
+            help='auto: talk such as "thanks!" gets nothing; off: all is answered.',
+            choices=("auto", "off"),
+        ),
     ] = "auto",
     explain: Annotated[
         bool, option("--explain", help="Say on stderr why nothing, or not more, is printed.")
@@ -211,7 +215,11 @@ def _answer_prompt(
     from capdisc.context import open_index
     from capdisc.hook.suggestions import suggest_capabilities
 
-    with open_index.open_index(place) as ctx:
+    with open_index.open_index(place, may_build=False) as ctx:
+        if ctx.freshness.state == "behind":
+            from capdisc.hook import background_build
+
+            background_build.start_update(ctx.place, kind.name)
         return suggest_capabilities(ctx, event.prompt, limits, count_texts)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,15 +14,18 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
-from capdisc.context.roots import existing_roots
+from capdisc.context.freshness import locate_index
+from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import BuildOptions, BuildReport, DeclaredSource, Severity
+from capdisc_indexer.model.types import BuildReport, DeclaredSource, Finding, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import state_file
+from capdisc_indexer.text.normalization import one_line
 
 # Databases of the configuration are asked for their tables where the user allows it; the answers
 # are kept.
@@ -72,7 +77,8 @@ def _database_url(runtime: surroundings.Runtime, secret: str) -> str:
     raise InputError(f"{secret} is not set", f"set {secret} to the database's address")
 
 
-MAX_SHOWN_WARNINGS = 20
+# What is printed of the findings of a large collection: so many of a rule, and in all.
+SHOWN_OF_RULE, MAX_SHOWN_WARNINGS, MAX_SHOWN_ERRORS = 3, 20, 20
 
 
 def index(
@@ -105,7 +111,10 @@ def index(
     encoder: params.EncoderName = None,
     lock_timeout: params.LockTimeout = None,
     quiet: Annotated[
-        bool, option("--quiet", "-q", help="Print no warnings, only errors and the summary.")
+        bool,
+        option(
+            "--quiet", "-q", help="Print no warnings, only errors and the summary.", panel="Output"
+        ),
     ] = False,
     json: params.Json = False,
 ) -> int:
@@ -125,22 +134,24 @@ def index(
         console.print_notice(f"notice: unknown setting {key}")
     waiting = workspace_trust.announce_all(runtime, config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
-    sources = runtime.build_sources(config, paths or ())
+    if not shared and not paths:
+        place = locate_index(runtime, config, index_dir)
+        where, runtime, config = place.index_dir, place.runtime, place.config
+    declared = runtime.sources(config, paths or ())
+    if not paths and (ask_servers or not quiet):
+        server_sources.ask_client_servers(runtime, config, declared, ask_servers)
     builder_id = None if shared else runtime.ensure_builder_id(where)
-    server_sources.ask_servers(runtime, config, sources, ask_servers)
-    ask_databases(runtime, sources, ask_servers)
-    build_options = BuildOptions(
+    build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
+    server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
+    ask_databases(runtime, build_options.sources, ask_servers)
+    build_options = replace(
+        build_options,
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         rebuild=bool(rebuild),
         may_rebuild=rebuild is not False,
         verify=verify,
-        lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=sources,
-        guard=runtime.definition_guard(),
-        builder_id=builder_id,
-        confined={} if paths else runtime.confined_roots(config),
-        workspace=str(runtime.workspace),
+        is_conventional=not paths and not (again and was_built_by_name(where)),
     )
 
     def build(folder: Path) -> BuildReport:
@@ -187,21 +198,31 @@ def _print_report(
         )
     else:
         console.print_lines(_format_summary(report))
+    if not report.counts["files"]:
+        console.print_notice(
+            f"hint: looked for {_list_sources()}; to start one: capdisc new skill"
+        )
+
+
+def _list_sources() -> str:
+    """The names and endings of files that a scan recognises."""
+    names = [name for source in SOURCES.values() for name in source.filenames[:1]]
+    endings = [f"*{ending}" for source in SOURCES.values() for ending in source.endings]
+    return ", ".join(dict.fromkeys([*names, *endings]))
 
 
 def _print_findings(report: BuildReport, quiet: bool) -> None:
-    """Print every error and the first warnings: a large collection has hundreds, and --json lists
-    all of them.
-    """
-    by_severity = {
-        severity: [finding for finding in report.findings if finding.severity is severity]
-        for severity in Severity
-    }
+    """Print the findings by rule, and what is no longer scanned."""
     # A run that changed nothing has nothing new to say about files.
-    warnings = [] if quiet or not report.published else by_severity[Severity.WARNING]
-    for finding in [*by_severity[Severity.ERROR], *warnings[:MAX_SHOWN_WARNINGS]]:
-        for line in console.format_finding(finding):
-            console.print_notice(line)
+    has_warnings = report.published and not quiet
+    _print_finding_groups(
+        [
+            finding
+            for finding in report.findings
+            if finding.severity is Severity.ERROR
+            or (finding.severity is Severity.WARNING and has_warnings)
+        ]
+    )
     if changed := report.changed_definitions:
         console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
     for root in report.dropped_roots:
@@ -212,10 +233,70 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         console.print_notice(
             f"notice: no longer scanned: {count} of declared sources, such as {example}; without PATH all are"
         )
-    if len(warnings) > MAX_SHOWN_WARNINGS:
-        console.print_notice(
-            f"notice: {len(warnings) - MAX_SHOWN_WARNINGS:,} more warnings: capdisc index --json lists all"
+
+
+def _print_finding_groups(findings: Sequence[Finding]) -> None:
+    """Print the first findings of each rule and how many more it has; errors first, then the rule
+    with the most findings. What is left out is counted by rule at the end.
+    """
+    groups: dict[tuple[Severity, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.severity, finding.code), []).append(finding)
+    order = sorted(
+        groups, key=lambda rule: (rule[0] is not Severity.ERROR, -len(groups[rule]), rule[1])
+    )
+    shown_count, left_out = 0, Counter[str]()
+    for severity, code in order:
+        group = groups[severity, code]
+        if severity is Severity.ERROR:
+            shown = group[:MAX_SHOWN_ERRORS]
+        else:
+            shown = group[: min(SHOWN_OF_RULE, max(MAX_SHOWN_WARNINGS - shown_count, 0))]
+            shown_count += len(shown)
+        _print_group(shown, len(group) - len(shown))
+        left_out[code] += len(group) - len(shown)
+    if total := left_out.total():
+        of_rules = ", ".join(
+            f"{len(groups[severity, code]):,} {code}" for severity, code in order if left_out[code]
         )
+        console.print_notice(f"notice: {total:,} more findings; in all {of_rules}")
+        console.print_notice(
+            "hint: capdisc index --json lists all; capdisc validate --rule CODE explains one"
+        )
+
+
+def _print_group(shown: Sequence[Finding], left_out: int) -> None:
+    """Print findings of one rule, each with its place as compilers print it. A hint that all of
+    them share stands below the last. A person gets a heading, and paths without what is known.
+    """
+    is_for_person = surroundings.is_terminal(sys.stderr)
+    if not shown:
+        return
+    if is_for_person:
+        count = console.format_count(len(shown) + left_out, "finding")
+        console.print_notice(f"{shown[0].severity}[{shown[0].code}]: {count}")
+    for position, finding in enumerate(shown):
+        is_repeated = position + 1 < len(shown) and shown[position + 1].hint == finding.hint
+        printed = replace(finding, hint="" if is_repeated else finding.hint)
+        lines = _format_for_person(printed) if is_for_person else console.format_finding(printed)
+        for line in lines:
+            console.print_notice(line)
+    if left_out:
+        console.print_notice(f"  and {left_out:,} more {shown[0].code}")
+
+
+def _format_for_person(finding: Finding) -> Iterator[str]:
+    """The place and the text of a finding on lines of their own, below the heading of its rule."""
+    runtime = surroundings.current_runtime()
+    path = finding.path
+    if path.startswith(f"{runtime.cwd}/"):
+        path = path[len(f"{runtime.cwd}/") :]
+    elif path.startswith(f"{runtime.home}/"):
+        path = f"~/{path[len(f'{runtime.home}/') :]}"
+    yield f"  {one_line(path)}:{finding.line}:{finding.column}"
+    yield f"    {one_line(finding.message)}"
+    if finding.hint:
+        yield f"  hint: {one_line(finding.hint)}"
 
 
 def _format_summary(report: BuildReport) -> list[str]:

@@ -9,52 +9,75 @@ from typing import Annotated
 from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
-from capdisc.output import console
+from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
 from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
 def list_(
     filters: query_options.Filters = query_options.Filters(),
     risk: Annotated[
-        list[str] | None, option("--risk", help="Only of this risk (repeatable).")
+        list[str] | None,
+        option(
+            "--risk",
+            help="Only of this risk (repeatable).",
+            panel="Filters",
+            choices=("low", "medium", "high", "critical"),
+        ),
     ] = None,
     confirm: Annotated[
-        bool, option("--confirm", help="Only those that ask before they act.")
+        bool, option("--confirm", help="Only those that ask before they act.", panel="Filters")
     ] = False,
     invocable: Annotated[
-        bool, option("--invocable", help="Only those that agents may see.")
+        bool, option("--invocable", help="Only those that agents may see.", panel="Filters")
     ] = False,
     categories: Annotated[
         bool,
-        option("--categories", help="Print the categories and how many capabilities each has."),
+        option(
+            "--categories",
+            help="Print the categories and how many capabilities each has.",
+            panel="Output",
+        ),
     ] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
+    ids: Annotated[
+        bool, option("--ids", help="Print ids only, one on each line.", panel="Output")
+    ] = False,
+    paths: params.Paths = False,
+    null: params.Null = False,
     cost: Annotated[
         bool,
         option(
-            "--cost", help="Print the tokens of each in full, most first, and of all together."
+            "--cost",
+            help="Print the tokens of each in full, most first, and of all together.",
+            panel="Output",
         ),
     ] = False,
     shadowed: Annotated[
-        bool, option("--shadowed", help="Print those whose id another file has, and which file.")
+        bool,
+        option(
+            "--shadowed",
+            help="Print those whose id another file has, and which file.",
+            panel="Output",
+        ),
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """List the capabilities by category, or their cost in a prompt.
 
     Example: capdisc list --cost
     """
-    with open_index.open_index(index_dir) as ctx:
+    form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
+    with open_index.open_index(index_dir, fresh) as ctx:
         if shadowed:
             return _print_shadowed(ctx, json)
         query = filters.query((), 0)
@@ -69,8 +92,12 @@ def list_(
             console.print_long_document(
                 {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
-        elif ids:
-            console.print_long_lines(columns.ids[place] for place in places)
+        elif form and form.paths:
+            form.print_names(header["source"]["path"] for header in _load_headers(ctx, places))
+        elif form:
+            form.print_names(columns.ids[place] for place in places)
+        elif screen := terminal.find_screen(ctx.runtime):
+            console.print_pieces(_draw_listing(ctx, screen, places))
         else:
             console.print_long_lines(_format_listing(ctx, places))
         if not places:
@@ -89,7 +116,7 @@ def _find_places(
     UsageError for an unknown risk.
     """
     if unknown := [risk for risk in risks if risk not in RISKS]:
-        raise UsageError(f"unknown risk {unknown[0]!r}", f"one of: {', '.join(RISKS)}")
+        raise unknown_choice("risk", unknown[0], RISKS)
     columns = ctx.index.columns
     places = columns.matching(query)
     if risks or confirm or not is_told_by_columns(query):  # the documents have the others
@@ -134,13 +161,20 @@ def _header_row(header: CapabilityHeader) -> JsonObject:
     }
 
 
-def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> Iterator[str]:
-    """A line for each capability, grouped by category, the largest group first."""
+def _group_places(
+    ctx: open_index.CommandContext, places: Sequence[int]
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """The categories with the places of their capabilities, the largest first."""
     groups: dict[str, list[int]] = {}
     for place in places:
         groups.setdefault(ctx.index.columns.categories[place], []).append(place)
-    for number, category in enumerate(sorted(groups, key=lambda name: (-len(groups[name]), name))):
-        group = groups[category]
+    for category in sorted(groups, key=lambda name: (-len(groups[name]), name)):
+        yield category, groups[category]
+
+
+def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> Iterator[str]:
+    """A line for each capability, grouped by category, the largest group first."""
+    for number, (category, group) in enumerate(_group_places(ctx, places)):
         yield from ("",) if number else ()
         yield f"{one_line(category) if number else category} ({len(group)})"
         width = min(max(len(ctx.index.columns.ids[place]) for place in group), 44)
@@ -148,6 +182,37 @@ def _format_listing(ctx: open_index.CommandContext, places: Sequence[int]) -> It
             columns_left = ctx.runtime.columns - max(width, len(header["id"])) - 4
             description = one_line(header["description"], min(max(columns_left, 40), 90))
             yield f"  {header['id'].ljust(width)}  {description}"
+
+
+def _draw_listing(
+    ctx: open_index.CommandContext, screen: terminal.Screen, places: Sequence[int]
+) -> Iterator[str]:
+    """The same for a terminal: kind, shortest name and description on one line of its width. Not
+    by rich, which would take seconds for thousands of rows.
+    """
+    columns, colour = ctx.index.columns, screen.colour
+    name_counts = Counter(name.casefold() for name in columns.names)
+    kinds = {columns.kinds[place] for place in places}
+    kind_width = max(map(len, kinds)) if len(kinds) > 1 else 0  # one kind is no news
+    for number, (category, group) in enumerate(_group_places(ctx, places)):
+        yield "\n" if number else ""
+        heading = f"{one_line(category)} ({len(group):,})"
+        yield f"{console.bold(console.sanitise(heading), colour)}\n"
+        headers = list(_load_headers(ctx, group))
+        names = [
+            header["name"]
+            if name_counts[header["name"].casefold()] == 1
+            else ctx.index.shortest_name(header)
+            for header in headers
+        ]
+        width = min(max(map(len, names)), screen.columns * 2 // 5)
+        for header, name in zip(headers, names, strict=True):
+            columns_left = screen.columns - kind_width - max(width, len(name)) - 6
+            about = one_line(header["description"], columns_left) if columns_left > 10 else ""
+            kind = header["kind"].ljust(kind_width) + "  " if kind_width else ""
+            kind = terminal.colour_text(kind, header["kind"], screen)
+            label = console.bold(console.sanitise(name.ljust(width)), colour)
+            yield f"  {kind}{label}  {console.sanitise(about)}".rstrip() + "\n"
 
 
 def _print_cost(
@@ -181,8 +246,10 @@ def _print_cost(
         console.print_lines(
             [f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {names}"]
         )
-        fewer = f"{_saved_percent(budget, total)} % and {_saved_percent(budget, listing)} % fewer"
-        console.print_lines([f"a rendered context: at most {budget:,}, {fewer}"])
+        comparison = f"{_saved_percent(budget, total)} % fewer than all in full"
+        if saved := _saved_percent(budget, listing):
+            comparison += f", {saved} % fewer than names and descriptions"
+        console.print_lines([f"a rendered context: at most {budget:,} tokens, {comparison}"])
     return ExitCode.OK
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.gateway_servers import ServerSelection, select_servers
 from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
@@ -101,13 +102,22 @@ def mcp(
             "leave out --allow-run and --gateway",
         )
     surroundings.limit_malloc_arenas()
+    if runtime.stdin_is_terminal:
+        _explain_to_person()
     with (
         standard_streams.silence_native_stderr(),
         _open_gateway(runtime, selection, index_dir) as opened,
     ):
         await_first = opened.await_lists if opened else _wait_for_nothing
-        where = runtime.index_dir(index_dir, config)
-        live = LiveIndex(runtime, config, where, shared, await_first)
+        # The tools that a gateway lists belong to this workspace alone.
+        place = (
+            IndexPlace(
+                index_dir=runtime.index_dir(index_dir, config), runtime=runtime, config=config
+            )
+            if opened
+            else locate_index(runtime, config, index_dir)
+        )
+        live = LiveIndex(runtime, config, place, shared, await_first)
         run = None
         if allow_run or opened:
             servers = opened.gateway if opened else None
@@ -128,6 +138,15 @@ def mcp(
             )
         )
     return 0
+
+
+def _explain_to_person() -> None:
+    """Print what this is for somebody who typed it at a terminal, where it would wait in silence."""
+    console.print_notice(
+        "notice: this server is for an agent's client, which starts it and sends it JSON on stdin"
+    )
+    console.print_notice("notice: to put it into a client: capdisc setup CLIENT")
+    console.print_notice("notice: to end it: Ctrl-C")
 
 
 def _wait_for_nothing(is_stopped: Callable[[], bool]) -> None:
@@ -151,6 +170,10 @@ def _select_servers(
     if waiting:
         console.print_notice(
             f"notice: not served until you trust them: {console.format_names(waiting)}; {HOW}"
+        )
+    if not selection.served:
+        console.print_notice(
+            "notice: the gateway has no server to serve; capdisc mcp --gateway --list says why"
         )
     return selection
 

@@ -13,7 +13,7 @@ from capdisc.output.failures import ExitCode
 from capdisc.render import render_notices
 from capdisc.render.context import build_context, remember_shown
 from capdisc.render.gate import Gate
-from capdisc.render.render_context import prepare_render
+from capdisc.render.render_context import RenderContext, prepare_render
 from capdisc.render.render_options import (
     LayoutOptions,
     LimitOptions,
@@ -27,7 +27,8 @@ from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
 # The options of `capdisc render` that no other command has.
 
 Budget = Annotated[
-    int | None, option("--budget", min=1, help="At most so many tokens in all; a hard limit.")
+    int | None,
+    option("--budget", min=1, help="At most so many tokens in all; a hard limit.", panel="Budget"),
 ]
 TierBudget = Annotated[
     str,
@@ -35,12 +36,16 @@ TierBudget = Annotated[
         "--tier-budget",
         metavar="TIER=N,…",
         help="Tokens of tiers 0, 1, 2 and of memory: 0=150,1=600.",
+        panel="Budget",
     ),
 ]
 TierTop = Annotated[
     str,
     option(
-        "--tier-top", metavar="TIER=N,…", help="At most so many summaries and details: 1=5,2=2."
+        "--tier-top",
+        metavar="TIER=N,…",
+        help="At most so many summaries and details: 1=5,2=2.",
+        panel="Budget",
     ),
 ]
 MaxEach = Annotated[
@@ -50,63 +55,129 @@ MaxEach = Annotated[
         min=0,
         metavar="N",
         help="With --style full: at most so many tokens of a capability; 0: all.",
+        panel="Budget",
     ),
 ]
 TokenizerName = Annotated[
-    str | None, option("--tokenizer", help="How tokens are counted: o200k, claude or chars4.")
+    str | None,
+    option(
+        "--tokenizer",
+        help="How tokens are counted.",
+        panel="Budget",
+        choices=("o200k", "claude", "chars4"),
+    ),
 ]
-FormatName = Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")]
-Json = Annotated[bool, option("--json", help="The same as --format json.")]
+FormatName = Annotated[
+    str,
+    option(
+        "--format",
+        help="The layout of the context.",
+        panel="Output",
+        choices=tuple(FORMATS),
+    ),
+]
+Json = Annotated[bool, option("--json", help="The same as --format json.", panel="Output")]
 Tiers = Annotated[
     str | None,
-    option("--tier", help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]"),
+    option(
+        "--tier",
+        help="Which tiers: 0 overview, 1 summaries, 2 detail.  [default: 0,1,2]",
+        panel="Context",
+    ),
 ]
 Detail = Annotated[
-    str | None, option("--detail", help="What is printed of each hit: name, summary or full.")
+    str | None,
+    option(
+        "--detail",
+        help="What is printed of each hit.",
+        panel="Context",
+        choices=("name", "summary", "full"),
+    ),
 ]
 Split = Annotated[
     str,
     option(
         "--split",
         help="prefix: what stays the same each turn; suffix: the rest; both, with a line between.",
+        panel="Context",
+        choices=("prefix", "suffix", "both"),
     ),
 ]
 Hint = Annotated[
-    str | None, option("--hint", help="How the overview says to find more: cli, tool or none.")
+    str | None,
+    option(
+        "--hint",
+        help="How the overview says to find more.",
+        panel="Context",
+        choices=("cli", "tool", "none"),
+    ),
 ]
-Hints = Annotated[bool, option("--hints", help="Print in summaries when to use a capability.")]
-ByKind = Annotated[bool, option("--by-kind", help="Group the overview by kind first.")]
+Hints = Annotated[
+    bool, option("--hints", help="Print in summaries when to use a capability.", panel="Context")
+]
+ByKind = Annotated[
+    bool, option("--by-kind", help="Group the overview by kind first.", panel="Context")
+]
 Diagnostics = Annotated[
-    bool, option("--diagnostics", help="Print the times of the query: in JSON, else on stderr.")
+    bool,
+    option(
+        "--diagnostics",
+        help="Print the times of the query: in JSON, else on stderr.",
+        panel="Output",
+    ),
 ]
 StyleName = Annotated[
     str | None,
-    option("--style", help="tools: a short prompt; full: everything; auto: by --model."),
+    option(
+        "--style",
+        help="tools: a short prompt; full: everything; auto: by --model.",
+        panel="Prompt",
+        choices=("auto", "tools", "full"),
+    ),
 ]
 Model = Annotated[
-    str, option("--model", metavar="NAME", help="The model that will read the context.")
+    str,
+    option(
+        "--model", metavar="NAME", help="The model that will read the context.", panel="Prompt"
+    ),
 ]
 TemplateName = Annotated[
     str,
     option(
-        "--template", metavar="FILE|NAME", help="A prompt with $placeholders around the context."
+        "--template",
+        metavar="FILE|NAME",
+        help="A prompt with $placeholders around the context.",
+        panel="Prompt",
     ),
 ]
 Append = Annotated[
     list[str] | None,
-    option("--append", metavar="FILE", help="Add this text; - is stdin (repeatable)."),
+    option(
+        "--append", metavar="FILE", help="Add this text; - is stdin (repeatable).", panel="Prompt"
+    ),
 ]
 SessionName = Annotated[
     str | None,
     option(
-        "--session", metavar="NAME", help="Print this session's memory, and record the hits in it."
+        "--session",
+        metavar="NAME",
+        help="Print this session's memory, and record the hits in it.",
+        panel="Session",
     ),
 ]
 Auto = Annotated[
-    bool, option("--auto", help="Print everything in full where it is small beside the context.")
+    bool,
+    option(
+        "--auto",
+        help="Print everything in full where it is small beside the context.",
+        panel="Prompt",
+    ),
 ]
 ContextSize = Annotated[
-    int, option("--context-size", min=1, help="With --auto: tokens of the model's context.")
+    int,
+    option(
+        "--context-size", min=1, help="With --auto: tokens of the model's context.", panel="Prompt"
+    ),
 ]
 ThresholdPct = Annotated[
     float,
@@ -116,6 +187,7 @@ ThresholdPct = Annotated[
         max=100,
         callback=check_finite,
         help="With --auto: how many per cent of the context are small.",
+        panel="Prompt",
     ),
 ]
 MinRelevance = Annotated[
@@ -126,13 +198,16 @@ MinRelevance = Annotated[
         max=1,
         callback=check_finite,
         help="Leave out less relevant hits.",
+        panel="Searching",
     ),
 ]
 OnEmpty = Annotated[
     str,
     option(
         "--on-empty",
-        help="Where nothing fits: none prints the overview, all a line for each capability, or error.",
+        help="Where nothing fits: none prints the overview, all a line for each capability, error nothing.",
+        panel="Searching",
+        choices=("none", "all", "error"),
     ),
 ]
 Into = Annotated[
@@ -140,7 +215,8 @@ Into = Annotated[
     option(
         "--into",
         metavar="FILE",
-        help="Keep the context in a marked block of this file; without a query: everything.",
+        help="Keep the context in a marked block of this file; without a query: a list of all.",
+        panel="Output",
     ),
 ]
 
@@ -178,6 +254,7 @@ def render(
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
 ) -> int:
     """Print a context for a query, for any agent: an overview, summaries, and the best
     capabilities in full.
@@ -227,12 +304,17 @@ def render(
             threshold_pct=threshold_pct,
         ),
     )
-    return _print_context(options, index_dir, into)
+    return _print_context(options, index_dir, fresh, into)
 
 
-def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | None) -> int:
-    with open_index.open_index(index_dir) as ctx:
+def _print_context(
+    options: RenderOptions, index_dir: Path | None, fresh: str | None, into: Path | None
+) -> int:
+    with open_index.open_index(index_dir, fresh) as ctx:
         render_ctx = prepare_render(ctx, options)
+        if into and not render_ctx.texts and options.has_default_layout:
+            _keep_catalogue(render_ctx, into)
+            return ExitCode.OK
         if render_ctx.relevant.is_empty and options.request.on_empty == "error":
             render_notices.print_nothing_fits(render_ctx.relevant)
             return ExitCode.FINDINGS
@@ -240,12 +322,29 @@ def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | 
         remember_shown(render_ctx, rendered)
         text = render_ctx.form.format_context(render_ctx.form, rendered)
         if into:
-            from capdisc.setup import marked_block
-
-            marked_block.keep_block(ctx.runtime, into, text)
+            _keep_block(render_ctx, into, text)
         else:
             console.print_result(text)
     render_notices.print_notices(render_ctx.relevant, render_ctx.catalogue, rendered)
     if options.shape.diagnostics and not render_ctx.form.needs_facts:
         render_notices.print_timings(render_ctx.relevant)
     return ExitCode.OK
+
+
+def _keep_catalogue(render_ctx: RenderContext, file: Path) -> None:
+    """Keep the list of all capabilities in the marked block of the file."""
+    from capdisc.setup import catalogue_block, marked_block
+
+    ctx, options = render_ctx.ctx, render_ctx.options
+    path = ctx.runtime.expand(file)
+    block = catalogue_block.build_block(ctx, path, options.request.filters, options.limits.budget)
+    marked_block.keep_block(ctx.runtime, file, block.text)
+    catalogue_block.print_omissions(block)
+
+
+def _keep_block(render_ctx: RenderContext, file: Path, text: str) -> None:
+    """Keep the context in the marked block of the file, without paths of this machine."""
+    from capdisc.setup import catalogue_block, marked_block
+
+    runtime = render_ctx.ctx.runtime
+    marked_block.keep_block(runtime, file, catalogue_block.shorten_paths(text, runtime))

@@ -75,8 +75,8 @@ def print_manual_call(
         console.print_lines(
             [call.get("line") or call.get("read") or json.dumps(call, ensure_ascii=False)]
         )
-    console.print_notice(f"error: {descriptor.id} does not say how it is run, so it was not")
-    console.print_notice("hint: the call is yours to make, as it was printed")
+    console.print_notice(f"error: {descriptor.id} does not say how it is run")
+    console.print_notice("hint: stdout has the call; make it yourself")
     return ExitCode.BAD_INPUT
 
 
@@ -207,6 +207,7 @@ def run(
         bool, option("--allow-http", help="For HTTP: also without encryption.")
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Run a capability whose manifest says how: a command, a tool of an MCP server, or an HTTP
@@ -219,7 +220,7 @@ def run(
     Example: capdisc run git-status --dry-run
     """
     runtime = surroundings.current_runtime()
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         if doubt := ctx.provenance_warning:
             raise ApprovalRequiredError(f"nothing is run from this index: {doubt}", NOT_RUN_HINT)
         descriptor = _find_capability(ctx.index, identifier)
@@ -260,12 +261,7 @@ def _check_timeout(timeout: float | None) -> float | None:
 
 
 def _find_capability(index: Index, identifier: str) -> Descriptor:
-    try:
-        return index.descriptor(identifier)
-    except UsageError as error:
-        hint = error.hint.removesuffix("run: capdisc list")
-        search = "capdisc search WORDS finds capabilities, capdisc list prints all"
-        raise UsageError(error.message, f"{hint}; {search}" if hint else search) from None
+    return index.descriptor(identifier)
 
 
 def _api_url(index: Index, descriptor: Descriptor) -> str:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from capdisc import sessions
 from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
-from capdisc.output import console
+from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
-from capdisc.render.gate import Gate, decision_document, judge_ranking, print_decision
+from capdisc.render.gate import (
+    Gate,
+    decision_document,
+    format_unmatched,
+    judge_ranking,
+    print_decision,
+    print_unmatched,
+)
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
-from capdisc_indexer.model.records import listed_fields
+from capdisc_indexer.model.records import UNCATEGORISED, listed_fields
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 
+_LISTED_CATEGORIES = 8
 # Hits below this are left to --explain and to programs: they hold the place of an answer, and are
 # none.
 
@@ -28,13 +36,19 @@ def search(
     words: params.Words = None,
     also: params.Also = None,
     limit: Annotated[
-        int | None, option("-k", "--limit", min=1, max=1000, help="How many hits.")
+        int | None,
+        option("-k", "--limit", min=1, max=1000, help="How many hits.", panel="Searching"),
     ] = None,
     filters: query_options.Filters = query_options.Filters(),
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
-    explain: Annotated[bool, option("--explain", help="Show every signal of every hit.")] = False,
-    ids: Annotated[bool, option("--ids", help="Print ids only, one on each line.")] = False,
+    explain: Annotated[
+        bool, option("--explain", help="Show every signal of every hit.", panel="Output")
+    ] = False,
+    ids: params.Ids = False,
+    paths: params.Paths = False,
+    null: params.Null = False,
+    open: params.Open = False,
     expand: Annotated[
         int,
         option(
@@ -42,11 +56,13 @@ def search(
             min=0,
             max=20,
             help="Add so many capabilities that the hits name as related.",
+            panel="Searching",
         ),
     ] = 0,
     gate: Gate = "auto",
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
@@ -59,7 +75,12 @@ def search(
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
-    with open_index.open_index(index_dir) as ctx:
+    form = None
+    if ids or paths or null or open:
+        from capdisc.output import names  # which other searches need not import
+
+        form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
+    with open_index.open_index(index_dir, fresh) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
@@ -77,9 +98,10 @@ def search(
                 _result_document(ctx, ranking, headers)
                 | {"gate": decision_document(ranking.gate, explain)}
             )
-        elif ids:
-            if ranking.hits:
-                console.print_lines(hit.id for hit in ranking.hits)
+        elif form:
+            form.answer(
+                ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
+            )
         else:
             _print_hits(ctx, ranking, headers, explain)
             print_decision(ranking, explain)
@@ -104,21 +126,11 @@ def _print_hits(
     explain: bool,
 ) -> None:
     shown_ids = {hit.id for hit in select_shown_hits(ranking.hits)}
-    shown = [
-        (rank, hit) for rank, hit in enumerate(ranking.hits, 1) if explain or hit.id in shown_ids
-    ]
-    width = min(max((len(hit.id) for _, hit in shown), default=0), 44)
-    lines: list[str] = []
-    for rank, hit in shown:
-        header, colour = headers[hit.id], ctx.runtime.colour
-        columns_left = max(ctx.runtime.columns - max(width, len(hit.id)) - 6, 40)
-        description = console.sanitise(one_line(header["description"], columns_left))
-        label = console.bold(console.sanitise(hit.id.ljust(width)), colour)
-        lines.append(f"{rank:2}  {label}  {description}")
-        lines += [
-            console.dim(f"    {remark}", colour) for remark in _hit_remarks(hit, header, explain)
-        ]
-    console.print_result("\n".join(lines))
+    shown = [hit for hit in ranking.hits if explain or hit.id in shown_ids]
+    if screen := terminal.find_screen(ctx.runtime):
+        _draw_hits(ctx, screen, shown, headers, explain)
+    else:
+        console.print_result("\n".join(_format_hits(ctx, shown, headers, explain)))
     if len(shown) < len(ranking.hits):
         console.print_notice(
             f"notice: {len(ranking.hits) - len(shown)} more of little relevance (--explain shows them)"
@@ -127,39 +139,133 @@ def _print_hits(
         console.print_notice(
             f"mode {ranking.mode}, confidence {ranking.confidence:.2f}, generation {ctx.index.generation.number}"
         )
-    if ranking.hits and ranking.unmatched:
-        has_words = any("bm25" in hit.signals for hit in ranking.hits)
-        prefix = "" if has_words else "found by meaning alone: "
-        console.print_notice(
-            f"notice: {prefix}no capability mentions: {console.format_names(ranking.unmatched)}"
+    print_unmatched(ranking)
+
+
+def _format_hits(
+    ctx: open_index.CommandContext,
+    shown: Sequence[Hit],
+    headers: dict[str, CapabilityHeader],
+    explain: bool,
+) -> Iterator[str]:
+    """The lines of the hits for a pipe."""
+    width = min(max((len(hit.id) for hit in shown), default=0), 44)
+    for rank, hit in enumerate(shown, 1):
+        header, colour = headers[hit.id], ctx.runtime.colour
+        columns_left = max(ctx.runtime.columns - max(width, len(hit.id)) - 6, 40)
+        description = console.sanitise(one_line(header["description"], columns_left))
+        label = console.bold(console.sanitise(hit.id.ljust(width)), colour)
+        yield f"{rank:2}  {label}  {description}"
+        for remark in (*_hit_remarks(hit, header), *(_hit_signals(hit) if explain else ())):
+            yield console.dim(f"    {remark}", colour)
+
+
+# Below this width a description gets two lines.
+_WIDE_COLUMNS = 110
+
+
+def _draw_hits(
+    ctx: open_index.CommandContext,
+    screen: terminal.Screen,
+    shown: Sequence[Hit],
+    headers: dict[str, CapabilityHeader],
+    explain: bool,
+) -> None:
+    """Draw the hits as a table: rank, bar of the score, kind, shortest name, description."""
+    names = {hit.id: one_line(ctx.index.shortest_name(headers[hit.id])) for hit in shown}
+    widest_kind = max((len(headers[hit.id]["kind"]) for hit in shown), default=0)
+    widest_name = max(map(len, names.values()), default=0)
+    name_columns = min(widest_name, screen.columns * 3 // 10)
+    columns_left = screen.columns - 2 - terminal.BAR_CELLS - widest_kind - name_columns - 4 * 2
+    line_count = 1 if screen.columns >= _WIDE_COLUMNS else 2
+    rows: list[list[terminal.Line]] = []
+    for rank, hit in enumerate(shown, 1):
+        header = headers[hit.id]
+        kind = header["kind"]
+        # Words are not broken, so the lines before the last one are not full.
+        characters = columns_left * line_count - 8 * (line_count - 1)
+        about: list[terminal.Piece] = [(one_line(header["description"], characters), "")]
+        if remarks := " · ".join(_hit_remarks(hit, header, names)):
+            about.append((f"\n{remarks}", "detail"))
+        about += [(f"\n{signals}", "detail") for signals in (_hit_signals(hit) if explain else ())]
+        rows.append(
+            [
+                (str(rank), "detail"),
+                (terminal.format_bar(hit.score), _bar_style(hit.relevance)),
+                (kind, terminal.style_of_kind(kind)),
+                (_break_name(names[hit.id], name_columns), "name"),
+                about,
+            ]
         )
+    columns = (
+        terminal.ColumnStyle(is_number=True),
+        terminal.ColumnStyle(),
+        terminal.ColumnStyle(),
+        terminal.ColumnStyle(wrapped=True, max_width=name_columns),
+        terminal.ColumnStyle(wrapped=True, flexible=True),
+    )
+    if rows:
+        terminal.print_table(screen, columns, rows)
 
 
-def _hit_remarks(hit: Hit, header: CapabilityHeader, explain: bool) -> Iterator[str]:
-    """The lines below a hit."""
+def _break_name(name: str, columns: int) -> str:
+    """The name; one that is too wide is broken before the folder that tells it from others."""
+    return name.replace("@", "\n@", 1) if len(name) > columns else name
+
+
+def _bar_style(relevance: float) -> str:
+    if relevance >= 0.5:
+        return "ok"
+    return "warning" if relevance >= 0.2 else "detail"
+
+
+def _hit_remarks(
+    hit: Hit, header: CapabilityHeader, short_names: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """What is said below a hit. With the short names of hits, copies are counted, not named."""
     if hit.via:
         relation = "related to" if "related" in hit.signals else "required by"
-        yield f"{relation} {console.sanitise(hit.via)}"
+        yield f"{relation} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
     if warnings := header.get("warnings"):
         yield f"review before use: {', '.join(warnings)}"
-    if hit.copies:
+    if hit.copies and short_names is None:
         yield f"near copies: {console.format_names(hit.copies)}"
-    if explain:
-        signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
-        yield "  ".join(f"{name} {value:g}" for name, value in signals.items())
+    elif hit.copies:
+        yield f"+ {console.format_count(len(hit.copies), 'near copy', 'near copies')}"
+
+
+def _hit_signals(hit: Hit) -> Iterator[str]:
+    signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
+    yield "  ".join(f"{name} {value:g}" for name, value in signals.items())
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
-    """Print that nothing fits, which words are unknown here, and which categories come nearest."""
+    """Print that nothing fits, which words are unknown here, and what is here instead."""
     console.print_notice("nothing fits")
     if ranking.unmatched:
-        console.print_notice(f"no capability mentions: {console.format_names(ranking.unmatched)}")
-    all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
-    categories = ranking.categories or all_categories
-    hint = f"categories here: {', '.join(categories)}"
-    if not categories:
-        hint = "the index is empty: capdisc index PATH"
-    console.print_notice(f"hint: {hint}")
+        console.print_notice(format_unmatched(ranking))
+    console.print_notice(f"hint: {_describe_catalogue(ctx, ranking)}")
+
+
+def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str:
+    """What the index holds, for a request that nothing in it fits."""
+    count, hidden = len(ctx.index.documents), len(ctx.index.columns.hidden)
+    if not count:
+        return "the index is empty: write a capability (capdisc new skill NAME), or capdisc index PATH"
+    if count == hidden:
+        them = "the one capability" if count == 1 else f"all {count:,} capabilities"
+        return f"{them} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
+    words = {word for text in ranking.query.texts for word in ctx.index.documents.words(text)}
+    # Where no word is known here, the categories that are nearest are so by accident.
+    if ranking.categories and not words <= set(ranking.unmatched):
+        return f"categories here: {', '.join(ranking.categories)}"
+    entries = sorted(ctx.index.overview["categories"], key=lambda entry: -entry["count"])
+    names = [entry["category"] for entry in entries]
+    if [UNCATEGORISED] in (names, list(ranking.categories)):  # a category that says nothing
+        number = console.format_count(count - hidden, "capability", "capabilities")
+        return f"the index holds {number}: capdisc list"
+    more = ": capdisc list --categories" if len(names) > _LISTED_CATEGORIES else ""
+    return f"categories here: {console.format_names(names, _LISTED_CATEGORIES)}{more}"
 
 
 def _result_document(
@@ -174,6 +280,7 @@ def _result_document(
         "categories": ranking.categories,
         "generation": ctx.index.generation.number,
         "total_indexed": len(ctx.index.documents),
+        "freshness": ctx.freshness.document(),
         "hits": [_hit_document(ctx, hit, headers[hit.id]) for hit in ranking.hits],
     }
 

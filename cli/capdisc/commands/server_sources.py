@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,14 +14,17 @@ from pathlib import Path
 
 from capdisc.context import surroundings
 from capdisc.output import console
+from capdisc_indexer.config.client_servers import ServerDeclaration, is_capdisc
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.trust import HOW, TrustRequest, is_inside
 from capdisc_indexer.model.errors import CapdiscError
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource, Finding
 from capdisc_indexer.sources.formats.mcp_servers import ServerConfig
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store import state_file
 
+_ASK_COMMAND = "run: capdisc index --ask-servers"
 _ASK_AGAIN_HINT = "capdisc index --ask-servers asks again"
 
 
@@ -69,7 +73,7 @@ def ask_servers(
 def server_requests(
     runtime: surroundings.Runtime, sources: Sequence[DeclaredSource]
 ) -> Iterator[TrustRequest]:
-    """A request for each program in a file of the workspace. Files outside are the user's own:
+    """A request for each server in a file of the workspace. Files outside are the user's own:
     allowing such a source allows what it names.
     """
     for source in sources:
@@ -81,22 +85,34 @@ def server_requests(
 
 
 def _request(source: DeclaredSource, server: ServerConfig) -> TrustRequest:
-    """The request for a program. Its digest covers the values of its environment, too, which are
-    not shown.
+    """The request for a server. Its digest covers the values of its environment and headers, too,
+    which are not shown.
     """
-    from shlex import join
+    from capdisc.context.gateway_servers import describe_start
 
-    names = f", with {', '.join(server.env)}" if server.env else ""
-    covered = json.dumps(
-        [server.name, server.command, *server.args, dict(server.env)], sort_keys=True
-    )
+    values = [server.name, server.command, *server.args, dict(server.env)]
+    values += [server.url, dict(server.headers)] if server.url else []
+    covered = json.dumps(values, sort_keys=True)
     digest = hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    words = join([server.command, *server.args])
     return TrustRequest(
         setting="server",
-        value=f"{server.name}: {words}{names}",
+        value=f"{server.name}: {describe_start(_declaration(server, source.path))}",
         place=digest,
         origin=source.origin,
+    )
+
+
+def _declaration(server: ServerConfig, path: str) -> ServerDeclaration:
+    return ServerDeclaration(
+        name=server.name,
+        client="",
+        path=path,
+        scope="user",
+        command=server.command,
+        args=server.args,
+        env=server.env,
+        url=server.url,
+        headers=server.headers,
     )
 
 
@@ -134,15 +150,94 @@ def _ask_server(
     from capdisc_indexer.sources.formats.mcp_servers import kept_text
 
     try:
-        pages = list_tools(server, runtime.environ, folder)
+        pages = (
+            _list_remote_tools(runtime, server, str(folder))
+            if server.url
+            else list_tools(server, runtime.environ, folder)
+        )
         asked_at = datetime.now(UTC).isoformat(timespec="seconds")
         with state_file.lock_folder(list_path.parent):
             state_file.replace_state_file(list_path, kept_text(server.name, asked_at, pages))
+        if not any(page.get("tools") for page in pages):
+            console.print_notice(f"notice: the server {server.name} lists no tools")
     except CapdiscError as problem:
         stays = f"; its list from {age} ago stays" if (age := _list_age(list_path)) else ""
         console.print_notice(
             f"notice: the server {server.name} could not be asked: {problem.message}{stays} ({problem.hint})"
         )
+
+
+def _list_remote_tools(
+    runtime: surroundings.Runtime, server: ServerConfig, path: str
+) -> list[JsonObject]:
+    """The pages of what a server answers over HTTP. Raises CapdiscError where it does not."""
+    from capdisc.context.gateway_servers import gateway_places
+    from capdisc_indexer.execution.server_launch import prepare_launch
+    from capdisc_indexer.execution.server_pool import ServerPool
+
+    launch = prepare_launch(_declaration(server, path), gateway_places(runtime))
+    pool = ServerPool(lambda _: None)
+    try:
+        return pool.list_tools(launch)
+    finally:
+        pool.close()
+
+
+def ask_client_servers(
+    runtime: surroundings.Runtime,
+    config: Config,
+    sources: Sequence[DeclaredSource],
+    is_asked_for: bool,
+) -> None:
+    """Ask the servers that the files of clients name, where that is asked for, and keep their lists
+    where the gateway keeps its own; else print a notice that names those without a list.
+
+    Left out are servers that a source declares, those of the workspace that its user does not
+    trust, and those that cannot be served; where servers are asked, a notice says why.
+    """
+    from capdisc.context.gateway_servers import gateway_places, select_servers
+
+    declared = {os.path.realpath(source.path) for source in sources}
+    selection = select_servers(runtime, config)
+    servers = [
+        server for server in selection.served if os.path.realpath(server.path) not in declared
+    ]
+    if not is_asked_for:
+        unasked = [
+            server.name
+            for server in servers
+            if not (runtime.tool_lists_dir / f"{server.name}.tools.json").exists()
+        ]
+        if unasked:
+            names = console.format_names(unasked)
+            console.print_notice(
+                f"notice: the MCP servers {names} were not asked for their tools; {_ASK_COMMAND}"
+            )
+        return
+    for server, reason in selection.left_out:
+        if server.client and not is_capdisc(server):
+            console.print_notice(
+                f"notice: the server {server.name} of {server.path} is not asked: {reason}"
+            )
+    for problem in selection.problems:
+        console.print_notice(f"notice: {console.sanitise(problem)}")
+    if not servers:
+        return
+    from capdisc_indexer.execution.gateway import Gateway
+
+    try:
+        gateway = Gateway(servers, gateway_places(runtime))
+    except CapdiscError as problem:  # the SDK is an extra
+        console.print_notice(
+            f"notice: the servers could not be asked: {problem.message} ({problem.hint})"
+        )
+        return
+    try:
+        refresh = gateway.refresh_lists([server.name for server in servers])
+    finally:
+        gateway.close()
+    for name, text in refresh.problems.items():
+        console.print_notice(f"notice: the server {name} could not be asked: {text}")
 
 
 def _list_age(list_path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
-from capdisc.output import console, standard_streams, user_files
+from capdisc.output import console, names, standard_streams, terminal, user_files
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
@@ -59,6 +59,10 @@ def _print_all_links(
             for key, links in links_by_id.items()
         ]
         console.print_document({"capabilities": capabilities})
+    elif screen := terminal.find_screen(ctx.runtime):
+        for key, links in links_by_id.items():
+            if links:
+                _draw_links(screen, key, links)
     else:
         console.print_lines(
             line
@@ -114,6 +118,30 @@ def _format_links(identifier: str, links: list[Link], has_heading: bool) -> list
     return heading + (console.format_table(("kind", "target", "link"), rows) if rows else [])
 
 
+_LINK_STYLES = {"file": "ok", "url": "skill", "anchor": "detail", "refused": "error"}
+
+
+def _draw_links(screen: terminal.Screen, identifier: str, links: list[Link]) -> None:
+    """Draw a tree of the links: a branch for each kind, what is missing or refused in its colour."""
+    branches = []
+    for kind in dict.fromkeys(link.kind for link in links):
+        leaves = [_link_branch(link) for link in links if link.kind == kind]
+        label = [(kind, _LINK_STYLES.get(kind, "")), (f" ({len(leaves):,})", "detail")]
+        branches.append(terminal.Branch(label=label, branches=leaves))
+    terminal.print_tree(
+        screen, terminal.Branch(label=(one_line(identifier), "heading"), branches=branches)
+    )
+
+
+def _link_branch(link: Link) -> terminal.Branch:
+    style = "warning" if link.exists is False or link.reason else ""
+    remark = _link_remark(link)
+    target = one_line(link.target, 100)
+    return terminal.Branch(
+        label=[(target, style), (f"  {remark}" if remark != target else "", "detail")]
+    )
+
+
 def _link_remark(link: Link) -> str:
     if link.reason:
         return one_line(link.reason)
@@ -127,10 +155,17 @@ def show(
     ] = None,
     embedding_text: Annotated[
         bool,
-        option("--embedding-text", help="Print the texts that are encoded, one on each line."),
+        option(
+            "--embedding-text",
+            help="Print the texts that are encoded, one on each line.",
+            panel="Output",
+        ),
     ] = False,
     links: Annotated[
-        bool, option("--links", help="List the links in its content, without reading any.")
+        bool,
+        option(
+            "--links", help="List the links in its content, without reading any.", panel="Links"
+        ),
     ] = False,
     link: Annotated[
         str | None,
@@ -138,32 +173,52 @@ def show(
             "--link",
             metavar="TARGET",
             help="Print what this link leads to: a file in its folder, a URL.",
+            panel="Links",
         ),
     ] = None,
     section: Annotated[
         str,
         option(
-            "--section", metavar="HEADING", help="Print only this section; its beginning will do."
+            "--section",
+            metavar="HEADING",
+            help="Print only this section; its beginning will do.",
+            panel="Parts",
         ),
     ] = "",
     file: Annotated[
         str,
-        option("--file", metavar="PATH", help="Print this file of its folder: references/x.md."),
+        option(
+            "--file",
+            metavar="PATH",
+            help="Print this file of its folder: references/x.md.",
+            panel="Parts",
+        ),
     ] = "",
     network: Annotated[
-        bool, option("--network", help="Let --link fetch a URL, by https.")
+        bool, option("--network", help="Let --link fetch a URL, by https.", panel="Links")
     ] = False,
     allow_http: Annotated[
-        bool, option("--allow-http", help="With --network: also without encryption.")
+        bool,
+        option("--allow-http", help="With --network: also without encryption.", panel="Links"),
     ] = False,
     allow_html: Annotated[
-        bool, option("--allow-html", help="With --network: pages in HTML, too.")
+        bool, option("--allow-html", help="With --network: pages in HTML, too.", panel="Links")
     ] = False,
     max_tokens: Annotated[
         int | None,
-        option("--max-tokens", min=1, metavar="N", help="Print at most so many tokens."),
+        option(
+            "--max-tokens",
+            min=1,
+            metavar="N",
+            help="Print at most so many tokens.",
+            panel="Output",
+        ),
     ] = None,
+    paths: params.Paths = False,
+    null: params.Null = False,
+    open: params.Open = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Print one capability (or several) in full.
@@ -173,7 +228,9 @@ def show(
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
     piped = (
-        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
+        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
+        .replace("\0", "\n")
+        .splitlines()
         if "-" in (ids or ())
         else []
     )
@@ -192,8 +249,15 @@ def show(
             "--max-tokens goes with the text of a capability alone",
             "leave it out, or the other option",
         )
-    with open_index.open_index(index_dir) as ctx:
+    form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
+    with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
+        if form:
+            form.answer(
+                ctx.runtime,
+                ((descriptor.id, descriptor.source.path) for descriptor in descriptors),
+            )
+            return ExitCode.OK
         if section or file:
             _print_part(ctx, descriptors, section, file, max_tokens, json)
             return ExitCode.OK
@@ -207,6 +271,7 @@ def show(
             _print_texts(
                 [_capability_text(descriptor, embedding_text) for descriptor in descriptors],
                 max_tokens,
+                ctx.runtime.stdout_is_terminal and ctx.runtime.colour,
             )
     return ExitCode.OK
 
@@ -246,12 +311,13 @@ def _print_part(
         _print_texts([text.rstrip("\n")], max_tokens)
 
 
-def _print_texts(texts: list[str], max_tokens: int | None) -> None:
-    """Print the texts, cut to `max_tokens`. Raises UsageError where not even the mark of a cut
-    fits.
+def _print_texts(texts: list[str], max_tokens: int | None, has_colours: bool = False) -> None:
+    """Print the texts, cut to `max_tokens`, with colours for their headings where nothing is cut.
+    Raises UsageError where not even the mark of a cut fits.
     """
     if max_tokens is None:
-        console.print_lines(texts)
+        safe_text = "\n".join(map(console.sanitise, texts))
+        console.print_result(_colour_headings(safe_text) if has_colours else safe_text)
         return
     from capdisc_indexer.lazy_imports import load_token_counter
     from capdisc_indexer.rendering.truncation import shorten_text
@@ -265,6 +331,17 @@ def _print_texts(texts: list[str], max_tokens: int | None) -> None:
     console.print_result(shortened_text)
     if shortened_text != text:
         console.print_notice(f"notice: cut to {max_tokens:,} tokens")
+
+
+def _colour_headings(text: str) -> str:
+    """The Markdown with its headings in bold and its first and last lines of facts dimmed."""
+    lines, is_code = [], False
+    for line in text.split("\n"):
+        is_code ^= line.lstrip().startswith("```")
+        is_heading = line.startswith("#") and not is_code
+        is_fact = line.startswith(("Kind: ", "Source: ", "Review before use: "))
+        lines.append(console.dim(console.bold(line, is_heading), is_fact))
+    return "\n".join(lines)
 
 
 def _check_options(links: bool, link: str | None, network: bool, has_permissions: bool) -> None:

@@ -11,10 +11,13 @@ from capdisc.context import open_index
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.render.gate import Gate, describe_refusal, keep_requests, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import (
     DEFINITION_FORMATS,
@@ -25,7 +28,7 @@ from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
 
-_FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
+FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -43,7 +46,7 @@ class DefinitionRequest:
     """Which definitions to print. `only` are names of tools, and `is_whole` says that every
     discovery tool is printed. `progressive` False prints everything, True the tools that find the
     others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
-    `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
+    `gate` is a mode of `--gate`. `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
     provider searches. At most `budget_tokens` are printed (None: any number).
     """
 
@@ -52,6 +55,7 @@ class DefinitionRequest:
     only: tuple[str, ...]
     is_whole: bool
     min_relevance: float
+    gate: str
     progressive: bool | None
     auto: bool
     max_tokens: int
@@ -208,7 +212,8 @@ def _query_definitions(
 ) -> list[Definition]:
     query_options.check_query(ctx, request.query)
     ranking = query_options.rank_query(ctx, request.query, mode, encoder)
-    ids = [hit.id for hit in ranking.hits if hit.relevance >= request.min_relevance or hit.via]
+    ranking = keep_requests(ctx, ranking, request.gate)
+    ids = [hit.id for hit in select_shown_hits(ranking.hits, request.min_relevance)]
     definitions = tool_selection.define_callable(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
     )
@@ -222,8 +227,10 @@ def _query_definitions(
         console.print_notice(
             f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"
         )
-    if not ids:
-        console.print_notice("notice: nothing fits the query")
+    if ids:
+        print_unmatched(ranking)
+    else:
+        console.print_notice(f"notice: {describe_refusal(ranking)}")
     return definitions
 
 
@@ -373,37 +380,73 @@ def _check_deferral(form: str, hosted: bool, selection: bool) -> None:
 def tools(
     words: params.Words = None,
     also: params.Also = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(_FORMATS)}.")] = "json",
-    names: Annotated[bool, option("--names", help="Print names only, one on each line.")] = False,
+    format: Annotated[
+        str,
+        option(
+            "--format",
+            help="The form of the definitions.",
+            panel="Output",
+            choices=tuple(FORMATS),
+        ),
+    ] = "json",
+    names: Annotated[
+        bool, option("--names", help="Print names only, one on each line.", panel="Output")
+    ] = False,
     mapping: Annotated[
-        bool, option("--map", help="Print the ids and parameters behind changed names.")
+        bool,
+        option("--map", help="Print the ids and parameters behind changed names.", panel="Output"),
     ] = False,
     all_tools: Annotated[
-        bool, option("--all", help="Print every discovery tool, also those without data here.")
+        bool,
+        option(
+            "--all",
+            help="Print every discovery tool, also those without data here.",
+            panel="Tools",
+        ),
     ] = False,
     only: Annotated[
-        list[str] | None, option("--only", metavar="NAME", help="Only this tool (repeatable).")
+        list[str] | None,
+        option("--only", metavar="NAME", help="Only this tool (repeatable).", panel="Tools"),
     ] = None,
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=200, help="At most so many capabilities.")
+        int,
+        option(
+            "-k",
+            "--limit",
+            min=1,
+            max=200,
+            help="At most so many capabilities.",
+            panel="Searching",
+        ),
     ] = 5,
     min_relevance: Annotated[
         float,
-        option(min=0, max=1, callback=params.check_finite, help="Leave out less relevant hits."),
-    ] = 0.0,
+        option(
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="Leave out less relevant hits.",
+            panel="Searching",
+        ),
+    ] = MIN_SHOWN_RELEVANCE,
+    gate: Gate = "auto",
     filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[
         bool | None,
         option(
             "--progressive/--static",
             help="Print the few tools that find the others, or everything.",
+            panel="Tools",
         ),
     ] = None,
     auto: Annotated[
-        bool, option("--auto", help="Print everything where it is small beside the context.")
+        bool,
+        option(
+            "--auto", help="Print everything where it is small beside the context.", panel="Tools"
+        ),
     ] = False,
     context_size: Annotated[
-        int, option(min=1, help="With --auto: tokens of the model's context.")
+        int, option(min=1, help="With --auto: tokens of the model's context.", panel="Tools")
     ] = 200_000,
     threshold_pct: Annotated[
         float,
@@ -412,6 +455,7 @@ def tools(
             max=100,
             callback=params.check_finite,
             help="With --auto: how many per cent of the context are small.",
+            panel="Tools",
         ),
     ] = 10.0,
     defer: Annotated[
@@ -419,20 +463,32 @@ def tools(
         option(
             "--defer",
             help="Define everything, and load at once only what fits the query (anthropic, openai-responses).",
+            panel="Tools",
         ),
     ] = False,
     hosted: Annotated[
         bool,
-        option("--hosted", help="With --defer: the provider searches, instead of capdisc call."),
+        option(
+            "--hosted",
+            help="With --defer: the provider searches, instead of capdisc call.",
+            panel="Tools",
+        ),
     ] = False,
     budget: Annotated[
         int | None,
-        option("--budget", min=1, metavar="TOKENS", help="Print no more, the best first."),
+        option(
+            "--budget",
+            min=1,
+            metavar="TOKENS",
+            help="Print no more, the best first.",
+            panel="Tools",
+        ),
     ] = None,
     session: params.SessionName = None,
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
 ) -> int:
     """Print function definitions: of the capabilities that fit a query, and of the tools that find
     the others.
@@ -443,8 +499,8 @@ def tools(
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
-    if format not in _FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(_FORMATS)}")
+    if format not in FORMATS:
+        raise unknown_choice("format", format, FORMATS)
     if defer or hosted:
         _check_deferral(
             format,
@@ -458,13 +514,14 @@ def tools(
             "code calls capabilities, not the tools that find them",
             "leave out --all, --auto and --progressive",
         )
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         request = DefinitionRequest(
             query=filters.query(query_options.query_texts(words, also), limit),
             form=format,
             only=tuple(only or ()),
             is_whole=all_tools,
             min_relevance=min_relevance,
+            gate=gate,
             progressive=progressive,
             auto=auto,
             max_tokens=int(context_size * threshold_pct / 100),

@@ -118,7 +118,7 @@ def _change_document(change: Pending, is_accepted: bool) -> dict[str, object]:
 # An id such as `skill:merge-pdfs` or `table:chinook.tracks`; a path that exists is taken for a
 # path.
 _CAPABILITY_ID = re.compile(r"[a-z][a-z0-9_-]*:\S+")
-_WHAT = "name a workspace, its configuration file, or an index folder"
+_WHAT = "name a workspace, its configuration file, a link, or an index folder"
 
 
 def trust(
@@ -126,7 +126,7 @@ def trust(
         str | None,
         argument(
             metavar="[PATH|ID]",
-            help="A workspace, its configuration file, or an index folder [here].",
+            help="A workspace, its configuration file, a link, or an index folder [here].",
         ),
     ] = None,
     yes: Annotated[bool, option("--yes", "-y", help="Allow it without a question.")] = False,
@@ -138,10 +138,11 @@ def trust(
 
     The configuration of a cloned folder may choose what lies inside the folder. Paths, links, an
     index or a model elsewhere, databases, servers, and silencing rules that guard the reader wait
-    for this command. Trust holds for the file as it is now: a changed file waits again. For an
-    index folder: shows whose it is, and trusts it as your own. For the id of a tool of an MCP
-    server (tool:SERVER.TOOL, or tool:SERVER.*): lets agents call it through `capdisc mcp
-    --gateway`. Exit status 5: nobody said yes.
+    for this command. Trust holds for the file as it is now: a changed file waits again. For a
+    symbolic link: lets a scan follow it to where it leads now. For an index folder: shows whose
+    it is, and trusts it as your own. For the id of a tool of an MCP server (tool:SERVER.TOOL, or
+    tool:SERVER.*): lets agents call it through `capdisc mcp --gateway`. Exit status 5: nobody
+    said yes.
 
     Example: capdisc trust --list
     """
@@ -159,6 +160,15 @@ def trust(
         return trust_grants.revoke(runtime, path, json)
     if target is not None and not os.path.lexists(path):
         return _trust_definition(runtime, target, yes, json)
+    return _trust_path(runtime, path, target, yes, json)
+
+
+def _trust_path(
+    runtime: surroundings.Runtime, path: Path, target: str | None, yes: bool, json: bool
+) -> int:
+    """Trust the link, the index or the workspace at this path; without a `target`, the workspace."""
+    if target is not None and _is_trusted_as_link(runtime, path):
+        return trust_grants.trust_link(_runtime_at(runtime, path.parent), path, yes, json)
     if target is not None and _is_index(path):
         return trust_grants.adopt_index(runtime, path, yes, json)
     if not path.is_dir() and path.name not in {Path(name).name for name in WORKSPACE_FILES}:
@@ -170,6 +180,21 @@ def _is_index(path: Path) -> bool:
     """Whether the folder is an index and no workspace, since a clone can have files of any name."""
     has_generations = (path / "CURRENT").is_file() and (path / "gens").is_dir()
     return has_generations and not is_workspace(str(path))
+
+
+def _is_trusted_as_link(runtime: surroundings.Runtime, path: Path) -> bool:
+    """Whether the path is a link that a scan may follow, rather than another name of a workspace or
+    an index.
+    """
+    if not path.is_symlink():
+        return False
+    if not (is_workspace(str(path)) or _is_index(path)):
+        return True
+    from capdisc.context.client_places import find_waiting_links
+
+    there = _runtime_at(runtime, path.parent)
+    real_path = str(Path(os.path.realpath(path.parent)) / path.name)
+    return any(request.value == real_path for request in find_waiting_links(there, there.config()))
 
 
 def _runtime_at(runtime: surroundings.Runtime, path: Path) -> surroundings.Runtime:

@@ -11,7 +11,7 @@ from capdisc.commands.trust_tools import list_approved
 from capdisc.context import workspace_trust
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
-from capdisc_indexer.config.trust import Grant, TrustRequest, escape_line
+from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, escape_line
 from capdisc_indexer.indexing.previous_build import load_json_object
 from capdisc_indexer.model.errors import ApprovalRequiredError, CapdiscError, IndexStateError
 from capdisc_indexer.model.frozen import replace
@@ -36,7 +36,13 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
         console.print_lines(_format_requests(runtime, config, requests, refused))
     is_allowed = not refused or _is_agreed(runtime, yes)
     if is_allowed and refused:
-        grant = Grant(digest=config.digest, lines=frozenset(request.line for request in requests))
+        # Links that were trusted one by one stay trusted.
+        stored = runtime.load_grant().lines
+        lines = {line for line in stored if line.startswith(f"{LINK} ")}
+        grant = Grant(
+            digest=config.digest,
+            lines=frozenset({*lines, *(request.line for request in requests)}),
+        )
         save_grant(runtime.trust_dir, runtime.real_workspace, config.file, grant)
     if json:
         console.print_document(
@@ -47,6 +53,53 @@ def trust_workspace(runtime: Runtime, yes: bool, json: bool) -> int:
     if refused:
         console.print_notice("notice: trusted as it is now; to take it in: capdisc index")
     return ExitCode.OK
+
+
+def trust_link(runtime: Runtime, path: Path, yes: bool, json: bool) -> int:
+    """Show where a link leads, and allow scans to follow it there once somebody says yes. Raises
+    ApprovalRequiredError where nobody does.
+    """
+    request = _link_request(path)
+    grant = runtime.load_grant()
+    is_known = request.line in grant.lines
+    if not json:
+        console.print_lines([f"{'' if is_known else '+ '}{request.line}"])
+    is_allowed = is_known or _is_agreed(runtime, yes)
+    if is_allowed and not is_known:
+        config = runtime.config()
+        digest = grant.digest if grant.lines else config.digest
+        added = Grant(digest=digest, lines=grant.lines | {request.line})
+        save_grant(runtime.trust_dir, runtime.real_workspace, config.file, added)
+    if json:
+        console.print_document(
+            {"link": request.value, "leads_to": request.place, "trusted": is_allowed}
+        )
+    if not is_allowed:
+        raise _refusal(f"the link {escape_line(str(path))} is not trusted")
+    console.print_notice("notice: trusted while it leads there; to take it in: capdisc index")
+    return ExitCode.OK
+
+
+def _link_request(path: Path) -> TrustRequest:
+    """The request of a link as a scan makes it: only its last part may be a link."""
+    value = str(Path(os.path.realpath(path.parent)) / path.name)
+    return TrustRequest(setting=LINK, value=value, place=os.path.realpath(path))
+
+
+def _revoke_link(runtime: Runtime, path: Path) -> bool:
+    """Whether the link was trusted, which it is no longer."""
+    grant = runtime.load_grant()
+    start = f"{LINK} {escape_line(_link_request(path).value)} -> "
+    kept = frozenset(line for line in grant.lines if not line.startswith(start))
+    if kept == grant.lines:
+        return False
+    if kept:
+        config = runtime.config()
+        remaining = Grant(digest=grant.digest, lines=kept)
+        save_grant(runtime.trust_dir, runtime.real_workspace, config.file, remaining)
+    else:
+        remove_grant(runtime.trust_dir, runtime.real_workspace)
+    return True
 
 
 def adopt_index(runtime: Runtime, index_dir: Path, yes: bool, json: bool) -> int:
@@ -85,8 +138,11 @@ def revoke(runtime: Runtime, path: Path, json: bool) -> int:
     """
     real_path = os.path.realpath(path)
     workspaces = dict.fromkeys((real_path, os.path.realpath(workspace_at(runtime, path))))
+    parent = replace(runtime, cwd=workspace_at(runtime, path.parent))
     if generation.forget_builder_id(runtime.trust_dir, path):
         revoked = [real_path]
+    elif _revoke_link(parent, path):
+        revoked = [str(path)]
     else:
         revoked = [folder for folder in workspaces if remove_grant(runtime.trust_dir, folder)]
     if json:

@@ -35,7 +35,7 @@ class ServerTool:
 
 def find_tools(runtime: Runtime, pattern: str) -> list[ServerTool]:
     """The tools of served servers with this id, or whose ids fit the pattern (`tool:server.*`)."""
-    tools = list(_list_tools(runtime))
+    tools = list(list_tools(runtime))
     exact = [tool for tool in tools if tool.descriptor.id == pattern]
     return exact or [tool for tool in tools if fnmatchcase(tool.descriptor.id, pattern)]
 
@@ -45,7 +45,7 @@ def approve_tools(runtime: Runtime, tools: Sequence[ServerTool], yes: bool, json
     ApprovalRequiredError where nobody does.
     """
     folder = gateway_places(runtime).approvals
-    waiting = [tool for tool in tools if not _is_allowed(runtime, tool)]
+    waiting = [tool for tool in tools if not is_allowed(runtime, tool)]
     if not json:
         for tool in tools:
             console.print_lines(_format_tool(tool))
@@ -80,7 +80,7 @@ def revoke_tools(runtime: Runtime, pattern: str, json: bool) -> int:
 
 def list_approved(runtime: Runtime) -> list[JsonObject]:
     """A row for each approval of a tool: its id, since when, and whether it still holds."""
-    current = {tool.digest for tool in _list_tools(runtime)}
+    current = {tool.digest for tool in list_tools(runtime)}
     return [
         {
             "tool": entry.id,
@@ -91,9 +91,10 @@ def list_approved(runtime: Runtime) -> list[JsonObject]:
     ]
 
 
-def _list_tools(runtime: Runtime) -> Iterator[ServerTool]:
+def list_tools(runtime: Runtime, names: Sequence[str] = ()) -> Iterator[ServerTool]:
+    """The tools in the kept lists of the served servers, or of those with these names."""
     places = gateway_places(runtime)
-    for declaration in select_servers(runtime, runtime.config()).served:
+    for declaration in select_servers(runtime, runtime.config(), names).served:
         stored = gateway_lists.read_list(places.lists, declaration.name)
         pages = [{"tools": list(stored.tools)}] if stored else []
         for descriptor in gateway_lists.list_descriptors(places.lists, declaration, pages):
@@ -101,7 +102,8 @@ def _list_tools(runtime: Runtime) -> Iterator[ServerTool]:
             yield ServerTool(descriptor=descriptor, declaration=declaration, digest=digest)
 
 
-def _is_allowed(runtime: Runtime, tool: ServerTool) -> bool:
+def is_allowed(runtime: Runtime, tool: ServerTool) -> bool:
+    """Whether the tool is called without a question: it only reads, or was approved."""
     return gateway_lists.is_read_only(tool.descriptor) or approvals.is_approved(
         gateway_places(runtime).approvals, tool.digest
     )

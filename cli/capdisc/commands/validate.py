@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +27,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.finding_selection import is_guarded, unknown_code_error
 from capdisc_indexer.validation.rules import (
     ONLY,
@@ -45,26 +46,39 @@ def validate(
         argument(metavar="[PATH]...", help="Files or folders to check; - reads stdin."),
     ] = None,
     profile: Annotated[
-        str | None, option(help=f"Whose rules: {', '.join(PROFILES)} [spec].")
+        str | None,
+        option(help="Whose rules [spec].", panel="Rules", choices=tuple(PROFILES)),
     ] = None,
-    format: Annotated[str, option("--format", help=f"{', '.join(FORMATS)}.")] = "full",
+    format: Annotated[
+        str,
+        option(
+            "--format", help="The layout of the findings.", panel="Output", choices=tuple(FORMATS)
+        ),
+    ] = "full",
     target: Annotated[
-        Path | None, option("--output", metavar="FILE", help="Write the result to this file.")
+        Path | None,
+        option("--output", metavar="FILE", help="Write the result to this file.", panel="Output"),
     ] = None,
     select: Annotated[
         list[str] | None,
-        option(metavar="CODES", help="Only these rules; name- stands for all that begin with it."),
+        option(
+            metavar="CODES",
+            help="Only these rules; name- stands for all that begin with it.",
+            panel="Rules",
+        ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, option(metavar="CODES", help="All but these rules.")
+        list[str] | None, option(metavar="CODES", help="All but these rules.", panel="Rules")
     ] = None,
     strict: Annotated[bool, option("--strict", help="Warnings fail, too.")] = False,
     fix: Annotated[
-        bool, option("--fix", help="Print a diff of what can be corrected safely.")
+        bool, option("--fix", help="Print a diff of what can be corrected safely.", panel="Fixes")
     ] = False,
-    write: Annotated[bool, option("--write", help="With --fix: write the corrections.")] = False,
+    write: Annotated[
+        bool, option("--write", help="With --fix: write the corrections.", panel="Fixes")
+    ] = False,
     statistics: Annotated[
-        bool, option("--statistics", help="Count the findings of each rule.")
+        bool, option("--statistics", help="Count the findings of each rule.", panel="Output")
     ] = False,
     stdin_filename: Annotated[
         str,
@@ -72,14 +86,23 @@ def validate(
             metavar="NAME", help="The name of the text on stdin [SKILL.md or CAPABILITY.yaml]."
         ),
     ] = "",
-    rule: Annotated[str | None, option(metavar="CODE", help="Explain a rule.")] = None,
-    rules: Annotated[bool, option("--rules", help="List all rules.")] = False,
+    rule: Annotated[
+        str | None, option(metavar="CODE", help="Explain a rule.", panel="Explanations")
+    ] = None,
+    rules: Annotated[
+        bool, option("--rules", help="List all rules.", panel="Explanations")
+    ] = False,
     schema: Annotated[
         str | None,
-        option(metavar="KIND", help="Print a JSON Schema for editors: capability or skill."),
+        option(
+            help="Print a JSON Schema for editors.",
+            panel="Explanations",
+            choices=("capability", "skill"),
+        ),
     ] = None,
     quiet: Annotated[
-        bool, option("--quiet", "-q", help="Print the result and errors, no notices.")
+        bool,
+        option("--quiet", "-q", help="Print the result and errors, no notices.", panel="Output"),
     ] = False,
     json: params.Json = False,
 ) -> int:
@@ -122,13 +145,19 @@ def validate(
             check_result.source,
             request.runtime.cwd,
         )
+        has_colours = path is None and request.runtime.colour
         if fix and not write:
-            write_result(fixing.format_diff(request, check_result, quiet), path)
+            diff = fixing.format_diff(request, check_result, quiet)
+            write_result(_colour(diff, console.colour_diff_line) if has_colours else diff, path)
+        elif has_colours and format in ("full", "concise"):
+            write_result(_colour(pieces(report), console.colour_finding_line), path)
         else:
             write_result(pieces(report), path)
     except InputError as error:
         # Hooks know three exit codes only: 2 says that something was not checked.
         console.print_error(error)
+        if json:
+            console.print_error_document("input", error, ExitCode.USAGE)
         return ExitCode.USAGE
     errors = [*check_result.problems, *unwritten]
     if not quiet and (report.files or report.count or not errors):
@@ -205,6 +234,11 @@ def _checked_paths(request: ValidateRequest, check_result: ValidationResult) -> 
     return paths
 
 
+def _colour(pieces: Iterable[str], colour_line: Callable[[str], str]) -> Iterator[str]:
+    for piece in pieces:
+        yield from map(colour_line, piece.splitlines(keepends=True))
+
+
 def write_result(pieces: Iterable[str], path: Path | None) -> None:
     """Print the result, or write it to the file: all of it or nothing."""
     if path is None:
@@ -264,7 +298,7 @@ def print_rules(code: str | None, json: bool) -> int:
 def print_schema(name: str) -> int:
     """Print the JSON Schema of a manifest's fields. Raises UsageError for an unknown name."""
     if name not in SCHEMAS:
-        raise UsageError(f"there is no schema of {name!r}", f"one of: {', '.join(SCHEMAS)}")
+        raise unknown_choice("schema", name, SCHEMAS)
     console.print_result(manifest_schema(name))
     return ExitCode.OK
 

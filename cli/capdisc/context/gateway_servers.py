@@ -111,7 +111,10 @@ def describe_start(declaration: ServerDeclaration) -> str:
 
 
 def _read_declarations(runtime: Runtime) -> list[ServerDeclaration]:
+    from capdisc.context.client_places import plugin_server_files
+
     files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
+    files += plugin_server_files(runtime)
     return read_servers(files, runtime.home, runtime.workspace)
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from capdisc.serve.protocol import workspace_folder
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.config.client_folders import CLIENT_PROFILES, conventional_roots
+from capdisc_indexer.config.client_folders import conventional_roots
 from capdisc_indexer.config.configuration import (
     Config,
     default_index_dir,
     default_state_dir,
     load_config,
 )
-from capdisc_indexer.config.trust import Grant, TrustRequest, is_inside
+from capdisc_indexer.config.trust import LINK, Grant, TrustRequest, is_inside
 from capdisc_indexer.encoders import SHIPPED_ENCODER
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
@@ -64,13 +64,8 @@ class Runtime:
 
     @property
     def colour(self) -> bool:
-        """Whether to colour results: NO_COLOR and FORCE_COLOR decide, else whether stdout is a
-        terminal.
-        """
-        if self.environ.get("NO_COLOR"):
-            return False
-        is_terminal = self.stdout_is_terminal and self.environ.get("TERM") != "dumb"
-        return self.environ.get("FORCE_COLOR", "0") not in ("", "0") or is_terminal
+        """Whether to colour results."""
+        return allows_colour(self.environ, self.stdout_is_terminal)
 
     @property
     def columns(self) -> int:
@@ -192,13 +187,13 @@ class Runtime:
         """What tells other people's definitions from the user's own: those in the workspace
         (unless it is the home folder or above it) and in the user's folders of every client.
         """
-        from capdisc_indexer.sources.scan.folder_tree import is_inside  # which no query needs
+        # No query needs these.
+        from capdisc_indexer.config.client_places import own_folders
+        from capdisc_indexer.sources.scan.folder_tree import is_inside
 
         home, workspace = os.path.realpath(self.home), os.path.realpath(self.workspace)
         places = [workspace] if not is_inside(home, [workspace]) else []
-        for profile in CLIENT_PROFILES:
-            roots = conventional_roots(profile, self.cwd, self.workspace, self.home)
-            places += [os.path.realpath(path) for scope, path in roots if scope == "user"]
+        places += map(os.path.realpath, own_folders(self.home))
         memory = str(self.state_dir() / "definitions" / "memory.sqlite")
         return DefinitionGuard(memory=memory, own_places=tuple(dict.fromkeys(places)))
 
@@ -248,10 +243,16 @@ class Runtime:
     def build_sources(
         self, config: Config, paths: Sequence[Path] = ()
     ) -> tuple[DeclaredSource, ...]:
-        """The sources of an index: the declared ones and, unless `paths` are named, the gateway's
-        lists of tools.
+        """The sources of an index: the declared ones, the agents and commands of clients and,
+        unless `paths` are named, the gateway's lists of tools.
         """
-        sources = self.sources(config, paths)
+        from capdisc.context.client_places import named_server_files, place_sources
+
+        sources = (
+            *self.sources(config, paths),
+            *place_sources(self, config, paths),
+            *self.place(named_server_files(self, paths)),
+        )
         if paths or not self.has_tool_lists():
             return sources
         lists = DeclaredSource(
@@ -281,29 +282,68 @@ class Runtime:
         )
 
     def roots(self, config: Config) -> list[tuple[str, Path]]:
-        """The configured roots, then the conventional ones, as pairs of origin and path; they need
-        not exist. Links of the workspace that wait for trust are left out.
+        """The configured roots, then the conventional ones and those of plugins, as pairs of
+        origin and path; they need not exist. Links of the workspace that wait for trust are left
+        out.
         """
+        from capdisc.context.client_places import plugin_roots
+
+        return self._own_roots(config) + plugin_roots(self, config)
+
+    def _own_roots(self, config: Config) -> list[tuple[str, Path]]:
+        """The roots without those of plugins."""
         configured = [(config.origins["roots"], path) for path in self.configured_roots(config)]
         waiting = {request.value for request in self.waiting_links(config)}
         return configured + [
-            (scope, path) for scope, path in self._conventional(config) if str(path) not in waiting
+            (scope, path) for scope, path in self.conventional(config) if str(path) not in waiting
         ]
+
+    def candidate_roots(self, config: Config) -> list[Path]:
+        """The same with the links that wait for trust and without plugins; no look at the disk."""
+        conventional = (path for _, path in self.conventional(config))
+        return [*self.configured_roots(config), *conventional]
+
+    def has_own_capabilities(self, config: Config) -> bool:
+        """Whether an index of this workspace would hold anything else than the index of the home
+        folder: a folder or source of the workspace, a setting that only counts here, or tools that
+        the gateway has listed for it.
+        """
+        users = ("default", str(self.user_config))
+        if any(config.origins[name] not in users for name in ("roots", "folders", "encoder")):
+            return True
+        if any(source.origin != str(self.user_config) for source in config.sources):
+            return True
+        from capdisc.context.client_places import place_folders, plugin_folders
+
+        places = (*self.conventional(config), *place_folders(self, config))
+        folders = (path for scope, path in places if scope == "workspace")
+        if any(path.exists() for path in folders) or self.has_tool_lists():
+            return True
+        return plugin_folders(self, config) != plugin_folders(self.at_home(), config)
+
+    def at_home(self) -> Runtime:
+        """The same surroundings with the home folder as the current one."""
+        return replace(self, cwd=self.home)
 
     def link_requests(self, config: Config) -> tuple[TrustRequest, ...]:
         """A request for each conventional folder of the workspace that is a link out of it, to a
         place that is not scanned anyway: a clone can bring links.
         """
-        allowed = self._allowed_places(config)
+        from capdisc.context.client_places import place_folders
+
         requests = []
-        for scope, path in self._conventional(config):
+        for scope, path in (*self.conventional(config), *place_folders(self, config)):
+            # A stat for each of 40 folders costs 0.1 ms, to resolve their links ten times that.
+            if scope != "workspace" or not os.path.exists(path):  # noqa: PTH110
+                continue
             target = os.path.realpath(path)
-            if scope == "workspace" and not is_inside(target, allowed):
-                requests.append(
-                    TrustRequest(
-                        setting="link", value=str(path), place=target, origin=str(self.workspace)
-                    )
+            if is_inside(target, [self.real_workspace]):
+                continue
+            if not is_inside(target, self._allowed_places(config)):
+                request = TrustRequest(
+                    setting=LINK, value=str(path), place=target, origin=str(self.workspace)
                 )
+                requests.append(request)
         return tuple(requests)
 
     def waiting_links(self, config: Config) -> tuple[TrustRequest, ...]:
@@ -317,20 +357,36 @@ class Runtime:
         link can take its place while it is watched.
         """
         allowed = self._allowed_places(config)
+        from capdisc.context.client_places import place_folders
+
         chosen = [
-            path for scope, path in self.roots(config) if scope in ("workspace", config.file)
+            path
+            for scope, path in (*self._own_roots(config), *place_folders(self, config))
+            if scope in ("workspace", config.file)
         ]
         return {os.path.abspath(path): (*allowed, os.path.realpath(path)) for path in chosen}  # noqa: PTH100
 
-    def _conventional(self, config: Config) -> list[tuple[str, Path]]:
+    def conventional(self, config: Config) -> list[tuple[str, Path]]:
+        """The conventional folders of skills as pairs of scope and path; they need not exist."""
         return conventional_roots(config["folders"], self.cwd, self.workspace, self.home)
 
     def _allowed_places(self, config: Config) -> tuple[str, ...]:
         """The real folders that folders of the workspace may lead into: the workspace, and those
         that are scanned anyway.
         """
-        user_folders = (path for scope, path in self._conventional(config) if scope != "workspace")
+        user_folders = (path for scope, path in self.conventional(config) if scope != "workspace")
         return (self.real_workspace, *(os.path.realpath(path) for path in user_folders))
+
+
+def allows_colour(environ: Mapping[str, str], is_terminal: bool) -> bool:
+    """Whether a stream may be coloured: NO_COLOR forbids it, FORCE_COLOR and CLICOLOR_FORCE ask for
+    it; else it is where the stream is a terminal that obeys codes, unless CLICOLOR is 0.
+    """
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return is_terminal and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
 
 
 def today() -> str:

@@ -57,8 +57,9 @@ def list_requests(
 ) -> tuple[TrustRequest, ...]:
     """Everything that the workspace asks for beyond its own folder, allowed or not, each once;
     `with_clients`, also the MCP servers that its files for clients name, which only the gateway
-    starts.
+    starts, and the links in its folders.
     """
+    from capdisc.context.client_places import find_waiting_links
     from capdisc.context.gateway_servers import workspace_requests
 
     requests = (
@@ -67,6 +68,7 @@ def list_requests(
         *_server_requests(runtime, config),
         *runtime.link_requests(config),
         *(workspace_requests(runtime) if with_clients else ()),
+        *(find_waiting_links(runtime, config) if with_clients else ()),
     )
     return tuple(dict.fromkeys(requests))
 

@@ -40,6 +40,7 @@ from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools import BoundCall, bind_arguments
 from capdisc_indexer.tools.agent_tools import (
     AGENT_TOOLS,
+    NOTHING_INDEXED,
     READ_TOOL,
     RUN_TOOL,
     TEXT_KEY,
@@ -217,7 +218,8 @@ class DiscoveryService:
             categories = current.ctx.index.overview["categories"]
             budget_tokens = int(current.ctx.config["tier0_budget"])
         count = load_token_counter()
-        return overview_text(categories, lambda text: count(text) <= budget_tokens)
+        text = overview_text(categories, lambda text: count(text) <= budget_tokens)
+        return text or NOTHING_INDEXED
 
     def _offered_hint(self) -> str:
         return f"there are: {', '.join(tool['name'] for tool in self.tools())}"

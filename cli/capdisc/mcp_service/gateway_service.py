@@ -91,11 +91,19 @@ class GatewayService:
                 return
             for name, problem in refresh.problems.items():
                 console.print_notice(f"notice: the tools of {name} are not listed: {problem}")
+            for name in names:
+                if name not in refresh.problems and not self._list_tools(name):
+                    console.print_notice(f"notice: {name} lists no tools")
             if refresh.changed or has_changed:
                 self._build_index()
         except (RuntimeError, OSError) as error:  # the process ends, or has no more threads
             if not self._is_closed:
                 console.print_notice(f"notice: the servers were not asked: {error}")
+
+    def _list_tools(self, name: str) -> Sequence[JsonObject]:
+        """The tools that are kept of the server."""
+        stored = gateway_lists.read_list(self._places.lists, name)
+        return stored.tools if stored else ()
 
     def _is_in_index(self) -> bool:
         """Whether the published index holds the kept lists."""
@@ -135,7 +143,7 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     """Print which servers are served, where each is declared, and which of their tools may be
     called; and which servers are not served, with the reason.
     """
-    documents = [_server_document(runtime, server.name, selection) for server in selection.served]
+    documents = [describe_server(runtime, server.name, selection) for server in selection.served]
     left_out = [
         {"server": server.name, "client": server.client, "path": server.path, "reason": reason}
         for server, reason in selection.left_out
@@ -158,9 +166,12 @@ def print_servers(runtime: surroundings.Runtime, selection: ServerSelection, jso
     return ExitCode.OK
 
 
-def _server_document(
+def describe_server(
     runtime: surroundings.Runtime, name: str, selection: ServerSelection
 ) -> JsonObject:
+    """The served server of this name: where it is declared, what is started, and its tools by how
+    calls of them are made.
+    """
     declaration = next(server for server in selection.served if server.name == name)
     places = gateway_places(runtime)
     stored = gateway_lists.read_list(places.lists, name)
@@ -195,6 +206,8 @@ def _format_server(document: JsonObject) -> Iterable[str]:
     yield console.sanitise(f"  declared in {document['path']} ({document['client']})")
     if not document["listed"]:
         yield "  not asked for its tools yet; capdisc mcp --gateway asks it when it starts"
+    elif not any(document["tools"].values()):
+        yield "  it lists no tools"
     labels = {
         "read_only": "only read, so called without a question",
         "approved": "approved by you",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from typing import IO
 
 from capdisc.context import open_index, surroundings
+from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
@@ -21,11 +23,13 @@ from capdisc_indexer.remote import SharedIndex
 from capdisc_indexer.remote.copy_refresh import refresh_copy
 from capdisc_indexer.store.generation import read_pointer
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.tools.tool_types import ToolContext
 
 # A first build of some hundred files takes seconds; no client waits for minutes.
 _BUILD_WAIT_SECONDS = 20.0
 _BUILD_POLL_SECONDS = 0.1
+_MAX_ERROR_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -43,10 +47,11 @@ class BackgroundBuild:
     that outlives the server.
     """
 
-    def __init__(self, runtime: surroundings.Runtime, index_dir: Path) -> None:
-        self._runtime, self._index_dir = runtime, index_dir
+    def __init__(self, place: IndexPlace) -> None:
+        self._place = place
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
 
     def wait(self, is_done: Callable[[], bool]) -> None:
         """Start the build, unless it runs, and wait until it is done or has ended. Raises
@@ -63,23 +68,34 @@ class BackgroundBuild:
             time.sleep(_BUILD_POLL_SECONDS)
         if not is_done():
             raise IndexStateError(
-                "there is no index, and it could not be built", "run: capdisc index"
+                f"there is no index here, and building one failed: {self._read_error()}",
+                "go on without; the user gets one at a terminal with: capdisc index PATH",
             )
+
+    def _read_error(self) -> str:
+        """Why the build has published nothing."""
+        assert self._errors is not None
+        self._errors.seek(0)
+        lines = self._errors.read(_MAX_ERROR_BYTES).decode("utf-8", "replace").splitlines()
+        errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+        return one_line(errors[-1], 300) if errors else "the build ended without a word"
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 nowhere = subprocess.DEVNULL
+                # Not a pipe: nobody reads while the build goes on, also after the server's end.
+                self._errors = tempfile.TemporaryFile()  # noqa: SIM115
                 self._process = subprocess.Popen(
                     # Without -P a file of the current folder could take the place of a library.
                     [
                         *(sys.executable, "-P", "-m", "capdisc", "index", "--quiet"),
-                        *("--index-dir", str(self._index_dir)),
+                        *("--index-dir", str(self._place.index_dir)),
                     ],
-                    cwd=self._runtime.cwd,
+                    cwd=self._place.runtime.cwd,
                     stdin=nowhere,
                     stdout=nowhere,
-                    stderr=nowhere,
+                    stderr=self._errors,
                     start_new_session=True,
                 )
             return self._process
@@ -87,23 +103,25 @@ class BackgroundBuild:
 
 class LiveIndex:
     """The newest generation, opened for its first call; an older one stays open until the last
-    call that answers from it ends. `await_first` waits, before a first build, for another one that
-    may be under way; its argument says whether the caller is gone.
+    call that answers from it ends. A call takes in the few files that changed before it.
+    `await_first` waits, before a first build, for another one that may be under way; its argument
+    says whether the caller is gone.
     """
 
     def __init__(
         self,
         runtime: surroundings.Runtime,
         config: Config,
-        index_dir: Path,
+        place: IndexPlace,
         shared: SharedIndex | None,
         await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
     ) -> None:
         self._runtime, self._config, self._await_first = runtime, config, await_first
-        self._index_dir, self._shared = index_dir, shared
+        self._place, self._index_dir, self._shared = place, place.index_dir, shared
+        self._lag = Freshness()
         self._lock = threading.Lock()
         self._newest: OpenGeneration | None = None
-        self._build = BackgroundBuild(runtime, index_dir)
+        self._build = BackgroundBuild(place)
         with suppress(IndexStateError):  # with numpy the same answers take half the time
             numpy()
 
@@ -125,6 +143,8 @@ class LiveIndex:
             self._build.wait(lambda: bool(self.version()) or is_stopped())
         with self._lock:
             current = self._load_newest()
+            if self._take_in_changes(current):
+                current = self._load_newest()
             current.users += 1
         try:
             yield current
@@ -133,12 +153,28 @@ class LiveIndex:
                 current.users -= 1
                 self._release(current)
 
+    def _take_in_changes(self, current: OpenGeneration) -> bool:
+        """Bring the index up to date with a few files that changed. Returns whether that published
+        a generation; what is not taken in is named on stderr, once.
+        """
+        mode: str = self._config["fresh"]
+        if self._shared is not None or mode == "off":
+            return False
+        freshness = open_index.refresh_index(self._place, current.ctx.index, mode)
+        if freshness.state == "behind" and freshness != self._lag:
+            open_index.describe_lag(self._place, freshness)
+        self._lag = freshness
+        return freshness.state == "updated"
+
     def _load_newest(self) -> OpenGeneration:
         version, previous = self.version(), self._newest
         if previous is not None and previous.version == version:
             return previous
         index = Index(self._index_dir, self._runtime.builder_id(self._index_dir, self._shared))
-        ctx = open_index.CommandContext(runtime=self._runtime, config=self._config, index=index)
+        place = IndexPlace(index_dir=self._index_dir, runtime=self._runtime, config=self._config)
+        ctx = open_index.CommandContext(
+            runtime=self._runtime, config=self._config, index=index, place=place
+        )
         self._newest = OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
         if previous is not None:
             self._release(previous)

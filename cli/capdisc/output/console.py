@@ -7,11 +7,13 @@ obeying them; text for a program is JSON with those characters escaped.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from contextvars import ContextVar
+from typing import IO, Any, TypeAlias
 
 from capdisc_indexer.model.errors import CapdiscError, InputError
 from capdisc_indexer.model.frozen import asdict, is_value
@@ -91,6 +93,21 @@ def _no_room(error: OSError) -> InputError:
 
 SCHEMA_VERSION = 1
 
+# What the running command has printed and may print; `begin_output` sets both anew.
+_HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
+_IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
+
+
+def begin_output() -> None:
+    """Forget what the command before printed: a server runs many in one process."""
+    _HAS_RESULT.set(False)
+    _IS_SILENCED.set(False)
+
+
+def silence_notices() -> None:
+    """Print no notices until the next command begins; errors are printed."""
+    _IS_SILENCED.set(True)
+
 
 class ReaderGoneError(Exception):
     """The reader of stdout has closed it."""
@@ -117,6 +134,11 @@ def print_pieces(pieces: Iterable[str]) -> None:
     """
     for block in gather(pieces):
         _write_stream(sys.stdout, block)
+
+
+def print_bytes(data: bytes) -> None:
+    """Print a result for a program as it is: nothing is made visible, no line end is added."""
+    _write_stream(sys.stdout, data)
 
 
 def print_lines(texts: Iterable[str]) -> None:
@@ -205,15 +227,76 @@ def _to_json_value(value: object) -> object:
 
 
 def print_notice(text: str) -> None:
-    """Print a line on stderr, for a person: something that is not the result."""
-    _write_stream(sys.stderr, f"{sanitise(text)}\n")
+    """Print a line on stderr, for a person: something that is not the result. Where stderr may be
+    coloured, the word that says what kind of line it is has its colour.
+    """
+    if not _IS_SILENCED.get():
+        _write_message(text)
+
+
+def _write_message(text: str) -> None:
+    line = sanitise(text)
+    _write_stream(sys.stderr, f"{colour_label(line) if _colours_stderr() else line}\n")
+
+
+# The label of a message, or the severity and rule behind the place of a finding.
+_LABEL = r"^(?:\S.*?:\d+:\d+: )?((?:  )?(error|warning|info|hint|notice)(?:\[[a-z0-9-]+\])?:)"
+_LABEL_CODES = {"error": "1;31", "warning": "33", "info": "36", "notice": "36", "hint": "32"}
+
+
+def colour_label(line: str) -> str:
+    """The line with its label in the colour of the label's word; a line without one as it is."""
+    if not (match := re.match(_LABEL, line)):
+        return line
+    start, end = match.span(1)
+    return f"{line[:start]}\x1b[{_LABEL_CODES[match[2]]}m{line[start:end]}\x1b[0m{line[end:]}"
+
+
+def colour_finding_line(line: str) -> str:
+    """A line of a finding: its label as in `colour_label`, the excerpt dimmed, the caret bold."""
+    if not line.startswith("  | "):
+        return colour_label(line)
+    return _with_code(line, "1;33" if line.strip(" |\n") == "^" else "2")
+
+
+_DIFF_CODES = {"+++": "1", "---": "1", "@@ ": "36", "+": "32", "-": "31"}
+
+
+def colour_diff_line(line: str) -> str:
+    """A line of a unified diff in the colours that git gives it."""
+    code = next((code for start, code in _DIFF_CODES.items() if line.startswith(start)), "")
+    return _with_code(line, code) if code else line
+
+
+def _with_code(line: str, code: str) -> str:
+    text = line.rstrip("\n")
+    return f"\x1b[{code}m{text}\x1b[0m{line[len(text) :]}"
+
+
+def _colours_stderr() -> bool:
+    environ = os.environ
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if not (is_terminal or "FORCE_COLOR" in environ or "CLICOLOR_FORCE" in environ):
+        return False
+    from capdisc.context.surroundings import allows_colour  # which asks this module for much
+
+    return allows_colour(environ, is_terminal)
 
 
 def print_error(error: CapdiscError) -> None:
     """Print on stderr what is wrong, and what to do."""
-    print_notice(f"error: {error.message}")
+    _write_message(f"error: {error.message}")
     if error.hint:
-        print_notice(f"hint: {error.hint}")
+        _write_message(f"hint: {error.hint}")
+
+
+def print_error_document(code: str, error: CapdiscError, exit_status: int) -> None:
+    """Print the error as JSON on stdout, for the program that reads the result there; nothing where
+    a result has been printed, which it would spoil.
+    """
+    if not _HAS_RESULT.get():
+        document = {"code": code, "message": error.message, "hint": error.hint}
+        print_document({"error": {**document, "exit": exit_status}})
 
 
 def write_through(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
@@ -250,10 +333,36 @@ def format_changed_definitions(ids: Sequence[str]) -> str:
     return f"{format_count(len(ids), 'definition')} changed: {format_names(ids)}"
 
 
+# Takes what is printed, and whether it is for stderr; False: it is to be printed as usual.
+OutputTaker: TypeAlias = Callable[[bytes, bool], bool]
+_DIVERSION: ContextVar[OutputTaker | None] = ContextVar("output taker", default=None)
+
+
+@contextmanager
+def divert_output(taker: OutputTaker | None) -> Iterator[None]:
+    """Inside, the taker gets what is printed; None: nobody does."""
+    token = _DIVERSION.set(taker)
+    try:
+        yield
+    finally:
+        _DIVERSION.reset(token)
+
+
+def print_encoded(data: bytes, to_stderr: bool) -> None:
+    """Print what is encoded and sanitised already."""
+    _write_stream(sys.stderr if to_stderr else sys.stdout, data)
+
+
 def _write_stream(stream: Any, text: str | bytes) -> None:
     """Write UTF-8 whatever the locale says: budgets are counted, and JSON is defined, in it."""
     if stream is None:  # it was closed when the process started
         return
+    if stream is sys.stdout and text:
+        _HAS_RESULT.set(True)
+    if taker := _DIVERSION.get():
+        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        if taker(data, stream is sys.stderr):
+            return
     try:
         if hasattr(stream, "buffer"):
             stream.flush()
@@ -308,10 +417,11 @@ def _format_row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 @contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A function that draws a progress bar on stderr, from a stage and how much of it is done;
-    where `shown` is False it does nothing.
+    where `shown` is False it prints a line every ten seconds, so that the log of a long build says
+    that it goes on.
     """
     if not shown:
-        yield lambda stage, done, total: None
+        yield _print_progress_lines()
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -325,3 +435,22 @@ def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[stage], completed=done, total=max(total, 1))
 
         yield update
+
+
+PROGRESS_LINE_S = 10.0
+
+
+def _print_progress_lines() -> Callable[[str, int, int], None]:
+    import time
+
+    started = printed = time.monotonic()
+
+    def update(stage: str, done: int, total: int) -> None:
+        nonlocal printed
+        now = time.monotonic()
+        if now - printed >= PROGRESS_LINE_S:
+            printed = now
+            of_total = f" of {total:,}" if total else ""
+            print_notice(f"{stage}: {done:,}{of_total}, {now - started:.0f} s")
+
+    return update

@@ -74,3 +74,11 @@ class RenderOptions:
     limits: LimitOptions
     shape: LayoutOptions
     prompting: PromptOptions
+
+    @property
+    def has_default_layout(self) -> bool:
+        """Whether no option chooses a format, parts or a prompt around them."""
+        shape, prompting = self.shape, self.prompting
+        choices = (shape.tier, shape.detail, shape.split, shape.hint, shape.by_kind)
+        additions = (prompting.template, prompting.append, prompting.session, prompting.auto)
+        return shape.format == "text" and not any((*choices, *additions, prompting.has_style))

@@ -42,7 +42,13 @@ def print_answer(address: str, words: Sequence[str], patience_s: float) -> int:
     for number, _ in replaced:
         _signal.signal(number, _exit_on_signal)
     try:
-        return _print_streams(*_request_answer(address, words, patience_s))
+        code, *pieces = _request_answer(address, words, patience_s)
+        if _may_fill_screen(pieces):
+            from capdisc.output import pager
+
+            pager.print_answer_pieces(words, pieces)
+            return int(code)
+        return _print_streams(code, *pieces)
     finally:
         for number, handler in replaced:
             _signal.signal(number, handler)
@@ -66,6 +72,17 @@ def _request_answer(address: str, words: Sequence[str], patience_s: float) -> li
     if kind != protocol.ANSWERED:
         raise NoServerError(b" ".join(answer_parts).decode("utf-8", "replace"))
     return answer_parts
+
+
+def _may_fill_screen(pieces: Sequence[bytes]) -> bool:
+    """Whether the answer goes to a terminal and may be longer than it: every character of it is a
+    byte at least.
+    """
+    if not os.isatty(1):
+        return False
+    columns, rows = os.get_terminal_size(1)
+    row_count = sum(piece.count(b"\n") + len(piece) // (columns or 80) for piece in pieces)
+    return row_count >= (rows or 24)
 
 
 def _print_streams(code: bytes, *pieces: bytes) -> int:
@@ -162,9 +179,11 @@ def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
     return protocol.decode_parts(data)
 
 
+# Another name of a command, which does not need a line of its own in the overview.
+COMMAND_ALIASES = {"find": "search"}
 # Commands that only read; and options with which they write, or may take long.
 READ_ONLY_COMMANDS = frozenset(("search", "render", "show", "list", "tools", "graph", "status"))
-_COLD_OPTIONS = ("--session", "--into", "--network", "--help", "-h")
+_COLD_OPTIONS = ("--session", "--into", "--network", "--open", "--help", "-h")
 # Files that differ between processes: <(command) is /dev/fd/63.
 _PROCESS_FILES = ("/dev/", "/proc/")
 SERVER_MODES = ("auto", "off", "require")
@@ -184,6 +203,7 @@ def run_on_server() -> int | None:
 
     `--server MODE` is removed from `sys.argv`, since no command knows it.
     """
+    sys.argv[1:2] = [COMMAND_ALIASES.get(word, word) for word in sys.argv[1:2]]
     if len(sys.argv) < 2 or sys.argv[1] not in READ_ONLY_COMMANDS:
         return None
     mode, sys.argv[1:] = _server_mode(sys.argv[1:])
@@ -196,7 +216,8 @@ def run_on_server() -> int | None:
             sys.argv[1:], ANSWER_TIMEOUT_S if mode == "auto" else _REQUIRED_TIMEOUT_S
         )
     except NoServerError as error:
-        return _no_answer(str(error)) if mode == "require" else None
+        is_error = mode == "require" and str(error) != protocol.FILES_CHANGED
+        return _no_answer(str(error)) if is_error else None
 
 
 def _server_mode(argv: Sequence[str]) -> tuple[str, list[str]]:
@@ -276,4 +297,4 @@ def _print_error(error: CapdiscError) -> int:
     from capdisc.output import failures, standard_streams
 
     standard_streams.reopen_closed()
-    return failures.handle_error(error)
+    return failures.handle_error(error, as_json="--json" in sys.argv)

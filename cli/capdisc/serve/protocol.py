@@ -190,6 +190,9 @@ _LENGTH_BYTES = 4
 # Sent where other questions are before this one; the answer follows as another message.
 QUEUED = bytes(_LENGTH_BYTES)
 ANSWERED, DECLINED, STDIN = b"answered", b"declined", b"stdin"
+# Why a server declines to answer from an index that files have changed under: the client takes
+# them in.
+FILES_CHANGED = "files changed since the index was built"
 
 
 def encode_parts(parts: Iterable[bytes]) -> bytes:
@@ -230,7 +233,7 @@ UNREAD, READ = b"", b"="
 # The server only has to know whether the secrets of capabilities are set. So it gets the values of
 # these variables, and of all others the names.
 _SENT_VARIABLES = frozenset(
-    b"HOME PATH PWD NO_COLOR FORCE_COLOR TERM COLUMNS LINES LANG LANGUAGE TZ TMPDIR WUNDERLAND_CAPABILITY_DIRS".split()
+    b"HOME PATH PWD NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE TERM COLUMNS LINES LANG LANGUAGE TZ TMPDIR WUNDERLAND_CAPABILITY_DIRS".split()
 )
 _SENT_PREFIXES = (b"CAPDISC_", b"XDG_", b"LC_", b"PYTHON")
 

@@ -26,7 +26,7 @@ from capdisc.setup.settings_entries import (
 )
 from capdisc.setup.settings_files import Memory, PlacedEntry
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import JsonObject
 
 
@@ -132,7 +132,7 @@ def plan_undo(
         splices = []
         for kept_entry in kept_entries:
             if kept_entry.name in remaining:
-                changed, _ = _put_entry(kept_entry, text)
+                changed, _ = _put_entry(_with_options(kept_entry, before), text)
                 splices.append(settings_files.compare_texts(text, changed, kept_entry.name))
                 text = changed
     except UneditableError as error:
@@ -157,6 +157,14 @@ def plan_undo(
         else None,
         folders=memory.folders,
     )
+
+
+def _with_options(entry: SettingsEntry, text: str) -> SettingsEntry:
+    """The entry as the text has it, where it is a server: setup may have added options to it."""
+    if entry.part != MCP:
+        return entry
+    location = locate_entry(entry, load_data(entry.path, text)[0])
+    return replace(entry, content=location.value) if location else entry
 
 
 def _is_unedited(memory: Memory, text: str | None) -> bool:

@@ -58,10 +58,14 @@ class SettingsEntry:
 
 
 def list_entries(
-    runtime: surroundings.Runtime, client: str, scope: str | None, both_scopes: bool = False
+    runtime: surroundings.Runtime,
+    client: str,
+    scope: str | None,
+    both_scopes: bool = False,
+    server_options: Sequence[str] = (),
 ) -> list[SettingsEntry]:
     """The entries of all parts of the client in the scope; with `both_scopes` and without a scope,
-    in every scope.
+    in every scope. `server_options` are words behind `capdisc mcp`.
     """
     declared, folders = CLIENTS[client], base_folders(runtime)
     program = find_program(runtime.environ)
@@ -71,7 +75,7 @@ def list_entries(
             client=client,
             part=name,
             path=settings_path(part, chosen, folders),
-            content=part.write(program),
+            content=_add_options(part.write(program), server_options if name == MCP else ()),
             keys=keys,
             template=part.template,
         )
@@ -244,15 +248,48 @@ def update_value(entry: SettingsEntry, value: JsonObject) -> JsonObject | None:
 
 def _update_server(content: JsonObject, value: JsonObject) -> JsonObject | None:
     expected, words = _server_words(content), _server_words(value)
-    if words[: len(expected)] == expected:
+    start = expected.index("mcp") + 1
+    if words[:start] == expected[:start]:
+        options = words[start:]
+    else:
+        is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
+        options = words[words.index("mcp") + 1 :] if is_ours else []
+    command = [*expected[:start], *_merge_options(options, expected[start:])]
+    if words == command:
         return None
-    is_ours = any(Path(word).name == "capdisc" for word in words) and "mcp" in words
-    options = words[words.index("mcp") + 1 :] if is_ours else []
     if not words:  # a remote server, or something else
         return content
     if isinstance(content["command"], list):
-        return {**value, "command": [*expected, *options]}
-    return {**value, "command": expected[0], "args": [*expected[1:], *options]}
+        return {**value, "command": command}
+    return {**value, "command": command[0], "args": command[1:]}
+
+
+def _add_options(content: JsonObject | str, options: Sequence[str]) -> JsonObject | str:
+    """The entry of a server with more words behind its command."""
+    if isinstance(content, str) or not options:
+        return content
+    key = "command" if isinstance(content["command"], list) else "args"
+    return {**content, key: [*content[key], *options]}
+
+
+def _merge_options(words: Sequence[str], added: Sequence[str]) -> list[str]:
+    """The options of a command line with others added; a value takes the place of another one.
+
+    >>> _merge_options(["--gateway", "--tools", "agent"], ["--tools", "all", "--allow-run"])
+    ['--gateway', '--tools', 'all', '--allow-run']
+    """
+    merged = list(words)
+    for index, name in enumerate(added):
+        if not name.startswith("--"):
+            continue
+        value = [word for word in added[index + 1 : index + 2] if not word.startswith("--")]
+        places = [place for place, word in enumerate(merged) if word.partition("=")[0] == name]
+        if any(merged[place : place + 1 + len(value)] == [name, *value] for place in places):
+            continue
+        for place in reversed(places):
+            del merged[place : place + (1 if "=" in merged[place] else 2)]
+        merged += [name, *value]
+    return merged
 
 
 def _server_words(server: Mapping[str, Any]) -> list[str]:

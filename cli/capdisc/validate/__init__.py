@@ -12,6 +12,7 @@ from pathlib import Path
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import has_places, link_rules, place_sources
 from capdisc.context.roots import find_default_roots
 from capdisc.output import console, standard_streams, user_files
 from capdisc_indexer.config.configuration import Config
@@ -80,7 +81,12 @@ def parse_request(
         runtime=runtime,
         roots=() if piped else _select_roots(runtime, config, paths),
         has_paths=bool(paths),
-        sources=() if piped else runtime.sources(config, paths or ()),
+        sources=()
+        if piped
+        else (
+            *runtime.sources(config, paths or ()),
+            *place_sources(runtime, config, paths or ()),
+        ),
         piped_text=piped,
         profile=_select_profile(profile or config["validate.profile"], quiet),
         choice=keep_guards(choice, "validate.select" in waiting, "validate.ignore" in waiting),
@@ -119,7 +125,12 @@ def run_checks(request: ValidateRequest) -> ValidationResult:
     """
     if request.piped_text is None:
         check_result = cd.validate(
-            request.roots, request.profile, request.choice, request.sources, _map_files
+            request.roots,
+            request.profile,
+            request.choice,
+            request.sources,
+            _map_files,
+            link_rules(request.runtime),
         )
         empty = [
             _empty_folder_error(path)
@@ -205,7 +216,7 @@ def _select_roots(
     if paths:
         return tuple(runtime.expand(path) for path in paths)
     folders = tuple(find_default_roots(runtime, config))
-    if not folders and not config.sources:
+    if not (folders or config.sources or has_places(runtime, config)):
         raise InputError(
             "there is nothing to check here", "name a folder or a file: capdisc validate PATH"
         )

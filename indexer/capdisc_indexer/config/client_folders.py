@@ -122,7 +122,7 @@ def conventional_roots(
     scopes = {
         "workspace": [
             base / name
-            for base in _base_folders(client, cwd, workspace)
+            for base in base_folders(client, cwd, workspace)
             for name in client.workspace
         ],
         "user": [home / name for name in client.user],
@@ -131,12 +131,16 @@ def conventional_roots(
     scope_of_path: dict[Path, str] = {}
     for scope in reversed(scopes) if client.machine_first else scopes:
         for path in scopes[scope]:
-            scope_of_path.setdefault(path, scope)
+            # Where the workspace is the home folder, its folders are still the user's own.
+            owner = "user" if scope == "workspace" and path in scopes["user"] else scope
+            scope_of_path.setdefault(path, owner)
     return [(scope, path) for path, scope in scope_of_path.items()]
 
 
-def _base_folders(profile: ClientProfile, cwd: Path, workspace: Path) -> Iterator[Path]:
-    """The folders from the current one up to the workspace, or the workspace alone."""
+def base_folders(profile: ClientProfile, cwd: Path, workspace: Path) -> Iterator[Path]:
+    """The folders in which the profile's folders of the workspace are looked for: from the current
+    one up to the workspace, or the workspace alone.
+    """
     if profile.searches_parents:
         yield from takewhile(lambda folder: folder != workspace, (cwd, *cwd.parents))
     yield workspace

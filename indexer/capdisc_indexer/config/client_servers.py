@@ -31,7 +31,19 @@ _REFERENCES = {
     "opencode": re.compile(r"\{env:([A-Za-z_]\w*)\}"),
     "gemini": re.compile(r"\$([A-Za-z_]\w*)"),
 }
+# How Claude Code and Gemini CLI write the folder of a plugin.
+_PLUGIN_FOLDERS = ("CLAUDE_PLUGIN_ROOT", "extensionPath")
 _ASKED_INPUT = re.compile(r"\$\{(?:input|command):")
+
+# The keys of tables of servers, and whose files have them.
+SERVER_TABLES = {
+    "mcpServers": "claude",
+    "servers": "vscode",
+    "mcp_servers": "codex",
+    "mcp": "opencode",
+}
+
+NO_START = "its entry names neither a command nor a url"
 
 _Value: TypeAlias = object
 _Table: TypeAlias = Mapping[str, object]
@@ -40,13 +52,14 @@ _Table: TypeAlias = Mapping[str, object]
 @frozen(kw_only=True)
 class ClientFile:
     """A file that may name servers. `scope` is "user" or "workspace"; `table` are the keys that
-    lead to its servers.
+    lead to its servers. `plugin_folder` is that of the plugin which the file belongs to.
     """
 
     client: str
     path: Path
     scope: str
     table: tuple[str, ...] = ("mcpServers",)
+    plugin_folder: str = ""
 
 
 @frozen(kw_only=True)
@@ -163,7 +176,12 @@ def read_servers(
         for declaration in _read_file(
             file,
             workspace,
-            _Notation(folders=folders, references=_REFERENCES.get(file.client)),
+            _Notation(
+                folders=folders | dict.fromkeys(_PLUGIN_FOLDERS, file.plugin_folder)
+                if file.plugin_folder
+                else folders,
+                references=_REFERENCES.get(file.client),
+            ),
         )
     ]
 
@@ -210,12 +228,22 @@ def _read_file(
         yield _declaration(file, "", problem=f"cannot be read: {one_line(reason, 200)}")
         return
     for key in file.table:
+        if file.plugin_folder and isinstance(value, Mapping) and key not in value:
+            break  # a plugin's own file of servers may be the table itself
         value = value.get(key) if isinstance(value, Mapping) else None
     entries = list(value.items()) if isinstance(value, Mapping) else []
     for raw_name, entry in entries[:MAX_SERVERS]:
         name = _NOT_IN_NAME.sub("-", one_line(str(raw_name))).strip("-.")[:80]
         if name:
             yield _read_entry(file, name, entry, notation)
+
+
+def read_declaration(path: str, key: str, name: str, entry: _Value) -> ServerDeclaration:
+    """The server of this entry in a file whose table of servers has this key, one of
+    SERVER_TABLES, which tells how the entry is written.
+    """
+    file = ClientFile(client=SERVER_TABLES[key], path=Path(path), scope="user")
+    return _read_entry(file, name, entry, _Notation(references=_REFERENCES.get(file.client)))
 
 
 def _read_value(path: Path) -> _Value:
@@ -312,7 +340,7 @@ def _entry_problem(entry: _Table, declaration: ServerDeclaration) -> str:
         ),
         (
             not declaration.command and not declaration.url,
-            "its entry names neither a command nor a url",
+            NO_START,
         ),
         (
             bool(declaration.url) and entry.get("type") == "sse",

@@ -23,6 +23,8 @@ from capdisc_indexer.model.types import DeclaredSource
 # An address may be an index on a network: `[store] allow` decides about it, or a grant.
 _ADDRESS = re.compile(r"[a-z][a-z0-9]+:/+")
 HOW = "run: capdisc trust"
+# The setting of a request for a symbolic link.
+LINK = "link"
 
 
 @frozen(kw_only=True)
@@ -54,9 +56,11 @@ class Grant:
 
     def covers(self, request: TrustRequest, digest: str) -> bool:
         """Whether the user allowed exactly this request of the file with this digest. The line
-        holds the real place: once a link leads elsewhere, it is another request.
+        holds the real place: once a link leads elsewhere, it is another request. No file says
+        where a link leads, so that of a link holds whatever the file says now.
         """
-        return self.digest == digest and request.line in self.lines
+        is_of_file = request.setting != LINK
+        return request.line in self.lines and not (is_of_file and self.digest != digest)
 
 
 @frozen(kw_only=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from capdisc_indexer import __version__
 from capdisc_indexer.diagnosis.surroundings import Check, CheckState, index_command, quote_path
 from capdisc_indexer.indexing.previous_build import is_built_by
 from capdisc_indexer.model.errors import CapdiscError
-from capdisc_indexer.model.types import Generation
+from capdisc_indexer.model.types import Generation, Severity
 from capdisc_indexer.store import (
     durable_files,
     file_states,
@@ -28,6 +28,9 @@ from capdisc_indexer.store import (
 from capdisc_indexer.store.durable_files import find_mount
 from capdisc_indexer.store.locks import LockHolder
 from capdisc_indexer.store.snapshot import Index
+
+# So many files that a build left out are named in a command; of more, their folders.
+_MAX_NAMED_FILES = 3
 
 
 def examine_presence(index_dir: Path) -> Check:
@@ -239,7 +242,7 @@ def examine_contents(
         stores = _examine_stores(index_dir, find_missing_vectors if deep else None)
         yield stores
         if stores.state is CheckState.OK:
-            yield from _examine_definitions(index_dir, manifest)
+            yield from _examine_sources(index_dir, manifest)
 
 
 def _examine_files(index_dir: Path, manifest: Generation, deep: bool) -> Check:
@@ -301,10 +304,30 @@ def _unusable_check(name: str, index_dir: Path, text: str) -> Check:
     )
 
 
-def _examine_definitions(index_dir: Path, manifest: Generation) -> Iterator[Check]:
-    """A check that names definitions which are held back; no check where none is."""
+def _examine_sources(index_dir: Path, manifest: Generation) -> Iterator[Check]:
+    """Checks that name files which the build left out, and definitions which are held back; no
+    check where there are none.
+    """
     folder = generation.generation_folder(index_dir, manifest.number)
     files = file_states.load_states(folder / "meta" / "files.json").files
+    failed = [
+        state
+        for state in files.values()
+        if not state.declared_ids
+        and any(finding.severity is Severity.ERROR for finding in state.findings)
+    ]
+    if failed:
+        paths = [state.path for state in failed]
+        roots = list(dict.fromkeys(state.root for state in failed))
+        named_paths = paths if len(paths) <= _MAX_NAMED_FILES else roots
+        verb = "is" if len(paths) == 1 else "are"
+        yield Check(
+            name="files left out",
+            state=CheckState.NOTICE,
+            text=f"{len(paths):,} of {len(files):,} {verb} broken or cannot be read: "
+            f"{_name_first(paths)}",
+            fix=f"capdisc validate {' '.join(map(shlex.quote, named_paths))}",
+        )
     held_ids = sorted(
         {
             declared.id
@@ -314,10 +337,13 @@ def _examine_definitions(index_dir: Path, manifest: Generation) -> Iterator[Chec
         }
     )
     if held_ids:
-        remainder = f" and {len(held_ids) - 1:,} more" if len(held_ids) > 1 else ""
         yield Check(
             name="definitions",
             state=CheckState.NOTICE,
-            text=f"held back, since their definitions changed: {held_ids[0]}{remainder}",
+            text=f"held back, since their definitions changed: {_name_first(held_ids)}",
             fix=f"capdisc trust {shlex.quote(held_ids[0])}",
         )
+
+
+def _name_first(names: Sequence[str]) -> str:
+    return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else names[0]

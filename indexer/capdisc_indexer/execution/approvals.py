@@ -21,7 +21,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -180,8 +180,14 @@ def list_named(state_dir: Path) -> dict[str, NamedApproval]:
 
 def revoke_named(state_dir: Path, fits: Callable[[str], bool]) -> list[str]:
     """Forgets the approvals of the tools of MCP servers whose ids fit; the ids."""
+    chosen = [digest for digest, named in list_named(state_dir).items() if fits(named.id)]
+    return revoke_digests(state_dir, chosen)
+
+
+def revoke_digests(state_dir: Path, digests: Collection[str]) -> list[str]:
+    """Forgets the approvals of tools of MCP servers by what they hold for; the ids."""
     chosen = {
-        digest: named.id for digest, named in list_named(state_dir).items() if fits(named.id)
+        digest: named.id for digest, named in list_named(state_dir).items() if digest in digests
     }
     if chosen:
         with state_file.lock_folder(_approvals_path(state_dir).parent):

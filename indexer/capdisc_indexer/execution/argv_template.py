@@ -220,6 +220,7 @@ def _find_file(descriptor: Descriptor, roots: Sequence[str]) -> FoundFile | None
     # A declared file may lie anywhere; a file of a root that became a link must not lead out of
     # all folders.
     folders = [os.path.realpath(folder) for folder in (*roots, source.root)]
+    folders += [source.link_target] if source.link_target else []
     if isinstance(status, Finding) or not is_inside(resolved, folders):
         return None
     return FoundFile(
@@ -257,7 +258,8 @@ def _written_forms(
         if not isinstance(mcp, Mapping):
             return []
         servers = [server for server in servers_of(file) if isinstance(server, ServerConfig)]
-        return [({"mcp": {**mcp, **server.start()}}, descriptor.schema) for server in servers]
+        starts = [start for server in servers if (start := server.start())]
+        return [({"mcp": {**mcp, **start}}, descriptor.schema) for start in starts]
     data = read_input(file)
     if isinstance(data, Finding):
         return []

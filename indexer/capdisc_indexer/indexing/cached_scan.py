@@ -20,14 +20,19 @@ from typing import Any
 from capdisc_indexer import __version__
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.model.types import DeclaredSource, LinkRules
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.directory_cache import (
     CachedDirectories,
     DirectoryCache,
     DirectoryEntry,
 )
-from capdisc_indexer.sources.scan.file_scan import NOWHERE, ScanResult, scan_roots
+from capdisc_indexer.sources.scan.file_scan import (
+    NO_RULES,
+    NOWHERE,
+    ScanResult,
+    scan_roots,
+)
 from capdisc_indexer.store import durable_files
 from capdisc_indexer.store.durable_files import Mount, find_mount
 from capdisc_indexer.store.generation import SCHEMA_VERSION
@@ -54,6 +59,7 @@ def scan_with_cache(
     previous: ScanSnapshot | None = None,
     forget: bool = False,
     confined: Mapping[str, tuple[str, ...]] = NOWHERE,
+    links: LinkRules = NO_RULES,
 ) -> ScanSnapshot:
     """A scan of the roots and declared sources now, which reads only folders that changed since
     the `previous` scan, or since the one in the cache file; with `forget`, all folders.
@@ -67,7 +73,7 @@ def scan_with_cache(
     elif not forget:
         cached = _load_cache(index_dir / _CACHE_FILE)
     memory, now_ns = DirectoryCache(cached, _local_devices(roots)), time.time_ns()
-    scan = scan_roots(roots, declared, memory, confined)
+    scan = scan_roots(roots, declared, memory, confined, links)
     return ScanSnapshot(at_ns=now_ns, scan=scan, memory=memory)
 
 

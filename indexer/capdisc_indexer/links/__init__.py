@@ -182,7 +182,8 @@ _OUTSIDE_PATH = re.compile(r"[/~$]|.*[\\\n\t]|[a-z][a-z0-9+.-]*:", re.IGNORECASE
 
 def capability_folder(descriptor: Descriptor, roots: Sequence[str]) -> str:
     """The real path of the capability's own folder. Raises LinkRefusedError when it has none, or
-    when the folder has become a link that leads out of the scanned `roots`.
+    when the folder has become a link that leads out of the scanned `roots`, and elsewhere than it
+    did when it was indexed.
     """
     source = descriptor.source
     if not SOURCES[source.format].owns_folder:
@@ -193,7 +194,7 @@ def capability_folder(descriptor: Descriptor, roots: Sequence[str]) -> str:
     folder = _real_path(os.path.dirname(source.path))
     real_roots = [_real_path(root) for root in roots]
     root_folders = [os.path.dirname(root) if os.path.isfile(root) else root for root in real_roots]
-    if not is_inside(folder, root_folders):
+    if not is_inside(folder, (*root_folders, *filter(None, [source.link_target]))):
         message = f"the folder of {one_line(descriptor.id)} is no longer inside the indexed ones"
         raise LinkRefusedError(message, "run: capdisc index")
     return folder

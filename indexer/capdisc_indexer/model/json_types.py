@@ -36,6 +36,8 @@ class SourceRecord(TypedDict):
     pointer: str
     content_hash: str
     root: str
+    other_paths: NotRequired[Sequence[str]]
+    link_target: NotRequired[str]
 
 
 class ParameterRecord(TypedDict):

@@ -122,7 +122,18 @@ def _to_json_value(value: Any) -> Any:
     """
     if isinstance(value, tuple):
         return tuple(map(_to_json_value, value))
+    if isinstance(value, SourceRef):
+        return _source_record(value)
     return shallow_dict(value) if is_value(value) else value
+
+
+def _source_record(source: SourceRef) -> JsonObject:
+    """The source, without what only links give it where no link leads to it."""
+    record = shallow_dict(source)
+    for name in ("other_paths", "link_target"):
+        if not record[name]:
+            del record[name]
+    return record
 
 
 def from_record(header: CapabilityHeader, body: JsonObject | None = None) -> Descriptor:
@@ -132,7 +143,10 @@ def from_record(header: CapabilityHeader, body: JsonObject | None = None) -> Des
     for key, value in values.items():
         if isinstance(value, list):
             values[key] = tuple(value)
-    values["source"] = SourceRef(**header["source"])
+    source = header["source"]
+    values["source"] = SourceRef(
+        **{**source, "other_paths": tuple(source.get("other_paths", ()))}  # type: ignore[arg-type]
+    )
     values["parameters"] = tuple(Parameter(**row) for row in header.get("parameters", ()))
     values["edges"] = tuple(Edge(**row) for row in header.get("edges", ()))
     return Descriptor(**values)

@@ -35,7 +35,9 @@ class Finding:
 class SourceRef:
     """Where a capability comes from.
 
-    `pointer` distinguishes several capabilities of one file ("" for the only one).
+    `pointer` distinguishes several capabilities of one file ("" for the only one). `other_paths`
+    lead to the same file by links. `link_target` is the real file or folder outside of the
+    scanned ones that a link led to, "" for a file inside.
     """
 
     path: str
@@ -43,6 +45,8 @@ class SourceRef:
     pointer: str = ""
     content_hash: str = ""
     root: str = ""
+    other_paths: tuple[str, ...] = ()
+    link_target: str = ""
 
 
 @frozen(kw_only=True)
@@ -177,14 +181,18 @@ class Hit:
 
 @frozen(kw_only=True)
 class GateDecision:
-    """Whether a turn is a request, the score 0..1 that says so, and what the score comes from.
+    """Whether a turn is a request for anything here, the score 0..1 that says so, and what the
+    score comes from.
 
-    `parts` holds, by name, the text's own score 0..1 and the evidence of the search.
+    `parts` holds, by name, the text's own score 0..1 and the evidence of the search. `reason` says
+    why a turn is none: `talk`, `unknown-words` (no capability mentions the words that say the most)
+    or `nothing-fits`; "" for a request.
     """
 
     is_request: bool
     score: float
     parts: Mapping[str, float]
+    reason: str = ""
 
 
 @frozen(kw_only=True)
@@ -333,6 +341,9 @@ class DeclaredSource:
     `within` are read (empty: everywhere), and none that leads, links resolved, out of the folder
     or file `confined_to` (empty: no such limit). `answers_folder` holds stored answers of programs
     and servers. `allow_secret_files` is the user's setting to read files that hold secrets.
+
+    With `is_conventional` it is a folder of a client rather than a declaration of anybody: it may
+    be empty, and links in it count as in a scanned folder.
     """
 
     format: str
@@ -345,6 +356,21 @@ class DeclaredSource:
     answers_folder: str = ""
     allow_secret_files: bool = False
     confined_to: str = ""
+    is_conventional: bool = False
+
+
+@frozen(kw_only=True)
+class LinkRules:
+    """Which links a scan follows out of the scanned folders.
+
+    A link that lies in one of `own_places` leads anywhere, a link in `workspace` anywhere inside
+    it ("": no such folder); all are folders without links. `trusted` are the lines of the links
+    that the user allowed, as `TrustRequest` writes them.
+    """
+
+    workspace: str = ""
+    own_places: tuple[str, ...] = ()
+    trusted: frozenset[str] = frozenset()
 
 
 @frozen(kw_only=True)
@@ -384,7 +410,13 @@ class BuildOptions:
     may be half written. `sources` are read in addition to the roots. Without a `guard` no changed
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
-    Paths below `workspace` are also counted as they are printed there, relative to it.
+    Paths below `workspace` are also counted as they are printed there, relative to it. `links`
+    says which links are followed out of the roots. A build that
+    would read or remove more than `max_changes` files is not made (None: any number). With
+    `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
+    that need not exist and whose change makes another build worth while. With
+    `max_files`, only the first so many files are read, those of the first roots; the next build
+    reads the others.
     """
 
     encoder: str | None = None
@@ -399,6 +431,11 @@ class BuildOptions:
     builder_id: str | None = None
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
+    max_changes: int | None = None
+    is_conventional: bool = False
+    awaited: tuple[str, ...] = ()
+    max_files: int | None = None
+    links: LinkRules = LinkRules()
 
 
 @frozen(kw_only=True)

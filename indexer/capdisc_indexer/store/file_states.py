@@ -46,7 +46,7 @@ class DeclaredId(NamedTuple):
 class FileState(NamedTuple):
     """One scanned file: its stat and hash, the ids that it declares, and its findings.
 
-    `read_as` is the format and name of the declaration that covers it.
+    `read_as` is the format and name of the declaration that covers it, and the links to it.
     """
 
     path: str

@@ -99,6 +99,14 @@ class Matrix:
         assert self._rows is not None
         return self._rows[start:end].cast("B")
 
+    def first_rows(self) -> dict[str, int]:
+        """The row of each capability's description by id: its first one."""
+        rows: dict[int, int] = {}
+        for row, owner in enumerate(self._owners):
+            rows.setdefault(owner, row)
+        names = self.names()
+        return {names[owner]: row for owner, row in rows.items()}
+
     def _owner_id(self, owner: int) -> str:
         return bytes(self._ids[self._starts[owner] : self._starts[owner + 1]]).decode()
 

@@ -25,7 +25,7 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
 
 _NO_INDEX_MESSAGE = "there is no index yet"
-_INDEX_HINT = "run: capdisc index PATH"
+_INDEX_HINT = "run: capdisc index"
 
 
 class Index:
@@ -149,13 +149,40 @@ class Index:
         matches = exact or tools or headers
         return matches[0] if matches else None
 
+    def shortest_name(self, header: CapabilityHeader) -> str:
+        """The shortest text by which `descriptor` finds this capability: its name, its name with
+        the last folders that tell it from others of this name, or its id.
+        """
+        name, identifier = header["name"], header["id"]
+        folders = _qualifier(header).split("/") if _qualifier(header) else []
+        suffixes = ("/".join(folders[-count:]) for count in range(1, len(folders) + 1))
+        for candidate in (name, *(f"{name}@{suffix}" for suffix in suffixes)):
+            match = self.resolve(candidate) or self._resolve_abbreviation(candidate)
+            if match and match["id"] == identifier and len(candidate) < len(identifier):
+                return candidate
+        return identifier
+
+    def _resolve_abbreviation(self, text: str) -> CapabilityHeader | None:
+        """The header of the one capability with the name before the `@` whose folder ends with the
+        path behind it, where its id is qualified by that folder.
+        """
+        name, _, suffix = text.partition("@")
+        if not name or not suffix:
+            return None
+        matches = [
+            header
+            for header in self.documents.by_alias(name)
+            if f"/{_qualifier(header)}".endswith(f"/{suffix}")
+        ]
+        return matches[0] if len(matches) == 1 else None
+
     def descriptor(self, name: str) -> Descriptor:
-        """The whole capability with this id or name.
+        """The whole capability with this id or name, or with what `shortest_name` makes of it.
 
         Raises UsageError naming the nearest ids when there is none, ApprovalRequiredError when it
         is left out because its definition changed.
         """
-        header = self.resolve(name)
+        header = self.resolve(name) or self._resolve_abbreviation(name)
         if header is None:
             self._check_not_held(name)
             raise UsageError(f"there is no capability {name!r}", self._suggest_ids(name))
@@ -190,15 +217,15 @@ class Index:
         return from_record(header, body), body["counts"]
 
     def _suggest_ids(self, name: str) -> str:
-        from difflib import get_close_matches
+        from capdisc_indexer.text.similar_names import nearest_names
 
         ids = self.columns.ids
         plain = {identifier.partition(":")[2]: identifier for identifier in ids}
-        close = [
-            plain.get(match, match)
-            for match in get_close_matches(name, [*plain, *ids], n=3, cutoff=0.5)
-        ]
-        return f"did you mean: {', '.join(dict.fromkeys(close))}" if close else "run: capdisc list"
+        near = dict.fromkeys(
+            plain.get(match, match) for match in nearest_names(name, [*plain, *ids])
+        )
+        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+        return f"{suggestion}capdisc search WORDS finds capabilities, capdisc list names all"
 
     def _open_matrix(self) -> Matrix | None:
         dim = self.generation.counts["dim"]
@@ -211,6 +238,12 @@ class Index:
             raise IndexStateError(
                 "the index is damaged: its stores do not agree", native_errors.REBUILD_HINT
             )
+
+
+def _qualifier(header: CapabilityHeader) -> str:
+    """The folder that tells an id from another's of the same name: `a/b` of `skill:pdf@a/b`."""
+    prefix = f"{header['kind']}:{header['name']}@"
+    return header["id"][len(prefix) :] if header["id"].startswith(prefix) else ""
 
 
 def _lease_current(index_dir: Path, builder_id: str | None) -> tuple[Generation, int]:

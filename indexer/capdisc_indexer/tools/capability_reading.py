@@ -139,13 +139,29 @@ def find_by_path(index: Index, name: str, base: PurePath | None) -> CapabilityHe
     if "/" not in name and not name.endswith((".md", ".yaml", ".yml")):
         return None
     path = os.path.normpath(os.path.join(base or "/", name))
-    return next((header for header in index.heads() if _lies_at(header, path)), None)
+    if header := next((header for header in index.heads() if _lies_at(header, path)), None):
+        return header
+    # The path may lead to the capability by a link, or be the place that a link of it leads to.
+    resolved = os.path.realpath(path)
+    return next((header for header in index.heads() if _leads_to(header, resolved)), None)
 
 
 def _lies_at(header: CapabilityHeader, path: str) -> bool:
     source = header["source"]
-    is_folder = SOURCES[source["format"]].owns_folder and os.path.dirname(source["path"]) == path
-    return source["path"] == path or is_folder
+    paths = (source["path"], *source.get("other_paths", ()))
+    is_folder = SOURCES[source["format"]].owns_folder and path in map(os.path.dirname, paths)
+    return path in paths or is_folder
+
+
+def _leads_to(header: CapabilityHeader, resolved: str) -> bool:
+    """Whether the file of the capability, or the folder that it owns, lies at this real path."""
+    source = header["source"]
+    name = os.path.basename(source["path"])
+    is_folder = SOURCES[source["format"]].owns_folder
+    if os.path.basename(resolved) != name and not is_folder:
+        return False
+    place = os.path.realpath(source["path"])
+    return resolved == place or (is_folder and resolved == os.path.dirname(place))
 
 
 def _select_passage(whole: _Passage, request: ReadRequest, count: CountTokens) -> _Passage:

@@ -51,9 +51,17 @@ _DENIED = re.compile(
 )
 _DENIED_WITHIN = 120  # characters
 _INJECTION = tuple((words, re.compile(pattern)) for words, pattern in _INJECTIONS)
+# A capability that wants to go before all others, or before whatever an agent does. "Before any
+# creative work" and "before every commit" name an occasion, which is what descriptions are for.
+_RIVALS = (
+    r"(?:else|others?|tools?|skills?|functions?|capabilit(?:y|ies)|agents?|servers?|plugins?|actions?|steps?|tasks?"
+    r"|requests?|messages?|prompts?|questions?|responses?|answers?|repl(?:y|ies)|calls?|turns?|conversations?"
+    r"|sessions?|commands?|operations?)\b"
+)
 _FIRST = re.compile(
     r"\b(?:always|must)\s+(?:be\s+)?(?:use|call|run|invoke|choose|pick|select|called|used|chosen)\s+(?:this|me\b|it)"
-    r"(?:\s+\w+){0,3}?\s+(?:first|before\s+(?:any|every|all)|instead\s+of\s+(?:any|every|all))",
+    r"(?:\s+\w+){0,3}?\s+(?:first|instead\s+of\s+(?:any|every|all)"
+    rf"|before\s+(?:anything|everything|(?:any|every|all)\s+(?:of\s+)?(?:(?:the|your|user|single)\s+){{0,2}}{_RIVALS}))",
     re.IGNORECASE,
 )
 _OFFICIAL = re.compile(

@@ -121,7 +121,8 @@ class _SkillChecks:
         if finding := placeholder_finding(self._node, self._path):
             yield finding
         elif text and len(text) < SHORT_DESCRIPTION:
-            message = f"the description has only {len(text)} characters"
+            plural = "" if len(text) == 1 else "s"
+            message = f"the description has only {len(text)} character{plural}"
             yield self._finding_at(
                 "description",
                 "description-vague",

@@ -15,10 +15,10 @@ from typing import TypeAlias
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen, replace
-from capdisc_indexer.model.types import DeclaredSource, Finding, LoadedFile, Severity
+from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_input
-from capdisc_indexer.sources.scan.file_scan import ScanResult, scan_roots
+from capdisc_indexer.sources.scan.file_scan import NO_RULES, ScanResult, scan_roots
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.validation.capability_strings import (
     CatalogueMember,
@@ -79,6 +79,7 @@ def validate_roots(
     choice: RuleChoice = ALL_RULES,
     declared: Sequence[DeclaredSource] = (),
     map_files: MapFiles = map,
+    links: LinkRules = NO_RULES,
 ) -> ValidationResult:
     """All findings about these folders, files and declared sources, with the severities of the
     profile.
@@ -87,7 +88,7 @@ def validate_roots(
     checking one after the other does, in the same order. One file is in memory at a time; about
     1 KB of it stays, and its findings.
     """
-    scan_result, problems = _scan_roots(roots, declared)
+    scan_result, problems = _scan_roots(roots, declared, links)
     findings, members, uncommented = (
         list(scan_result.findings),
         list[CatalogueMember](),
@@ -171,21 +172,24 @@ def loaded_from(file: FoundFile, data: bytes) -> LoadedFile:
 
 
 def _scan_roots(
-    roots: Sequence[Path], declared: Sequence[DeclaredSource]
+    roots: Sequence[Path], declared: Sequence[DeclaredSource], links: LinkRules
 ) -> tuple[ScanResult, tuple[InputError, ...]]:
     """The files below the roots, and an error for each root that is gone, as a hook may name one."""
     try:
-        return scan_roots(roots, declared), ()
+        return scan_roots(roots, declared, links=links), ()
     except InputError:
-        problems = {root: problem for root in roots if (problem := _scan_problem(root))}
-        return scan_roots([root for root in roots if root not in problems], declared), tuple(
-            problems.values()
-        )
+        problems = {
+            root: problem for root in roots if (problem := _scan_problem(root, declared, links))
+        }
+        sound_roots = [root for root in roots if root not in problems]
+        return scan_roots(sound_roots, declared, links=links), tuple(problems.values())
 
 
-def _scan_problem(root: Path) -> InputError | None:
+def _scan_problem(
+    root: Path, declared: Sequence[DeclaredSource], links: LinkRules
+) -> InputError | None:
     try:
-        scan_roots([root])
+        scan_roots([root], [source for source in declared if source.is_conventional], links=links)
     except InputError as error:
         return error
     return None

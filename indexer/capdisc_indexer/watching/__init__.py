@@ -122,7 +122,12 @@ class _Watcher:
         self._signal = ChangeSignal()
         self._backend = WatchBackend(self._signal, os.path.realpath(index_dir), options)
         self._roots = tuple(roots)
-        self._declared = {Path(fixed_part(source.path)[0]) for source in build_options.sources}
+        places = [
+            (Path(fixed_part(source.path)[0]), source.is_conventional)
+            for source in build_options.sources
+        ]
+        self._declared = {place for place, _ in places}
+        self._optional = options.optional | {place for place, is_optional in places if is_optional}
         self._watch_places: WatchPlaces = locate_roots(roots, self._declared)
         self._reported_places: WatchPlaces | None = None
         self._snapshot: ScanSnapshot | None = None
@@ -144,12 +149,11 @@ class _Watcher:
         when nothing does.
         """
         was_signalled = self._signal.pending
-        self._watch_places = locate_roots(self._roots, self._declared)
+        self._watch_places = self._locate()
         notices = self._backend.refresh(self._watch_places, self._signal.reset())
-        notices += describe_changes(
-            self._reported_places, self._watch_places, self._options.optional
-        )
-        self._reported_places = self._watch_places
+        root_places = locate_roots(self._roots, self._declared)
+        notices += describe_changes(self._reported_places, root_places, self._optional)
+        self._reported_places = root_places
         report, trouble = self._try_build(
             [root for root in self._roots if self._watch_places[root]]
         )
@@ -174,8 +178,16 @@ class _Watcher:
                 located_at = time.monotonic()
                 self._relocate()
 
+    def _locate(self) -> WatchPlaces:
+        """The places of the roots, and of what links in them lead to."""
+        outside = self._snapshot.scan.outside_places if self._snapshot else ()
+        return {
+            **locate_roots(map(Path, outside)),
+            **locate_roots(self._roots, self._declared),
+        }
+
     def _relocate(self) -> None:
-        places = locate_roots(self._roots, self._declared)
+        places = self._locate()
         if (
             places != self._watch_places
             or self._backend.has_stopped()
@@ -213,6 +225,7 @@ class _Watcher:
             self._snapshot,
             forget=self._is_foreign,
             confined=options.confined,
+            links=options.links,
         )
         self._scan_s = time.monotonic() - started
         if (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -143,7 +144,9 @@ def test_a_signal_ends_a_server_that_hangs_and_its_shell(user_file, hermetic) ->
             request("tools/call", name=name, arguments=arguments)
             while name[:3] == "sea" and b'"tools/call"' not in process.stdout.readline():
                 pass
+        give_up = time.monotonic() + 60
         while len(pids := (hermetic / "started").read_text().split()) < 2:
+            assert time.monotonic() < give_up, "the server did not start"
             time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 143
@@ -184,6 +187,86 @@ def test_a_tool_that_writes_is_approved_by_its_name(user_file, hermetic, capdisc
         "no longer approved: tool:notes.write_note\n"
     )
     assert talk(write_milk)[0]
+
+
+def setup_lines(answers: list[str], *words: str) -> tuple[int, str]:
+    """`capdisc setup` at a terminal, with an answer to each question; the status and all output."""
+    pid, controller = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "capdisc", "setup", *words])
+    shown, start = "", 0
+    while True:
+        try:
+            shown += os.read(controller, 4096).decode()
+        except OSError:  # as Linux says that the other end is closed
+            break
+        if answers and shown[start:].rstrip().endswith("]"):
+            start = len(shown)
+            time.sleep(0.3)  # what was typed before the question was shown does not count
+            os.write(controller, f"{answers.pop(0)}\n".encode())
+    os.close(controller)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
+
+
+def approved(capdisc: Any) -> list[str]:
+    return [row["tool"] for row in capdisc("trust", "--list", "--json").json["tools"]]
+
+
+def test_setup_lists_what_writes_and_approves_what_a_person_names(
+    user_file, hermetic, capdisc
+) -> None:
+    path = user_file(notes=entry(hermetic))
+    before = path.read_bytes()
+    code, shown = setup_lines(["no_such", "2 notes.drop*", "y"], "claude", "--mcp", "--gateway")
+    assert code == 0
+    assert "only read, so called without a question: tell_pid" in shown
+    assert "   2  notes.write_note: Writes a note." in shown
+    assert "notes.drop_notes: Deletes all notes. (it may destroy something)" in shown
+    assert "there is no tool no_such" in shown
+    assert "Write this file and approve 2 tools? [y/N]" in shown
+    assert approved(capdisc) == ["tool:notes.write_note", "tool:notes.drop_notes"]
+    server = json.loads(path.read_text())["mcpServers"]["capdisc"]
+    assert server["args"] == ["mcp", "--gateway"]
+    is_error, text = talk(write_milk)
+    assert not is_error and "milk" in json.loads(text)["content"]
+    code, shown = setup_lines(["y"], "claude", "--undo")
+    assert code == 0 and "no longer approved: tool:notes.write_note" in shown
+    assert approved(capdisc) == []
+    assert path.read_bytes() == before
+
+
+def test_setup_takes_back_only_what_it_was_given(user_file, hermetic, capdisc) -> None:
+    user_file(notes=entry(hermetic))
+    words = ("setup", "claude", "--mcp", "--gateway", "--yes", "--approve")
+    assert capdisc(*words, "notes.die_writing").code == 0
+    assert capdisc("trust", "tool:notes.write_note", "--yes").code == 0
+    assert capdisc(*words, "tool:NOTES.*").code == 0
+    assert len(approved(capdisc)) == 3
+    # The same approvals for another client stay as long as it has the gateway.
+    codex = ("setup", "codex", "--gateway", "--yes")
+    document = capdisc(*codex, "--approve", "write_note", "--json").json
+    assert document["gateway"]["approve"] == []
+    assert document["gateway"]["servers"][0]["tools"]["asked"] == []
+    undone = capdisc("setup", "claude", "--undo", "--yes")
+    assert undone.out.count("no longer approved") == 2
+    assert approved(capdisc) == ["tool:notes.write_note"]
+    assert "nothing to do" in capdisc("setup", "claude", "--undo", "--yes").out
+
+
+def test_nothing_is_approved_without_a_yes(user_file, hermetic, capdisc) -> None:
+    path = user_file(notes=entry(hermetic))
+    before = path.read_bytes()
+    done = capdisc("setup", "claude", "--mcp", "--gateway", "--approve", "notes.*")
+    assert done.code == 5 and "approve  notes.write_note" in done.out
+    assert (approved(capdisc), path.read_bytes()) == ([], before)
+    wrong = capdisc("setup", "claude", "--gateway", "--approve", "notes.wrote", "--yes")
+    assert wrong.code == 2 and "notes.write_note" in wrong.err
+    assert (approved(capdisc), path.read_bytes()) == ([], before)
+    assert capdisc("setup", "claude", "--gateway", "--server", "nots", "--yes").code == 2
+    # With --yes nothing is approved that nobody named.
+    done = capdisc("setup", "claude", "--gateway", "--yes")
+    assert "3 tools not approved" in done.err and approved(capdisc) == []
+    assert "Claude Code itself starts notes, too" in done.err
 
 
 def test_a_server_of_the_workspace_waits_for_trust(hermetic, capdisc, user_file) -> None:
@@ -277,6 +360,16 @@ def test_the_list_says_what_is_served_and_what_is_asked(user_file, hermetic, cap
         "drop_notes",
     ]
     assert capdisc("mcp", "--gateway", "--server", "notess", "--list").code == 2
+
+
+def test_a_server_without_tools_is_named(user_file, hermetic, capdisc) -> None:
+    user_file(notes=entry(hermetic, includeTools=["no_such_tool"]))
+
+    async def conversation(agent: Agent) -> Any:
+        await agent.search("notes")
+
+    talk(conversation)
+    assert "  it lists no tools\n" in capdisc("mcp", "--gateway", "--list").out
 
 
 def test_only_the_chosen_servers_are_started(user_file, hermetic) -> None:

@@ -2,7 +2,10 @@
 
 import json
 import os
+import pty
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -148,6 +151,46 @@ def test_a_server_begins_without_an_index_and_finds_it_when_it_is_there(
     assert before.is_error
     assert "capdisc index" in before.content[0].text
     assert "merge-pdfs" in after.content[0].text
+
+
+def test_without_anything_to_index_an_agent_is_told_so(hermetic) -> None:
+    is_error, text = call_once("search_capabilities", {"query": "merge two PDF files"})
+    assert is_error
+    assert "building one failed: there is nothing to index here" in text
+    assert "the user gets one at a terminal with: capdisc index PATH" in text
+
+
+def test_an_empty_index_is_told_as_such(hermetic, capdisc) -> None:
+    (hermetic / "empty").mkdir()
+    assert capdisc("index", "empty").code == 0
+
+    async def talk(client):
+        found = await client.call_tool(
+            "search_capabilities", {"query": "fold", "kinds": ["skill"]}
+        )
+        read = await client.call_tool("read_capability", {"id": "fold"})
+        overview = await client.read_resource("capdisc://tier0")
+        return found.content[0].text, read.content[0].text, overview.contents[0].text
+
+    for text in run_session(talk):
+        assert text.startswith("No capabilities are indexed here") and "capdisc index PATH" in text
+
+
+def test_at_a_terminal_it_says_what_it_is_and_how_to_end_it(hermetic) -> None:
+    controller, terminal = pty.openpty()
+    argv = [sys.executable, "-m", "capdisc", "mcp"]
+    with subprocess.Popen(
+        argv, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        os.close(terminal)
+        assert process.stderr is not None
+        lines = [process.stderr.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=ENOUGH)
+        os.close(controller)
+    assert "for an agent's client" in lines[0]
+    assert "capdisc setup CLIENT" in lines[1]
+    assert "Ctrl-C" in lines[2]
 
 
 def test_nothing_is_run_without_leave(catalogue) -> None:

@@ -1,6 +1,6 @@
-"""Files that configure the MCP servers of an agent (mcp.json, .mcp.json, claude_desktop_config.json):
-how each server is started, and the tools that it gave when it was last asked. No server is asked
-here.
+"""Files that configure the MCP servers of an agent (mcp.json, .mcp.json, config.toml of Codex,
+opencode.json): how each server is started or reached, and the tools that it gave when it was last
+asked. No server is asked here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.config.client_servers import (
+    NO_START,
+    SERVER_TABLES,
+    read_declaration,
+    strip_comments,
+)
+from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import MAX_READ_BYTES, SOURCES
 from capdisc_indexer.sources.formats.naming_rules import plain_part
@@ -19,31 +25,37 @@ from capdisc_indexer.sources.formats.parsed_capability import file_finding
 from capdisc_indexer.sources.formats.tool_lists import load_tools, tool_entries
 from capdisc_indexer.sources.readers.file_bytes import decode, read_bytes
 from capdisc_indexer.sources.readers.json_reader import clean_export, read_json
-from capdisc_indexer.sources.readers.yaml_nodes import Json
+from capdisc_indexer.sources.readers.yaml_nodes import Json, plain_value
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
+from capdisc_indexer.text.normalization import one_line
 
 MAX_SERVERS = 100
 _SHAPE_HINT = 'write {"mcpServers": {"name": {"command": ..., "args": [...]}}}'
-_HTTP_MESSAGE = "the server {} speaks HTTP; only servers that are started as programs are asked"
-_ADDRESS_KEYS = {"url", "httpUrl", "serverUrl"}
-_HTTP_HINT = "save what it answers to tools/list as NAME.tools.json, in a folder that is scanned"
+_CANNOT_HINT = "save what it answers to tools/list as NAME.tools.json, in a folder that is scanned"
 _ASK_HINT = "run: capdisc index --ask-servers"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 @frozen(kw_only=True)
 class ServerConfig:
-    """One server that is started as a program and communicates over its standard streams. `env`
-    are its variables with values as written, which may be references such as ${TOKEN}.
+    """One server that is started as a program and communicates over its standard streams, or that
+    answers at `url`. `env` are its variables, `headers` those of its requests, with values as
+    written, which may be references such as ${TOKEN}.
     """
 
     name: str
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str]
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
-    def start(self) -> dict[str, Json]:
-        """The command that starts it, with the names of its variables and without their values."""
+    def start(self) -> dict[str, Json] | None:
+        """The command that starts it, with the names of its variables and without their values;
+        None for a server that is no program.
+        """
+        if self.url:
+            return None
         return {
             "server": self.name,
             "command": self.command,
@@ -59,14 +71,16 @@ class ServerConfig:
 
 def read_servers(value: Json, file: FoundFile) -> Iterator[ServerConfig | Finding]:
     """Each server of the file, or a finding that says why it cannot be asked."""
-    table = value.get("mcpServers", value.get("servers")) if isinstance(value, dict) else None
+    tables = value if isinstance(value, dict) else {}
+    key = next((key for key in SERVER_TABLES if key in tables), "")
+    table = tables.get(key)
     if not isinstance(table, dict):
         yield file_finding(
             file, Severity.ERROR, "servers-shape", "the file names no MCP servers", _SHAPE_HINT
         )
         return
     for name, declared in list(table.items())[:MAX_SERVERS]:
-        yield _server(name, declared if isinstance(declared, dict) else {}, file)
+        yield _server(key, name, declared if isinstance(declared, dict) else {}, file)
 
 
 def fill_variables(text: str, environ: Mapping[str, str]) -> str | None:
@@ -93,41 +107,53 @@ def variables_in(text: str, environ: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _server(name: str, declared: Mapping[str, Json], file: FoundFile) -> ServerConfig | Finding:
-    command, args, env = declared.get("command"), declared.get("args", []), declared.get("env", {})
+def _server(
+    key: str, name: str, declared: Mapping[str, Json], file: FoundFile
+) -> ServerConfig | Finding:
+    """The server of an entry in the table with this key."""
     if not plain_part(name):
-        return file_finding(
-            file,
-            Severity.ERROR,
-            "servers-shape",
-            f"the server {name[:64]!r} has no name",
-            _SHAPE_HINT,
-        )
-    if "command" not in declared and declared.keys() & _ADDRESS_KEYS:
-        return file_finding(
-            file, Severity.WARNING, "server-unasked", _HTTP_MESSAGE.format(name[:64]), _HTTP_HINT
-        )
+        message = f"the server {name[:64]!r} has no name"
+        return file_finding(file, Severity.ERROR, "servers-shape", message, _SHAPE_HINT)
+    args, env = declared.get("args", []), declared.get("env", {})
     is_list = isinstance(args, list) and all(isinstance(argument, str) for argument in args)
-    if not isinstance(command, str) or not command or not is_list or not isinstance(env, dict):
-        return file_finding(
-            file,
-            Severity.ERROR,
-            "servers-shape",
-            f"the server {name[:64]} cannot be started",
-            _SHAPE_HINT,
-        )
+    declaration = read_declaration(file.path, key, plain_part(name), declared)
+    if not (is_list and isinstance(env, dict)) or declaration.problem == NO_START:
+        message = f"the server {name[:64]} cannot be started"
+        return file_finding(file, Severity.ERROR, "servers-shape", message, _SHAPE_HINT)
+    if declaration.problem:
+        message = f"the server {name[:64]} is not asked: {declaration.problem}"
+        return file_finding(file, Severity.WARNING, "server-unasked", message, _CANNOT_HINT)
     return ServerConfig(
         name=plain_part(name),
-        command=command,
-        args=tuple(str(argument) for argument in args) if isinstance(args, list) else (),
-        env={key: value for key, value in env.items() if isinstance(value, str)},
+        command=declaration.command,
+        args=declaration.args,
+        env=declaration.env,
+        url=declaration.url,
+        headers=declaration.headers,
     )
+
+
+def _read_value(text: str, file: FoundFile) -> Json | Finding:
+    """The content of a file in JSON, with comments or without, or in TOML."""
+    if file.path.lower().endswith(".toml"):
+        import tomllib
+
+        try:
+            return plain_value(tomllib.loads(text))
+        except (ValueError, RecursionError) as error:
+            message = f"it is not TOML: {one_line(str(error), 200)}"
+            return file_finding(file, Severity.ERROR, "toml-syntax", message, _SHAPE_HINT)
+    value = read_json(text, file.path)
+    if isinstance(value, Finding):
+        without_comments = strip_comments(text)
+        return value if without_comments == text else read_json(without_comments, file.path)
+    return value
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The tools of every server that was asked, and a finding for each that was not."""
     text = decode(data, file.path)
-    value = text if isinstance(text, Finding) else read_json(text, file.path)
+    value = text if isinstance(text, Finding) else _read_value(text, file)
     if isinstance(value, Finding):
         return LoadedFile(findings=(value,))
     loaded_servers = [
@@ -151,7 +177,7 @@ def servers_of(file: FoundFile) -> list[ServerConfig | Finding]:
     """
     data = read_bytes(file, SOURCES[file.format].limit_bytes)
     text = data if isinstance(data, Finding) else decode(data, file.path)
-    value = text if isinstance(text, Finding) else read_json(text, file.path)
+    value = text if isinstance(text, Finding) else _read_value(text, file)
     return [] if isinstance(value, Finding) else list(read_servers(value, file))
 
 

@@ -109,6 +109,17 @@ def from_json(value: Json, line: int) -> Node:
     return TextNode(json.dumps(value), True, line, 1)
 
 
+def plain_value(value: object) -> Json:
+    """A value of TOML as JSON has it: dates become text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain_value(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
 def place_of(node: Node, path: Sequence[str | int] = ()) -> tuple[int, int]:
     """Line and column of the key or list item at `path`, or of the last part of it that exists."""
     line, column = node.line, node.column

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from capdisc_indexer.config.settings import fixed_part
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
+from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
 from capdisc_indexer.sources import (
     DECLARED,
     SOURCES,
     SourceFormat,
     declared_source,
     of_declaration,
+    source_for,
 )
 from capdisc_indexer.sources.formats.tables import MAX_SAMPLES
 from capdisc_indexer.sources.scan.folder_files import found_file, stat_of
@@ -28,10 +29,9 @@ from capdisc_indexer.sources.scan.folder_tree import (
     ScanRoot,
     is_folder,
     is_inside,
-    resolve_link,
-    stray_finding,
 )
 from capdisc_indexer.sources.scan.scanned_files import FileStat, FoundFile, printable_path
+from capdisc_indexer.sources.scan.symlinks import LinkFollower, stray_finding
 
 # Paths are strings, since they may hold bytes that are not text.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH120
@@ -42,32 +42,41 @@ _PATTERN_PART = re.compile(r"\*\*/?|\*|\?|\[!?[^]/]+\]|.", re.DOTALL)
 _PART_EXPRESSIONS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def declared_files(declaration: DeclaredSource, order: int) -> Iterator[FoundFile | Finding]:
+def declared_files(
+    declaration: DeclaredSource,
+    order: int,
+    links: LinkFollower | None = None,
+    confined_to: Sequence[str] = (),
+) -> Iterator[FoundFile | Finding]:
     """Each file of the declaration, in the order of paths, or a finding that says why there is
     none.
 
-    Below a folder, links are followed if they lead into it. Raises InputError for an unknown
-    format or option.
+    Below a folder, links are followed if they lead into it, or where `links` allows it; links to
+    folders only in a conventional place. Such a place is read only while it leads into one of the
+    real folders `confined_to` (empty: wherever it leads). Raises InputError for an unknown format
+    or option.
     """
     check_declaration(declaration)
+    links = links or LinkFollower(LinkRules(), ())
     base, pattern = declaration.path, ""
     if not os.path.exists(base):
         base, pattern = fixed_part(declaration.path)
     try:
         resolved = os.path.realpath(base, strict=True)
     except OSError as error:
-        if not declaration.within:
+        if not declaration.within and not declaration.is_conventional:
             yield (
                 _unasked_finding(declaration)
                 if "url_secret" in declaration.options
                 else _missing_finding(declaration, error.strerror or str(error))
             )
         return
-    if _strays(declaration, resolved):
+    if _strays(declaration, resolved) or (confined_to and not is_inside(resolved, confined_to)):
         yield stray_finding(base)
         return
     if os.path.isdir(resolved):
-        results = list(_files_below(declaration, ScanRoot(order, base, resolved), pattern))
+        root = ScanRoot(order, base, resolved)
+        results = list(_files_below(declaration, root, pattern, links))
     else:
         results = list(_single_file(declaration, order, base))
     for result in results:
@@ -75,7 +84,7 @@ def declared_files(declaration: DeclaredSource, order: int) -> Iterator[FoundFil
             yield stray_finding(result.path)
         elif _is_selected(declaration, result):
             yield result if isinstance(result, Finding) else _with_declaration(declaration, result)
-    if not results and not declaration.within:
+    if not results and not declaration.within and not declaration.is_conventional:
         yield _missing_finding(declaration, "no file fits it")
 
 
@@ -124,38 +133,71 @@ def _single_file(
 
 
 def _files_below(
-    declaration: DeclaredSource, root: ScanRoot, pattern: str
+    declaration: DeclaredSource, root: ScanRoot, pattern: str, links: LinkFollower
 ) -> Iterator[FoundFile | Finding]:
     fits = path_matcher(pattern)
     levels = MAX_DEPTH if not pattern or "**" in pattern else pattern.count("/")
-    pending = [root.folder()]
+    pending, entered = [root.folder()], set[str]()
     while pending:
         folder = pending.pop()
+        if folder.resolved in entered:
+            continue
+        entered.add(folder.resolved)
         entries = _entries(folder)
         for entry in entries:
-            source = None if is_folder(entry) else declared_source(declaration.format, entry.name)
+            source = None if is_folder(entry) else _format_of(declaration, entry.name)
             if source and fits(folder.relative + entry.name):
-                yield _read_entry(folder, entry, source)
-        inner = [
-            entry.name
-            for entry in entries
-            if is_folder(entry) and entry.name not in SKIPPED_FOLDERS
-        ]
-        pending += [folder.inner(name) for name in reversed(inner) if folder.depth < levels]
+                yield _read_entry(folder, entry, source, links)
+        if folder.depth >= levels:
+            continue
+        inner_folders: list[ScanFolder] = []
+        for entry in entries:
+            inner = _inner_folder(declaration, folder, entry, links)
+            if isinstance(inner, Finding):
+                yield inner
+            elif inner:
+                inner_folders.append(inner)
+        pending += reversed(inner_folders)
+
+
+def _format_of(declaration: DeclaredSource, name: str) -> SourceFormat | None:
+    """The format of a file of this name; in a conventional place, a skill or manifest is none of
+    its files.
+    """
+    if declaration.is_conventional and source_for(name):
+        return None
+    return declared_source(declaration.format, name)
+
+
+def _inner_folder(
+    declaration: DeclaredSource, folder: ScanFolder, entry: os.DirEntry[str], links: LinkFollower
+) -> ScanFolder | Finding | None:
+    """The folder of this entry; in a conventional place also where it is a link to one."""
+    if entry.name in SKIPPED_FOLDERS:
+        return None
+    if is_folder(entry):
+        return folder.inner(entry.name)
+    if not declaration.is_conventional or not entry.is_symlink() or not os.path.isdir(entry.path):
+        return None
+    followed = links.follow(folder, entry.name, Severity.WARNING)
+    if isinstance(followed, Finding):
+        return followed
+    return folder.inner(entry.name).at(*followed)
 
 
 def _read_entry(
-    folder: ScanFolder, entry: os.DirEntry[str], source: SourceFormat
+    folder: ScanFolder, entry: os.DirEntry[str], source: SourceFormat, links: LinkFollower
 ) -> FoundFile | Finding:
-    path, resolved = (
-        os.path.join(folder.path, entry.name),
-        os.path.join(folder.resolved, entry.name),
-    )
-    place = resolve_link(resolved, [folder.root.resolved]) if entry.is_symlink() else resolved
-    status = place if isinstance(place, Finding) else stat_of(path, place)
-    return (
-        status if isinstance(status, Finding) else found_file(folder, entry.name, source, status)
-    )
+    path, resolved = folder.inside(entry.name)
+    if entry.is_symlink():
+        followed = links.follow(folder, entry.name)
+        if isinstance(followed, Finding):
+            return followed
+        resolved = followed.resolved
+    status = stat_of(path, resolved)
+    if isinstance(status, Finding):
+        return status
+    return found_file(folder, entry.name, source, status, links.outside_of(folder, resolved))
 
 
 def _entries(folder: ScanFolder) -> list[os.DirEntry[str]]:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from capdisc_indexer.config.trust import TrustRequest
 from capdisc_indexer.model.errors import InputError
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.types import DeclaredSource, Finding, Severity
+from capdisc_indexer.model.types import DeclaredSource, Finding, LinkRules, Severity
 from capdisc_indexer.sources import manifest_for, source_for
 from capdisc_indexer.sources.scan.declared_files import declared_files
 from capdisc_indexer.sources.scan.directory_cache import DirectoryCache, StatKey
@@ -30,8 +31,6 @@ from capdisc_indexer.sources.scan.folder_tree import (
     ScanRoot,
     guidance_files,
     is_inside,
-    resolve_link,
-    stray_finding,
 )
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
@@ -40,10 +39,19 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
     unreadable_finding,
 )
+from capdisc_indexer.sources.scan.symlinks import (
+    MAX_LINKED_FOLDERS,
+    LinkedPlace,
+    LinkFollower,
+    dangling_finding,
+    large_target_finding,
+    stray_finding,
+    with_other_paths,
+)
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
-# ruff: noqa: PTH100, PTH112, PTH118
+# ruff: noqa: PTH100, PTH110, PTH112, PTH116, PTH118
 
 __all__ = ["MAX_DEPTH", "SKIPPED_FOLDERS", "ScanResult", "scan_roots"]
 
@@ -52,14 +60,20 @@ __all__ = ["MAX_DEPTH", "SKIPPED_FOLDERS", "ScanResult", "scan_roots"]
 class ScanResult:
     """The files in a fixed order (root, then path), findings about what could not be read, and the
     files of guidance.
+
+    `outside_places` are the real folders and files outside of the roots that links led to, and
+    `waiting_links` those links that wait until the user trusts them.
     """
 
     files: tuple[FoundFile, ...]
     findings: tuple[Finding, ...]
     guidance: tuple[FileStat, ...] = ()
+    outside_places: tuple[str, ...] = ()
+    waiting_links: tuple[TrustRequest, ...] = ()
 
 
 NOWHERE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+NO_RULES = LinkRules()
 
 
 def scan_roots(
@@ -67,15 +81,17 @@ def scan_roots(
     declared: Sequence[DeclaredSource] = (),
     memory: DirectoryCache | None = None,
     confined: Mapping[str, tuple[str, ...]] = NOWHERE,
+    links: LinkRules = NO_RULES,
 ) -> ScanResult:
     """Every capability file below `roots`, once, under the first root that holds it, and every
     declared file, which has the format of its declaration wherever it lies.
 
     Folders in `memory` that have not changed are not read again. Links are followed to anything
-    inside any of the roots; a link that leads elsewhere is a finding. The real place of a file
-    wins over a link to it. A root in `confined` is left out if it leads into none of its real
-    folders there, since a link may have replaced it. Raises InputError for a root that does not
-    exist or is not a capability file, and for an invalid declaration.
+    inside any of the roots, and elsewhere as `links` says; any other link is a finding. The real
+    place of a file wins over a link to it. A root or declared folder in `confined` is left out if
+    it leads into none of its real folders there, since a link may have replaced it. Raises
+    InputError for a root that does not exist or is not a capability file, and for an invalid
+    declaration.
     """
     all_roots = [_root(order, path) for order, path in enumerate(roots)]
     accepted: list[ScanRoot] = []
@@ -85,16 +101,21 @@ def scan_roots(
             accepted.append(root._replace(order=len(accepted)))
         else:
             stray_findings.append(stray_finding(root.path))
-    walk = _Walk(accepted, memory or DirectoryCache())
+    walk = _Walk(accepted, memory or DirectoryCache(), links)
     walk.findings += stray_findings
-    walk.declare(declared)
+    walk.declare(declared, confined)
     for root in walk.roots:
         walk.enter(root)
     walk.follow_links()
     files = sorted(walk.files.values(), key=lambda file: (file.root_order, file.relative))
     findings = sorted(set(walk.findings), key=lambda finding: (finding.path, finding.code))
-    guidance = guidance_files([Path(root.path) for root in walk.roots])
-    return ScanResult(files=tuple(files), findings=tuple(findings), guidance=guidance)
+    return ScanResult(
+        files=with_other_paths(files, walk.linked_places),
+        findings=tuple(findings),
+        guidance=guidance_files([Path(root.path) for root in walk.roots]),
+        outside_places=tuple(sorted(walk.links.outside_places)),
+        waiting_links=tuple(sorted(set(walk.links.waiting), key=lambda request: request.value)),
+    )
 
 
 def _root(order: int, path: Path) -> ScanRoot:
@@ -109,22 +130,24 @@ def _root(order: int, path: Path) -> ScanRoot:
     return ScanRoot(order, absolute, resolved)
 
 
-def _named_file(root: ScanRoot, folder: ScanFolder) -> FoundFile:
+def _named_file(root: ScanRoot, folder: ScanFolder, links: LinkFollower) -> FoundFile:
     """The file that is a root, in the format of its name or else of its first bytes. Raises
     InputError for any other.
     """
     name = os.path.basename(root.path)
-    # A link may lead to its neighbours only: patterns of a shell name files that nobody meant.
-    place = resolve_link(os.path.join(folder.resolved, name), [folder.resolved])
-    status = place if isinstance(place, Finding) else stat_of(root.path, place)
-    source = None if isinstance(place, Finding) else source_for(name) or by_look(place)
+    # Patterns of a shell name files that nobody meant, so that a link counts as it does in a folder.
+    followed = links.follow(folder, name)
+    status = followed if isinstance(followed, Finding) else stat_of(root.path, followed.resolved)
+    source = (
+        None if isinstance(followed, Finding) else source_for(name) or by_look(followed.resolved)
+    )
     if source is None or isinstance(status, Finding):
         hint = (
             "name a folder, or a file such as "
             "SKILL.md, CAPABILITY.yaml, capabilities.jsonl or openapi.json"
         )
         raise InputError(f"{printable_path(root.path)} is not a capability file", hint)
-    return found_file(folder, name, source, status)
+    return found_file(folder, name, source, status, links.outside_of(folder, status.resolved))
 
 
 class _Walk:
@@ -132,14 +155,18 @@ class _Walk:
     once and a loop of links ends by itself, without a stat call for each folder.
     """
 
-    def __init__(self, roots: Sequence[ScanRoot], memory: DirectoryCache) -> None:
+    def __init__(
+        self, roots: Sequence[ScanRoot], memory: DirectoryCache, rules: LinkRules
+    ) -> None:
         self.roots, self._memory = roots, memory
         self.files: dict[str, FoundFile] = {}  # real path -> file
         self.findings: list[Finding] = []
-        # For a root that is a file, links may lead into its folder. The file itself must not be a
-        # link to elsewhere: patterns of a shell name files that nobody meant.
-        self._allowed = [root.folder().resolved for root in roots]
+        # For a root that is a file, links may lead into its folder.
+        folders = [root.folder() for root in roots]
+        self.links = LinkFollower(rules, [folder.resolved for folder in folders])
+        self.linked_places = [LinkedPlace(folder.path, folder.resolved) for folder in folders]
         self._entered: set[str] = set()
+        self._outside_counts: dict[str, int] = {}  # real place outside -> folders entered there
         self._linked_files: list[FoundFile] = []
         self._linked_folders: list[ScanFolder] = []
 
@@ -150,14 +177,17 @@ class _Walk:
         else:
             self._single(root)
 
-    def declare(self, declared: Sequence[DeclaredSource]) -> None:
+    def declare(
+        self, declared: Sequence[DeclaredSource], confined: Mapping[str, tuple[str, ...]]
+    ) -> None:
         """Adds the declared files; called first, since a declaration says more than a name."""
         for order, declaration in enumerate(declared, len(self.roots)):
-            for result in declared_files(declaration, order):
+            places = confined.get(declaration.path, ())
+            for result in declared_files(declaration, order, self.links, places):
                 if isinstance(result, Finding):
                     self.findings.append(result)
                 else:
-                    self.files.setdefault(result.resolved, result)
+                    self._keep_once(result)
 
     def follow_links(self) -> None:
         """Adds the files that only links lead to; called last, so that the real place of a file
@@ -168,17 +198,24 @@ class _Walk:
             for folder in batch:
                 self._walk(folder)
         for file in self._linked_files:
-            self.files.setdefault(file.resolved, file)
+            self._keep_once(file)
+
+    def _keep_once(self, file: FoundFile) -> None:
+        """Adds the file where it is the first with its real place, else its path."""
+        if self.files.setdefault(file.resolved, file) is not file:
+            self.linked_places.append(LinkedPlace(file.path, file.resolved))
 
     def _single(self, root: ScanRoot) -> None:
         """Adds one named file, or the manifest that it belongs to."""
+        if root.resolved in self.files:  # a declaration has its format
+            return
         folder = root.folder()
         entries = [
             entry
             for entry in self._entries(folder)
             if manifest_for(entry.name) or is_companion(entry.name)
         ]
-        files, findings = find_files(folder, entries, self._allowed)
+        files, findings = find_files(folder, entries, self.links)
         for file in files:
             if root.path in (file.path, *(companion.path for companion in file.companions)):
                 self._keep(folder, file)
@@ -186,7 +223,7 @@ class _Walk:
         path = printable_path(root.path)
         about_root = [finding for finding in findings if finding.path == path]
         if not about_root:
-            self._keep(folder, _named_file(root, folder))
+            self._keep(folder, _named_file(root, folder, self.links))
         self.findings += about_root
 
     def _walk(self, start: ScanFolder) -> None:
@@ -195,9 +232,20 @@ class _Walk:
             folder = pending.pop()
             if folder.depth > MAX_DEPTH:
                 self.findings.append(_too_deep(folder.path))
-            elif folder.resolved not in self._entered:
+            elif folder.resolved not in self._entered and self._may_enter(folder):
                 self._entered.add(folder.resolved)
                 pending += reversed(self._open(folder))
+
+    def _may_enter(self, folder: ScanFolder) -> bool:
+        """Whether the folder is one of the first behind its link; else a finding says so."""
+        if not folder.outside:
+            return True
+        count = self._outside_counts[folder.outside] = (
+            self._outside_counts.get(folder.outside, 0) + 1
+        )
+        if count == MAX_LINKED_FOLDERS + 1:
+            self.findings.append(large_target_finding(folder.outside))
+        return count <= MAX_LINKED_FOLDERS
 
     def _open(self, folder: ScanFolder) -> list[ScanFolder]:
         """Adds the files of a folder, and gives the folders directly inside."""
@@ -205,14 +253,14 @@ class _Walk:
         if mark and (recalled := self._memory.recall(folder, mark)):
             inner, files = recalled
             for file in files:
-                self.files.setdefault(file.resolved, file)
+                self._keep_once(file)
             return inner
         return self._read(folder, mark)
 
     def _read(self, outer: ScanFolder, mark: StatKey | None) -> list[ScanFolder]:
         finding_count, entries = len(self.findings), self._entries(outer)
         folder = outer.holding(entries)
-        files, findings = find_files(folder, entries, self._allowed)
+        files, findings = find_files(folder, entries, self.links)
         self.findings += [*findings, *path_twins(folder.path, [entry.name for entry in entries])]
         for file in files:
             self._keep(folder, file)
@@ -234,20 +282,26 @@ class _Walk:
 
     def _link(self, folder: ScanFolder, entry: os.DirEntry[str]) -> None:
         """Notes a link to a folder; links to other files are ignored."""
-        if entry.name in SKIPPED_FOLDERS or not os.path.isdir(entry.path):
+        if entry.name in SKIPPED_FOLDERS:
             return
-        inner = folder.inner(entry.name)
+        if not os.path.isdir(entry.path):
+            # In a skill, links to what is made later are common; editors lock files by such links.
+            if not (folder.owned or entry.name.startswith(".") or os.path.exists(entry.path)):
+                self.findings.append(_dangling(folder, entry))
+            return
         # Installers do link whole folders, so that one that is left out is a warning; for a file it
         # is an error.
-        resolved = resolve_link(inner.path, self._allowed, Severity.WARNING)
-        if isinstance(resolved, Finding):
-            self.findings.append(resolved)
-        else:
-            self._linked_folders.append(inner.at(resolved))
+        followed = self.links.follow(folder, entry.name, Severity.WARNING)
+        if isinstance(followed, Finding):
+            self.findings.append(followed)
+        elif not is_inside(folder.resolved, [followed.resolved]):  # else it closes a loop
+            inner = folder.inner(entry.name).at(*followed)
+            self.linked_places.append(LinkedPlace(inner.path, inner.resolved))
+            self._linked_folders.append(inner)
 
     def _keep(self, folder: ScanFolder, file: FoundFile) -> None:
         if file.resolved == os.path.join(folder.resolved, os.path.basename(file.path)):
-            self.files.setdefault(file.resolved, file)
+            self._keep_once(file)
         else:
             self._linked_files.append(file)
 
@@ -258,6 +312,15 @@ class _Walk:
         except OSError as error:
             self.findings.append(unreadable_finding(folder.path, error))
             return []
+
+
+def _dangling(folder: ScanFolder, entry: os.DirEntry[str]) -> Finding:
+    path = os.path.join(folder.path, entry.name)
+    try:
+        os.stat(entry.path)
+    except OSError as error:
+        return dangling_finding(path, error, Severity.WARNING)
+    return dangling_finding(path, OSError(), Severity.WARNING)  # it leads somewhere by now
 
 
 def _too_deep(path: str) -> Finding:

@@ -18,7 +18,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources import SOURCES, SourceFormat, source_for
 from capdisc_indexer.sources.readers.file_bytes import read_head
-from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_folder, resolve_link
+from capdisc_indexer.sources.scan.folder_tree import ScanFolder, is_folder
 from capdisc_indexer.sources.scan.scanned_files import (
     FileStat,
     FoundFile,
@@ -26,6 +26,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
     unreadable_finding,
 )
+from capdisc_indexer.sources.scan.symlinks import LinkFollower
 from capdisc_indexer.text.normalization import UNSAFE_CHARACTERS
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
@@ -59,12 +60,9 @@ def is_companion(filename: str) -> bool:
 
 
 def find_files(
-    folder: ScanFolder, entries: Sequence[os.DirEntry[str]], allowed: Sequence[str]
+    folder: ScanFolder, entries: Sequence[os.DirEntry[str]], links: LinkFollower
 ) -> tuple[list[FoundFile], list[Finding]]:
-    """The capability files among a folder's entries, and findings about entries of such names.
-
-    Links are followed if they lead below one of the real paths `allowed`.
-    """
+    """The capability files among a folder's entries, and findings about entries of such names."""
     named = {
         entry.name: source for entry in entries if (source := _recognise_format(folder, entry))
     }
@@ -90,11 +88,12 @@ def find_files(
                 folder.relative + entry.name, os.path.join(folder.path, entry.name)
             )
         is_owned = entry.name.lower() in owned
-        if status := _status(folder, entry, allowed, companion_findings if is_owned else findings):
+        if status := _status(folder, entry, links, companion_findings if is_owned else findings):
             if is_owned:
                 companions.append(status)
             else:
-                files.append(found_file(folder, entry.name, named[entry.name], status))
+                outside = links.outside_of(folder, status.resolved)
+                files.append(found_file(folder, entry.name, named[entry.name], status, outside))
     if not files:
         findings += companion_findings
     return [_with_companions(file, companions, companion_findings) for file in files], findings
@@ -125,8 +124,16 @@ def _with_companions(
     return replace(file, companions=companions, lost=tuple(companion_findings))
 
 
-def found_file(folder: ScanFolder, name: str, source: SourceFormat, status: FileStat) -> FoundFile:
-    """A file directly in the folder, to be read in this format."""
+def found_file(
+    folder: ScanFolder,
+    name: str,
+    source: SourceFormat,
+    status: FileStat,
+    outside: str | None = None,
+) -> FoundFile:
+    """A file directly in the folder, to be read in this format; `outside` is given for a link
+    whose place differs from that of its folder.
+    """
     return FoundFile(
         path=status.path,
         resolved=status.resolved,
@@ -138,20 +145,21 @@ def found_file(folder: ScanFolder, name: str, source: SourceFormat, status: File
         root=folder.root.path,
         root_order=folder.root.order,
         format=source.format,
+        link_target=folder.outside if outside is None else outside,
     )
 
 
 def _status(
-    folder: ScanFolder, entry: os.DirEntry[str], allowed: Sequence[str], findings: list[Finding]
+    folder: ScanFolder, entry: os.DirEntry[str], links: LinkFollower, findings: list[Finding]
 ) -> FileStat | None:
     path = os.path.join(folder.path, entry.name)
     resolved = os.path.join(folder.resolved, entry.name)
     if entry.is_symlink():
-        followed = resolve_link(resolved, allowed)
+        followed = links.follow(folder, entry.name)
         if isinstance(followed, Finding):
-            findings.append(replace(followed, path=printable_path(path)))
+            findings.append(followed)
             return None
-        resolved = followed
+        resolved = followed.resolved
     status = stat_of(path, resolved)
     if isinstance(status, Finding):
         findings.append(status)

@@ -1,6 +1,4 @@
-"""The folders of a scan: roots, folders below them, links between them, and the folder of guidance in
-each root.
-"""
+"""The folders of a scan: roots, folders below them, and the folder of guidance in each root."""
 
 from __future__ import annotations
 
@@ -9,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from capdisc_indexer.model.types import Finding, Severity
 from capdisc_indexer.sources import source_for
-from capdisc_indexer.sources.scan.scanned_files import FileStat, printable_path
+from capdisc_indexer.sources.scan.scanned_files import FileStat
 
 # Paths are strings, since they may hold bytes that are not text, and a Path for each of 10,000
 # folders takes long.
@@ -46,7 +43,8 @@ class ScanRoot(NamedTuple):
 class ScanFolder(NamedTuple):
     """A folder below a root; `relative` is its path there, "" or with a slash at the end. An
     `owned` folder belongs to a skill or capability, so that files in it are not sources of their
-    own.
+    own. `outside` is the real folder outside of the scanned ones that a link led to, and that this
+    one is or lies in; "" for a folder inside.
     """
 
     root: ScanRoot
@@ -55,12 +53,19 @@ class ScanFolder(NamedTuple):
     relative: str = ""
     depth: int = 0
     owned: bool = False
+    outside: str = ""
 
     def inner(self, name: str) -> ScanFolder:
         """The folder of that name inside."""
         path, resolved = self.inside(name)
         return ScanFolder(
-            self.root, path, resolved, f"{self.relative}{name}/", self.depth + 1, self.owned
+            self.root,
+            path,
+            resolved,
+            f"{self.relative}{name}/",
+            self.depth + 1,
+            self.owned,
+            self.outside,
         )
 
     def inside(self, name: str) -> tuple[str, str]:
@@ -71,9 +76,9 @@ class ScanFolder(NamedTuple):
             f"{resolved}{'' if resolved[-1] == '/' else '/'}{name}",
         )
 
-    def at(self, resolved: str) -> ScanFolder:
-        """The same folder, as a link that leads to `resolved`."""
-        return self._replace(resolved=resolved)
+    def at(self, resolved: str, outside: str) -> ScanFolder:
+        """The same folder, as a link that leads to `resolved`, which belongs to `outside`."""
+        return self._replace(resolved=resolved, outside=outside)
 
     def holding(self, entries: Sequence[os.DirEntry[str]]) -> ScanFolder:
         """The same folder with these entries: owned, if one of them is a skill or capability."""
@@ -86,7 +91,9 @@ class ScanFolder(NamedTuple):
 
     def as_owned(self) -> ScanFolder:
         """The same folder, as part of a skill or capability."""
-        return ScanFolder(self.root, self.path, self.resolved, self.relative, self.depth, True)
+        return ScanFolder(
+            self.root, self.path, self.resolved, self.relative, self.depth, True, self.outside
+        )
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
@@ -101,38 +108,6 @@ def is_inside(resolved: str, roots: Iterable[str]) -> bool:
     (True, False)
     """
     return any(resolved == root or resolved.startswith(root.rstrip("/") + "/") for root in roots)
-
-
-def resolve_link(
-    path: str, roots: Iterable[str], severity: Severity = Severity.ERROR
-) -> str | Finding:
-    """The real path behind a link, or the finding that says why it is not followed."""
-    try:
-        resolved = os.path.realpath(path, strict=True)
-    except OSError as error:
-        reason = error.strerror or "unknown error"
-        return _link_finding(
-            severity, path, f"is a link that leads nowhere: {reason}", "repair or remove the link"
-        )
-    if is_inside(resolved, roots):
-        return resolved
-    hint = "scan the target's folder as well, or put the file itself here"
-    return _link_finding(
-        severity, path, "is a link that leads out of the scanned folders; not read", hint
-    )
-
-
-def stray_finding(path: str) -> Finding:
-    """The finding for a path that the workspace chose, and that leads out of it by a link."""
-    message = "is a link that leads out of the workspace; not read"
-    return _link_finding(Severity.WARNING, path, message, "to read it: capdisc trust")
-
-
-def _link_finding(severity: Severity, path: str, message: str, hint: str) -> Finding:
-    text = f"{printable_path(os.path.basename(path))} {message}"
-    return Finding(
-        code="symlink", severity=severity, message=text, hint=hint, path=printable_path(path)
-    )
 
 
 def guidance_files(roots: Sequence[Path]) -> tuple[FileStat, ...]:

@@ -49,6 +49,9 @@ class FoundFile(FileStat):
     With `is_declared`, a declaration gives the format, and `name` and `options`; with `is_alone`
     it names this very file and not a folder. With `allows_secrets`, the file is read even if it
     holds secrets.
+
+    `other_paths` lead to the same file by links. `link_target` is the real file or folder outside
+    of the scanned ones that a link led to, "" for a file inside.
     """
 
     relative: str
@@ -62,6 +65,8 @@ class FoundFile(FileStat):
     is_alone: bool = False
     is_declared: bool = False
     allows_secrets: bool = False
+    other_paths: tuple[str, ...] = ()
+    link_target: str = ""
 
 
 def content_hash(data: bytes, companions: Sequence[bytes] = ()) -> str:
@@ -83,6 +88,8 @@ def source_ref(file: FoundFile, digest: str, pointer: str = "") -> SourceRef:
         pointer=pointer,
         content_hash=digest,
         root=printable_path(file.root),
+        other_paths=tuple(map(printable_path, file.other_paths)),
+        link_target=printable_path(file.link_target),
     )
 
 

@@ -1,0 +1,294 @@
+"""Shows what `capdisc setup` is about to do, asks for a yes, and does it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from capdisc.commands.approval_prompt import YES, read_answer
+from capdisc.context import surroundings
+from capdisc.output import console
+from capdisc.output.failures import ExitCode
+from capdisc.setup import settings_files
+from capdisc.setup.client_settings import (
+    CLIENTS,
+    HOOK,
+    MCP,
+    PROJECT,
+    base_folders,
+    find_program,
+    settings_path,
+)
+from capdisc.setup.file_changes import FileChange
+from capdisc.setup.settings_entries import BLOCK
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import ApprovalRequiredError, InputError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.sources.scan.scanned_files import printable_path
+from capdisc_indexer.validation.masking import mask_keys
+
+if TYPE_CHECKING:
+    from capdisc.commands.setup_gateway import GatewayPlan
+
+_PART_TITLES = {HOOK: "the hook", MCP: "the MCP server", BLOCK: "the block"}
+
+
+@frozen(kw_only=True)
+class SetupRequest:
+    """For which client something is put in, or taken out (`undo`), and who is told how.
+    `was_present` says that the client seems to be installed.
+    """
+
+    client: str
+    was_present: bool
+    undo: bool
+    yes: bool
+    json: bool
+
+
+def carry_out(
+    runtime: surroundings.Runtime,
+    request: SetupRequest,
+    changes: Sequence[FileChange],
+    plan: GatewayPlan | None,
+) -> int:
+    """Show the changes, ask, write, and say what follows; the exit status. Raises
+    ApprovalRequiredError where nobody says yes.
+    """
+    pending = [change for change in changes if change.is_change]
+    for change in pending:
+        settings_files.check_link(change.path, runtime.workspace, runtime.home)
+        settings_files.check_writable(change.path)
+    is_asked = not (request.json or request.yes) and _has_person(runtime)
+    new_folders = list(dict.fromkeys(_find_new_folders(pending)))
+    if not request.json:
+        console.print_lines(_format_changes(request, changes, plan))
+    if plan:
+        plan = _show_plan(runtime, request, plan, is_asked)
+    question = _ask_for(pending, plan)
+    is_agreed = bool(question) and (request.yes or (is_asked and read_answer(question) in YES))
+    if is_agreed or not question:
+        _write_changes(runtime, changes, request.undo)
+    if is_agreed and plan:
+        from capdisc.commands import setup_gateway
+
+        setup_gateway.carry_out(runtime, plan)
+    if request.json:
+        console.print_document(_result_document(runtime, request, changes, plan, is_agreed))
+    if question and not is_agreed:
+        raise _refusal(runtime, request.json)
+    for folder in new_folders:
+        console.print_notice(f"notice: created the folder {printable_path(folder)}")
+    _print_next_steps(runtime, request, pending, plan)
+    if any(change.snippets for change in changes):
+        console.print_notice(
+            "notice: some of it is left for you to put in; its comments would be lost otherwise"
+        )
+        return ExitCode.FINDINGS
+    return ExitCode.OK
+
+
+def _show_plan(
+    runtime: surroundings.Runtime, request: SetupRequest, plan: GatewayPlan, is_asked: bool
+) -> GatewayPlan:
+    """Print the servers of the gateway; the plan with the tools that a person then names."""
+    from capdisc.commands import setup_gateway
+
+    if not request.json:
+        console.print_lines(setup_gateway.format_plan(runtime, plan))
+    return setup_gateway.choose_tools(plan) if is_asked and not plan.is_chosen else plan
+
+
+def _ask_for(pending: Sequence[FileChange], plan: GatewayPlan | None) -> str:
+    """The question whether to do all that; "" where there is nothing to do."""
+    parts = []
+    if pending:
+        parts.append(
+            "write this file" if len(pending) == 1 else f"write these {len(pending)} files"
+        )
+    if plan and plan.question:
+        parts.append(plan.question)
+    text = " and ".join(parts)
+    return f"{text[0].upper()}{text[1:]}? [y/N]" if text else ""
+
+
+def _find_new_folders(pending: Sequence[FileChange]) -> Iterator[str]:
+    """The first folder of each file that writing it creates."""
+    for change in pending:
+        folders = (change.path.parent, *change.path.parent.parents)
+        missing = [folder for folder in folders if not folder.exists()]
+        if missing and change.after is not None:
+            yield str(missing[-1])
+
+
+def _has_person(runtime: surroundings.Runtime) -> bool:
+    return runtime.stdin_is_terminal and runtime.stderr_is_terminal
+
+
+def _refusal(runtime: surroundings.Runtime, json: bool) -> ApprovalRequiredError:
+    if json or not _has_person(runtime):
+        return ApprovalRequiredError(
+            "nothing was written: nobody is there to say yes",
+            "look at the change, then run it at a terminal or add --yes",
+        )
+    return ApprovalRequiredError("nothing was written", "--yes writes without a question")
+
+
+def _write_changes(
+    runtime: surroundings.Runtime, changes: Sequence[FileChange], undo: bool
+) -> None:
+    """Write all of them. Raises InputError where a file changed since it was read."""
+    state_dir, workspace = runtime.user_state_dir(), runtime.workspace
+    for change in changes:
+        if change.is_change and settings_files.read_text(change.path) != change.before:
+            raise InputError(
+                f"{change.path} changed while you were asked", "run the command again"
+            )
+    for change in changes:
+        if undo and not change.is_change:  # somebody has taken it out by hand
+            settings_files.save_memory(state_dir, change.path, change.memory)
+        if change.is_change:
+            is_in_project = workspace != runtime.home and change.path.is_relative_to(workspace)
+            settings_files.write_remembered(
+                state_dir,
+                change.path,
+                change.after,
+                change.memory,
+                change.folders,
+                is_private=not is_in_project,
+            )
+
+
+def _print_next_steps(
+    runtime: surroundings.Runtime,
+    request: SetupRequest,
+    pending: Sequence[FileChange],
+    plan: GatewayPlan | None,
+) -> None:
+    for change in pending:
+        verb = "removed" if change.after is None else "wrote"
+        console.print_notice(f"notice: {verb} {printable_path(str(change.path))}")
+    client = request.client
+    if request.undo or client not in CLIENTS:
+        return
+    title, folders = CLIENTS[client].title, base_folders(runtime)
+    if pending and not request.was_present:
+        console.print_notice(
+            f"notice: {title} was not found here; it reads the file once it is installed"
+        )
+    if plan:
+        from capdisc.commands import setup_gateway
+
+        setup_gateway.print_next_steps(runtime, plan, client, title)
+    if not pending:
+        return
+    if any(MCP in _part_names(change) for change in pending):
+        _check_server_extra()
+    project_paths = {
+        settings_path(part, PROJECT, folders) for part in CLIENTS[client].parts.values()
+    }
+    is_project = any(change.path in project_paths for change in pending)
+    program = find_program(runtime.environ)
+    if is_project and len(program[0]) > len("capdisc"):
+        console.print_notice(
+            f"notice: the file names {program[0]}, a path of this machine; "
+            "with capdisc in PATH it would name just that"
+        )
+    scope = PROJECT if is_project else "user"
+    if step := CLIENTS[client].next_steps.get(scope):
+        console.print_notice(f"notice: {step}")
+
+
+def _check_server_extra() -> None:
+    """Print what has to be installed before the client can start the server."""
+    try:
+        lazy_imports.mcp_sdk()
+    except InputError as error:
+        console.print_notice(
+            f"notice: the MCP server cannot start: {error.message} ({error.hint})"
+        )
+
+
+def _format_changes(
+    request: SetupRequest, changes: Sequence[FileChange], plan: GatewayPlan | None
+) -> Iterator[str]:
+    """The changes as diffs, and what is left to a person; a line where there is no change."""
+    if not any(change.is_change or change.snippets for change in changes):
+        if request.undo and not (plan and plan.question):
+            yield f"{request.client}: nothing to do: setup has put nothing in"
+        elif not request.undo:
+            is_all = not (plan and (plan.question or plan.waiting))
+            verb = "nothing to do: " if is_all else ""
+            yield f"{request.client}: {verb}{_describe_present(changes)}"
+    for change in changes:
+        if change.is_change:
+            yield from _format_diff(change)
+        for snippet in change.snippets:
+            path = printable_path(str(change.path))
+            reason = "cannot be changed without harm to the rest"
+            if change.path.suffix != ".toml":
+                reason = "is JSON with comments, which are not touched"
+            yield f"{path} {reason}. Put this in by hand, {snippet.place}:"
+            yield from ("", *snippet.text.splitlines(), "")
+
+
+def _part_names(change: FileChange) -> list[str]:
+    return list(dict.fromkeys(entry.part for entry in change.entries))
+
+
+def _describe_present(changes: Sequence[FileChange]) -> str:
+    """Which files have what setup would put in."""
+    places = (
+        f"{printable_path(str(change.path))} has "
+        + " and ".join(_PART_TITLES[part] for part in _part_names(change))
+        for change in changes
+    )
+    return ", ".join(places)
+
+
+def _format_diff(change: FileChange) -> Iterator[str]:
+    """The lines of a unified diff, with keys of services masked."""
+    path = printable_path(str(change.path))
+    before, after = change.before or "", change.after or ""
+    lines = difflib.unified_diff(
+        before.splitlines(),
+        after.splitlines(),
+        path if change.before is not None else "/dev/null",
+        path if change.after is not None else "/dev/null",
+        lineterm="",
+    )
+    yield from (mask_keys(line) for line in lines)
+
+
+def _result_document(
+    runtime: surroundings.Runtime,
+    request: SetupRequest,
+    changes: Sequence[FileChange],
+    plan: GatewayPlan | None,
+    is_agreed: bool,
+) -> JsonObject:
+    document: JsonObject = {
+        "client": request.client,
+        "undo": request.undo,
+        "files": [_change_document(change, is_agreed) for change in changes],
+    }
+    if plan:
+        from capdisc.commands import setup_gateway
+
+        document["gateway"] = {
+            **setup_gateway.plan_document(runtime, plan),
+            "approved": bool(plan.question) and is_agreed,
+        }
+    return document
+
+
+def _change_document(change: FileChange, is_agreed: bool) -> JsonObject:
+    return {
+        "path": str(change.path),
+        "parts": _part_names(change),
+        "diff": list(_format_diff(change)) if change.is_change else [],
+        "by_hand": [{"place": snippet.place, "text": snippet.text} for snippet in change.snippets],
+        "written": change.is_change and is_agreed,
+    }

@@ -1,0 +1,215 @@
+"""Where the clients of this user keep agents, commands and plugins, and which links lead to more of
+them: what an index reads beside the folders of skills.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capdisc_indexer.config.client_places import conventional_places, own_folders
+from capdisc_indexer.config.settings import fixed_part
+from capdisc_indexer.config.trust import TrustRequest, is_inside
+from capdisc_indexer.model.types import DeclaredSource, LinkRules
+
+if TYPE_CHECKING:
+    from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.client_plugins import Plugin
+    from capdisc_indexer.config.client_servers import ClientFile
+    from capdisc_indexer.config.configuration import Config
+
+_PLUGIN_FOLDERS = (".claude/plugins", ".codex/plugins", ".gemini/extensions")
+_PLUGIN_VARIABLES = (
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_PLUGIN_CACHE_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+)
+
+
+def place_folders(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
+    """The folders of agents and commands as pairs of scope and path; they need not exist."""
+    folders = {path: scope for scope, _, path, _ in _list_places(runtime, config)}
+    return [(scope, path) for path, scope in folders.items()]
+
+
+def has_places(runtime: Runtime, config: Config) -> bool:
+    """Whether there is a folder of agents or commands, or a plugin that has some."""
+    return any(path.exists() for _, path in place_folders(runtime, config)) or any(
+        plugin.agents or plugin.commands for plugin in _plugins(runtime, config["folders"])[0]
+    )
+
+
+def place_sources(
+    runtime: Runtime, config: Config, paths: Sequence[Path] = ()
+) -> tuple[DeclaredSource, ...]:
+    """The agents and commands of clients and of their plugins as sources; where `paths` are named,
+    only what lies in them. Links of the workspace that wait for trust are left out.
+    """
+    within = tuple(str(runtime.expand(path)) for path in paths)
+    waiting = {request.value for request in runtime.waiting_links(config)}
+    sources = [
+        DeclaredSource(
+            format=form,
+            path=str(path / pattern) if pattern else str(path),
+            origin=scope,
+            trusted=scope != "workspace",
+            within=within,
+            is_conventional=True,
+        )
+        for scope, form, path, pattern in _list_places(runtime, config)
+        if str(path) not in waiting
+    ]
+    for plugin in _plugins(runtime, config["folders"])[0]:
+        parts = [("agent", path) for path in plugin.agents]
+        parts += [("command", path) for path in plugin.commands]
+        sources += [
+            DeclaredSource(
+                format=form,
+                path=str(path),
+                name=plugin.name,
+                origin=plugin.id,
+                trusted=True,
+                within=within,
+                confined_to=os.path.realpath(plugin.folder),
+                is_conventional=True,
+            )
+            for form, path in parts
+        ]
+    return tuple(sources)
+
+
+def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
+    """The folders of skills of the plugins that are switched on, as pairs of origin and path. A
+    notice names each file about plugins that cannot be read.
+    """
+    plugins, problems = _plugins(runtime, config["folders"])
+    if problems:
+        from capdisc.output import console
+    for problem in problems:
+        console.print_notice(f"notice: {console.sanitise(problem)}; its plugins are left out")
+    return [(f"plugin {plugin.id}", path) for plugin in plugins for path in plugin.skills]
+
+
+def plugin_folders(runtime: Runtime, config: Config) -> set[str]:
+    """What the plugins that are switched on here bring: their folders and files."""
+    plugins, _ = _plugins(runtime, config["folders"])
+    return {
+        str(path)
+        for plugin in plugins
+        for path in (*plugin.skills, *plugin.agents, *plugin.commands)
+    }
+
+
+def plugin_switches(runtime: Runtime) -> list[Path]:
+    """The files and folders that say which plugins are installed and switched on; they need not
+    exist.
+    """
+    environ, home = runtime.environ, runtime.home
+    claude = runtime.expand(Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
+    codex = runtime.expand(Path(environ.get("CODEX_HOME") or home / ".codex"))
+    gemini = runtime.expand(Path(environ.get("GEMINI_CLI_HOME") or home)) / ".gemini/extensions"
+    return [
+        claude / "plugins" / "installed_plugins.json",
+        claude / "plugins" / "known_marketplaces.json",
+        claude / "settings.json",
+        runtime.workspace / ".claude" / "settings.json",
+        runtime.workspace / ".claude" / "settings.local.json",
+        codex / "config.toml",
+        gemini,
+        gemini / "extension-enablement.json",
+    ]
+
+
+def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
+    """The files of the plugins that are switched on which may name MCP servers."""
+    from capdisc_indexer.config.client_servers import ClientFile
+
+    return [
+        ClientFile(client=plugin.client, path=path, scope="user", plugin_folder=str(plugin.folder))
+        for plugin in _plugins(runtime, "all")[0]
+        for path in plugin.servers
+    ]
+
+
+def named_server_files(runtime: Runtime, paths: Sequence[Path]) -> tuple[DeclaredSource, ...]:
+    """The named paths that are clients' files of MCP servers, as sources: their names alone, such
+    as config.toml, say nothing.
+    """
+    if not any(runtime.expand(path).is_file() for path in paths):
+        return ()
+    from capdisc_indexer.config.client_servers import client_files
+
+    files = client_files(runtime.home, runtime.workspace, runtime.environ, runtime.system)
+    known = {os.path.realpath(file.path) for file in files}
+    named = [runtime.expand(path) for path in paths]
+    return tuple(
+        DeclaredSource(
+            format="mcp-servers",
+            path=str(path),
+            origin="the command line",
+            trusted=not is_inside(os.path.realpath(path), [runtime.real_workspace]),
+        )
+        for path in named
+        if path.is_file() and os.path.realpath(path) in known
+    )
+
+
+def link_rules(runtime: Runtime) -> LinkRules:
+    """Which links a scan here follows: those in the user's own folders, those inside the
+    workspace, and those that the user trusts.
+    """
+    from capdisc_indexer.store.state_file import list_grants
+
+    # A workspace that is the home folder, or above it, holds other people's clones, too.
+    is_home_inside = is_inside(os.path.realpath(runtime.home), [runtime.real_workspace])
+    lines = (line for stored in list_grants(runtime.trust_dir) for line in stored.grant.lines)
+    return LinkRules(
+        workspace="" if is_home_inside else runtime.real_workspace,
+        own_places=tuple(dict.fromkeys(map(os.path.realpath, own_folders(runtime.home)))),
+        trusted=frozenset(line for line in lines if line.startswith("link ")),
+    )
+
+
+def find_waiting_links(runtime: Runtime, config: Config) -> tuple[TrustRequest, ...]:
+    """A request for each link of the workspace's folders that leads out of the scanned ones, trusted
+    or not. Reads all of these folders.
+    """
+    from capdisc_indexer.model.frozen import replace
+    from capdisc_indexer.sources.scan.file_scan import scan_roots
+
+    roots = [path for _, path in runtime.roots(config) if path.exists()]
+    rules = replace(link_rules(runtime), trusted=frozenset())
+    scan = scan_roots(
+        list(dict.fromkeys(roots)),
+        place_sources(runtime, config),
+        confined=runtime.confined_roots(config),
+        links=rules,
+    )
+    return scan.waiting_links
+
+
+def _list_places(runtime: Runtime, config: Config) -> list[tuple[str, str, Path, str]]:
+    """Scope, format, folder and pattern ("": every file) of each place of agents and commands."""
+    places = conventional_places(config["folders"], runtime.cwd, runtime.workspace, runtime.home)
+    return [(scope, form, *_split_pattern(path)) for scope, form, path in places]
+
+
+def _split_pattern(path: Path) -> tuple[Path, str]:
+    if "*" not in path.name:
+        return path, ""
+    return Path(fixed_part(str(path))[0]), path.name
+
+
+def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence[str]]:
+    """The plugins that are switched on here, and what is wrong with files about them."""
+    # Three stats, where the module takes 3 ms to load: most queries need no more than these.
+    is_elsewhere = any(runtime.environ.get(name) for name in _PLUGIN_VARIABLES)
+    if not is_elsewhere and not any((runtime.home / name).exists() for name in _PLUGIN_FOLDERS):
+        return (), ()
+    from capdisc_indexer.config.client_plugins import find_plugins
+
+    installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ)
+    return installed.plugins, installed.problems

@@ -1,0 +1,160 @@
+"""What does `--help` show on a terminal? The options in panels by topic, as wide as the screen.
+
+Drawn from the declarations, without typer: its own panels give 80 columns to three columns of which
+the last has 32, read our texts as markup, and take 0.25 s longer to import than these.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+
+from capdisc.args.command_table import CommandParameter, list_parameters
+from capdisc.args.params import VALUE_NAMES
+from capdisc.output import console, terminal
+from capdisc.output.terminal import ColumnStyle, Line, Piece, Screen
+
+# The headings of options, in this order. An option without one is under the first.
+PANELS = (
+    "Options",
+    "Searching",
+    "Filters",
+    "Tools",
+    "Budget",
+    "Context",
+    "Prompt",
+    "Parts",
+    "Links",
+    "Edges",
+    "Rules",
+    "Fixes",
+    "Explanations",
+    "Session",
+    "Output",
+    "Index",
+)
+# A command with so few options has them under one heading.
+_MAX_TOGETHER = 7
+COMMAND_PANELS = {
+    "Find": ("search", "render", "show", "list", "graph", "tools", "call"),
+    "Index": ("index", "watch", "serve", "status", "doctor"),
+    "Agents": ("setup", "hook", "mcp", "run", "session"),
+    "Check": ("validate", "audit", "eval"),
+    "Settings": ("config", "trust", "init", "new", "completion", "help"),
+}
+HELP_WORDS = ("--help", "-h")
+_MAX_OPTION_COLUMNS = 30
+
+
+def asks_for_help(words: Sequence[str]) -> bool:
+    """Whether a command line calls for help, with an option of its own before any `--`."""
+    end = words.index("--") if "--" in words else len(words)
+    return any(word in words[:end] for word in HELP_WORDS)
+
+
+def print_command_help(screen: Screen, name: str, command: Callable[..., int]) -> None:
+    """Print the usage, the text and the options of one command."""
+    parameters = list_parameters(command)
+    arguments = [parameter for parameter in parameters if parameter.param.names is None]
+    options = [parameter for parameter in parameters if parameter.param.names is not None]
+    words = [("Usage: ", "heading"), (f"capdisc {name}", "name")]
+    words += [(" [OPTIONS]", "detail")] if options else []
+    words += [(f" {_argument_name(parameter)}", "value") for parameter in arguments]
+    terminal.print_paragraph(screen, words)
+    for paragraph in inspect.cleandoc(command.__doc__ or "").split("\n\n"):
+        console.print_result("\n")
+        terminal.print_paragraph(screen, _format_paragraph(" ".join(paragraph.split())))
+    console.print_result("\n")
+    if arguments:
+        rows = [
+            ([(_argument_name(parameter), "value")], [(parameter.param.help, "")])
+            for parameter in arguments
+        ]
+        _print_panel(screen, "Arguments", rows)
+    for title, members in _group_options(options).items():
+        _print_panel(screen, title, [_option_row(parameter) for parameter in members])
+
+
+def print_overview(screen: Screen, commands: Mapping[str, str]) -> None:
+    """Print what capdisc is for, and its commands by topic."""
+    usage = [("Usage: ", "heading"), ("capdisc", "name"), (" COMMAND [OPTIONS]", "detail")]
+    terminal.print_paragraph(screen, usage)
+    about = "Find the few capabilities an agent needs, and print them within a token budget."
+    console.print_result("\n")
+    terminal.print_paragraph(screen, about)
+    console.print_result("\n")
+    placed = {name for names in COMMAND_PANELS.values() for name in names}
+    others = tuple(name for name in commands if name not in placed)
+    width = max(map(len, commands))
+    for title, names in (COMMAND_PANELS | {"Others": others}).items():
+        rows: list[tuple[list[Piece], Line]] = [
+            ([(name.ljust(width), "option")], commands[name]) for name in names if name in commands
+        ]
+        if rows:
+            _print_panel(screen, title, rows)
+    terminal.print_paragraph(
+        screen, "capdisc COMMAND --help explains one; --version prints the version."
+    )
+
+
+def value_name(parameter: CommandParameter) -> str:
+    """What help calls the value of an option."""
+    return parameter.param.metavar or VALUE_NAMES.get(parameter.type, "")
+
+
+def _print_panel(screen: Screen, title: str, rows: Sequence[tuple[Sequence[Piece], Line]]) -> None:
+    widest = max(sum(len(text) for text, _ in name) for name, _ in rows)
+    columns = (
+        ColumnStyle(wrapped=True, max_width=min(widest, _MAX_OPTION_COLUMNS)),
+        ColumnStyle(wrapped=True, flexible=True),
+    )
+    terminal.print_panel(screen, title, columns, rows)
+
+
+def _group_options(options: Sequence[CommandParameter]) -> dict[str, list[CommandParameter]]:
+    """The options by heading, headings in their order."""
+    if len(options) <= _MAX_TOGETHER:
+        return {PANELS[0]: list(options)} if options else {}
+    titles = {title: list[CommandParameter]() for title in PANELS}
+    for parameter in options:
+        titles.setdefault(parameter.param.panel or PANELS[0], []).append(parameter)
+    return {title: members for title, members in titles.items() if members}
+
+
+def _option_row(parameter: CommandParameter) -> tuple[list[Piece], list[Piece]]:
+    param = parameter.param
+    names = param.names or ("--" + parameter.name.replace("_", "-"),)
+    label: list[Piece] = [(", ".join(sorted(names, key=len)), "option")]
+    if not param.names and parameter.type is bool:
+        label = [(f"{names[0]}, --no-{names[0][2:]}", "option")]
+    about: list[Piece] = [(param.help, "")]
+    if param.choices:
+        about.append((" " * bool(param.help) + "|".join(param.choices), "value"))
+    elif parameter.type is not bool:
+        label.append((f" {value_name(parameter)}", "value"))
+    about += [(text, "detail") for text in _remarks(parameter)]
+    return label, about
+
+
+def _remarks(parameter: CommandParameter) -> list[str]:
+    """The range and the default of an option, where it has one."""
+    low, high = parameter.param.min, parameter.param.max
+    remarks = []
+    if high is not None:
+        remarks.append(f" [{low or 0:g}..{high:g}]")
+    elif low is not None and low > 1:
+        remarks.append(f" [at least {low:g}]")
+    if parameter.default not in (None, "", False):
+        remarks.append(f" [default: {parameter.default}]")
+    return remarks
+
+
+def _argument_name(parameter: CommandParameter) -> str:
+    plain = parameter.param.metavar or parameter.name.upper()
+    return plain if parameter.is_required or plain.startswith("[") else f"[{plain}]"
+
+
+def _format_paragraph(paragraph: str) -> list[Piece]:
+    if paragraph.startswith("Example: "):
+        return [("Example: ", "heading"), (paragraph.removeprefix("Example: "), "option")]
+    return [(paragraph, "")]

@@ -1,0 +1,372 @@
+"""Which plugins and extensions of clients are installed and switched on here, and where do their
+skills, agents, commands and MCP servers lie?
+
+Read are the plugins of Claude Code and of Codex and the extensions of Gemini CLI, as these clients
+read them in 2026 (Claude Code 2.1.330, Codex 0.169, Gemini CLI 0.61). Which plugins are installed,
+and where, is said by files of the user alone. A file of the workspace can only switch one of them
+on or off, and nothing outside of a plugin's own folder is taken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from capdisc_indexer.config.trust import is_inside
+from capdisc_indexer.model.frozen import frozen
+
+# Paths are strings where many are only looked at: a Path for each takes half of the time.
+# ruff: noqa: PTH117, PTH120
+
+# Clients' own lists of plugins have a few KiB, the catalogue of a marketplace up to a few MiB.
+MAX_BYTES = 16 * 1024 * 1024
+MAX_PLUGINS = 500
+_MANIFESTS = {"claude": ".claude-plugin/plugin.json", "codex": ".codex-plugin/plugin.json"}
+_MANAGED_SETTINGS = Path("/etc/claude-code/managed-settings.json")
+
+_Table: TypeAlias = Mapping[str, object]
+_EMPTY: _Table = {}
+
+
+@frozen(kw_only=True)
+class Plugin:
+    """One plugin that is switched on: `folder` is where it was installed, `id` what its client
+    calls it. The other fields are the folders and files of each kind in it that exist.
+    """
+
+    client: str
+    id: str
+    name: str
+    folder: Path
+    skills: tuple[Path, ...] = ()
+    agents: tuple[Path, ...] = ()
+    commands: tuple[Path, ...] = ()
+    servers: tuple[Path, ...] = ()
+
+
+@frozen(kw_only=True)
+class InstalledPlugins:
+    """The plugins that are switched on, and a sentence for each file that could not be read."""
+
+    plugins: tuple[Plugin, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def find_plugins(
+    profile: str, home: Path, workspace: Path, environ: Mapping[str, str]
+) -> InstalledPlugins:
+    """The plugins of the profile's clients ("all": of every client) that count in the workspace.
+
+    Costs a few reads where nothing is installed, and one or two more for each plugin.
+    """
+    reader = _Reader(workspace)
+    finders = {"claude": _claude_plugins, "codex": _codex_plugins, "gemini": _gemini_extensions}
+    plugins = [
+        plugin
+        for client, find in finders.items()
+        if profile in ("all", client)
+        for plugin in find(reader, home, environ)
+    ]
+    return InstalledPlugins(plugins=tuple(plugins), problems=tuple(reader.problems))
+
+
+class _Reader:
+    """Reads files of clients once each, and keeps a sentence about those that cannot be read."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+        self.problems: list[str] = []
+        self._tables: dict[Path, _Table] = {}
+
+    def table(self, path: Path) -> _Table:
+        """The JSON or TOML table of the file; an empty one where it is none, or not there."""
+        if path not in self._tables:
+            self._tables[path] = self._read(path)
+        return self._tables[path]
+
+    def _read(self, path: Path) -> _Table:
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(MAX_BYTES + 1)
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                self.problems.append(f"{path} cannot be read: {error.strerror or error}")
+            return _EMPTY
+        try:
+            value = _parse(path, data)
+        except (ValueError, RecursionError):
+            self.problems.append(f"{path} cannot be read: it is no {path.suffix[1:].upper()}")
+            return _EMPTY
+        return value if isinstance(value, dict) else _EMPTY
+
+
+def _parse(path: Path, data: bytes) -> object:
+    """Raises ValueError for a file that is too large or not in the format of its name."""
+    if len(data) > MAX_BYTES:
+        raise ValueError
+    text = data.decode("utf-8-sig")
+    if path.suffix == ".toml":
+        import tomllib
+
+        return tomllib.loads(text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        from capdisc_indexer.config.client_servers import strip_comments
+
+        return json.loads(strip_comments(text))
+
+
+def _text(table: _Table, key: str) -> str:
+    value = table.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _table(table: _Table, key: str) -> _Table:
+    value = table.get(key)
+    return value if isinstance(value, dict) else _EMPTY
+
+
+# Claude Code: plugins/installed_plugins.json says what is installed where, `enabledPlugins` of the
+# settings what is switched on, the manifest of a plugin or its entry in the catalogue of its
+# marketplace what it holds.
+
+
+def _claude_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
+    settings_folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    cache = environ.get("CLAUDE_CODE_PLUGIN_CACHE_DIR")
+    plugins_folder = Path(cache) if cache else settings_folder / "plugins"
+    installed = _table(reader.table(plugins_folder / "installed_plugins.json"), "plugins")
+    if not installed:
+        return
+    is_enabled = _claude_switches(reader, settings_folder)
+    for plugin_id, records in list(installed.items())[:MAX_PLUGINS]:
+        folder = _claude_folder(records, reader.workspace) if is_enabled.get(plugin_id) else None
+        if folder is not None and folder.is_dir():
+            name, _, marketplace = plugin_id.rpartition("@")
+            manifest, adds_skills = _claude_manifest(
+                reader, plugins_folder, folder, name, marketplace
+            )
+            yield _claude_plugin(plugin_id, name, folder, manifest, adds_skills)
+
+
+def _claude_switches(reader: _Reader, settings_folder: Path) -> dict[str, bool]:
+    """Whether each plugin is switched on, by its id: the project's settings win over the user's,
+    those of the machine's administrator over all.
+    """
+    project = reader.workspace / ".claude"
+    # A clone can bring a link in the place of a file.
+    places = [os.path.realpath(reader.workspace)]
+    own = [project / name for name in ("settings.json", "settings.local.json")]
+    files = [
+        settings_folder / "settings.json",
+        *(path for path in own if is_inside(os.path.realpath(path), places)),
+    ]
+    switches: dict[str, bool] = {}
+    for path in (*files, _MANAGED_SETTINGS):
+        # Instead of true, an entry may list the versions that it asks for.
+        for plugin_id, value in _table(reader.table(path), "enabledPlugins").items():
+            switches[plugin_id] = value is True or isinstance(value, list)
+    return switches
+
+
+def _claude_folder(records: object, workspace: Path) -> Path | None:
+    """Where the plugin lies that counts in the workspace: one of the project before one of the
+    user. Version 1 of the file has one record for each plugin, version 2 a list of them.
+    """
+    by_scope: dict[str, str] = {}
+    for record in records if isinstance(records, list) else [records]:
+        if not isinstance(record, dict) or not isinstance(path := record.get("installPath"), str):
+            continue
+        scope = record.get("scope", "user")
+        if scope in ("project", "local") and not _is_here(record.get("projectPath"), workspace):
+            continue
+        by_scope.setdefault(str(scope), path)
+    chosen = next(
+        (
+            by_scope[scope]
+            for scope in ("local", "project", "user", "managed")
+            if scope in by_scope
+        ),
+        "",
+    )
+    # Only whole paths: a relative one would lead into whatever folder is the current one.
+    return Path(chosen) if os.path.isabs(chosen) else None
+
+
+def _is_here(project: object, workspace: Path) -> bool:
+    return isinstance(project, str) and os.path.realpath(project) == os.path.realpath(workspace)
+
+
+def _claude_manifest(
+    reader: _Reader, plugins_folder: Path, folder: Path, name: str, marketplace: str
+) -> tuple[_Table, bool]:
+    """What says where the plugin's parts lie, and whether its key `skills` adds to the folder of
+    that name. A plugin without a manifest is described by its entry in the marketplace; the
+    skills of one that is the whole marketplace are those that its entry lists.
+    """
+    manifest = reader.table(folder / _MANIFESTS["claude"])
+    if manifest:
+        return manifest, True
+    known = reader.table(plugins_folder / "known_marketplaces.json")
+    location = _text(_table(known, marketplace), "installLocation")
+    if not location:
+        return _EMPTY, True
+    catalogue = reader.table(Path(location) / ".claude-plugin" / "marketplace.json")
+    entries = catalogue.get("plugins")
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return entry, entry.get("source") not in ("./", ".")
+    return _EMPTY, True
+
+
+def _claude_plugin(
+    plugin_id: str, name: str, folder: Path, manifest: _Table, adds_skills: bool
+) -> Plugin:
+    # Claude Code 2.1: the key skills adds to the folder, commands and agents take its place.
+    skills = _paths(folder, manifest.get("skills"))
+    if adds_skills or not skills:
+        skills = _merge(_paths(folder, "skills"), skills)
+    if not skills and not manifest.get("skills"):
+        skills = _paths(folder, "SKILL.md")
+    return Plugin(
+        client="claude",
+        id=plugin_id,
+        name=_text(manifest, "name") or name,
+        folder=folder,
+        skills=skills,
+        agents=_paths(folder, manifest.get("agents") or "agents"),
+        commands=_paths(folder, manifest.get("commands") or "commands"),
+        servers=_merge(
+            _paths(folder, ".mcp.json"),
+            _server_files(folder, manifest, _MANIFESTS["claude"]),
+        ),
+    )
+
+
+# Codex: `[plugins."name@marketplace"]` of config.toml switches a plugin on; the folder of its one
+# version lies in plugins/cache.
+
+
+def _codex_plugins(reader: _Reader, home: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
+    settings_folder = Path(environ.get("CODEX_HOME") or home / ".codex")
+    cache = settings_folder / "plugins" / "cache"
+    if not cache.is_dir():
+        return
+    declared = _table(reader.table(settings_folder / "config.toml"), "plugins")
+    for plugin_id, entry in list(declared.items())[:MAX_PLUGINS]:
+        name, _, marketplace = plugin_id.rpartition("@")
+        if not isinstance(entry, dict) or entry.get("enabled") is not True or not name:
+            continue
+        versions = _folders_in(cache / marketplace / name)
+        if not versions or not is_inside(
+            os.path.realpath(versions[-1]), [os.path.realpath(cache)]
+        ):
+            continue
+        folder = versions[-1]
+        manifest = reader.table(folder / _MANIFESTS["codex"])
+        yield Plugin(
+            client="codex",
+            id=plugin_id,
+            name=_text(manifest, "name") or name,
+            folder=folder,
+            skills=_merge(_paths(folder, "skills"), _paths(folder, manifest.get("skills"))),
+            servers=_merge(
+                _paths(folder, ".mcp.json"), _paths(folder, manifest.get("mcpServers"))
+            ),
+        )
+
+
+# Gemini CLI: every folder in extensions counts unless extension-enablement.json switches it off.
+
+
+def _gemini_extensions(
+    reader: _Reader, home: Path, environ: Mapping[str, str]
+) -> Iterator[Plugin]:
+    folder = Path(environ.get("GEMINI_CLI_HOME") or home) / ".gemini" / "extensions"
+    for installed in _folders_in(folder)[:MAX_PLUGINS]:
+        install = reader.table(installed / ".gemini-extension-install.json")
+        source = _text(install, "source")
+        # `gemini extensions link` leaves the extension where its author works on it.
+        is_linked = install.get("type") == "link" and os.path.isabs(source)
+        extension = Path(source) if is_linked else installed
+        manifest = reader.table(extension / "gemini-extension.json")
+        name = _text(manifest, "name")
+        switches = _table(reader.table(folder / "extension-enablement.json"), name)
+        if not name or not _is_enabled_here(switches.get("overrides"), reader.workspace):
+            continue
+        yield Plugin(
+            client="gemini",
+            id=name,
+            name=name,
+            folder=extension,
+            skills=_paths(extension, "skills"),
+            agents=_paths(extension, "agents"),
+            commands=_paths(extension, "commands"),
+            servers=(extension / "gemini-extension.json",) if manifest.get("mcpServers") else (),
+        )
+
+
+def _is_enabled_here(overrides: object, workspace: Path) -> bool:
+    """Whether the last rule that fits the workspace switches the extension on; it is on where none
+    fits. A rule is a folder, with ! to switch off, and with * for all folders in it.
+    """
+    here = f"{str(workspace).rstrip('/')}/"
+    is_enabled = True
+    for rule in overrides if isinstance(overrides, list) else []:
+        if not isinstance(rule, str):
+            continue
+        text = rule.removeprefix("!")
+        base = f"{text.removesuffix('*').rstrip('/')}/"
+        if here == base or (text.endswith("*") and here.startswith(base)):
+            is_enabled = not rule.startswith("!")
+    return is_enabled
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _paths(folder: Path, declared: object) -> tuple[Path, ...]:
+    """The declared paths that exist and that lie, links resolved, in the plugin's folder. Commands
+    may also be declared as a table of names with the `source` of each.
+    """
+    values: Sequence[object] = declared if isinstance(declared, list) else [declared]
+    if isinstance(declared, dict):
+        values = [entry.get("source") for entry in declared.values() if isinstance(entry, dict)]
+    base = os.path.normpath(folder)
+    paths = [os.path.normpath(f"{base}/{value}") for value in values if isinstance(value, str)]
+    return tuple(Path(path) for path in paths if _is_part(path, base))
+
+
+def _is_part(path: str, folder: str) -> bool:
+    """Whether something lies at the path, below the folder also with its links resolved."""
+    if path != folder and not path.startswith(f"{folder}/"):
+        return False
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    # Of an entry of the folder itself that is no link, nothing has to be resolved.
+    if os.path.dirname(path) == folder and not stat.S_ISLNK(status.st_mode):
+        return True
+    return is_inside(os.path.realpath(path), [os.path.realpath(folder)])
+
+
+def _server_files(folder: Path, manifest: _Table, manifest_name: str) -> tuple[Path, ...]:
+    """The files that the key `mcpServers` names, or the manifest where the servers stand in it."""
+    declared = manifest.get("mcpServers")
+    if isinstance(declared, dict):
+        return _paths(folder, manifest_name)
+    return tuple(path for path in _paths(folder, declared) if path.suffix == ".json")
+
+
+def _merge(*lists: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(path for paths in lists for path in paths))
