@@ -186,10 +186,25 @@ def test_a_name_with_a_dash_or_a_backslash_is_read_with_a_warning(
     assert f"skill:{read}" in shown
 
 
-@pytest.mark.parametrize("name", ["../../fold", "$(touch x)", "`fold`", "C:\\\\fold"])
-def test_a_name_that_would_do_something_stays_refused(listed, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("../../fold", "fold"),
+        ("$(touch x)", "touch x"),
+        ("`fold`", "fold"),
+        ("C:\\\\fold", "C fold"),
+    ],
+)
+def test_of_a_name_that_would_do_something_the_harmless_part_is_read(
+    listed, name: str, read: str
+) -> None:
     said, shown = listed(f"name: '{name}'\ndescription: Folds cranes when asked to.\n")
-    assert "field-value" in said and "skill:" not in shown
+    assert "field-value" in said and f"skill:{read} " in shown
+
+
+def test_a_name_that_poses_as_another_stays_refused(listed) -> None:
+    said, shown = listed("name: f\u043eld\ndescription: Folds cranes when asked to.\n")
+    assert "confusable-name" in said and "skill:" not in shown
 
 
 @pytest.mark.parametrize("file", ["a/SKILL.md", "a/CAPABILITY.yaml"])

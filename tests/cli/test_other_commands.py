@@ -32,7 +32,7 @@ def test_index_names_each_bad_file_and_says_so_by_its_exit_code(
     write_skill(here / "skills", "alpha")
     bad = here / "skills" / "bad" / "CAPABILITY.yaml"
     bad.parent.mkdir()
-    bad.write_text("name: bad\nkind: tool\n")
+    bad.write_text("- bad\n")
     done = capdisc("index", "skills", "--json")
     assert done.code == 1
     assert done.json["counts"]["failed"] == 1
@@ -532,7 +532,7 @@ def test_status_counts_the_findings_that_index_reports(capdisc, hermetic) -> Non
         path.parent.mkdir(parents=True)
         path.write_text(f"---\nname: sort\ndescription: Sorts {folder}.\n---\nSort.\n")
     (hermetic / "skills" / "broken").mkdir()
-    (hermetic / "skills" / "broken" / "SKILL.md").write_text("no front matter\n")
+    (hermetic / "skills" / "broken" / "SKILL.md").write_text("---\nname: broken\n")
     (hermetic / "skills" / "c").symlink_to(hermetic.parent / "nowhere")
     built = capdisc("index", "skills", "--json").json["findings"]
     counted = capdisc("status", "--json").json

@@ -314,7 +314,7 @@ def test_findings_come_by_rule_with_counts(capdisc, hermetic, write_skill) -> No
             )
         )
     (hermetic / "skills" / "bad").mkdir()
-    (hermetic / "skills" / "bad" / "SKILL.md").write_text("no front matter\n")
+    (hermetic / "skills" / "bad" / "SKILL.md").write_text("---\nname: bad\n")
     done = capdisc("index", "skills")
     lines = done.err.splitlines()
     assert "error[" in lines[0]

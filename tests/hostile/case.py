@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from hostile.trial import Trial
 
-Kind = Literal["accepted", "warned", "rejected"]
+Kind = Literal["accepted", "warned", "unfit", "rejected"]
 Writer = Callable[[Path], None]
 Check = Callable[["Trial"], list[str]]
 
@@ -19,8 +19,9 @@ Check = Callable[["Trial"], list[str]]
 class Case:
     """What `write` puts into the case's own folder, and the outcome.
 
-    accepted: neither error nor warning; warned: warnings only, one of `codes` among them; rejected: an error, one of
-    `codes` reported, and nothing of the case indexed. `indexed` are ids that must be there (empty: anything of the
+    accepted: neither error nor warning; warned: warnings only, one of `codes` among them; unfit: an error of `validate`,
+    one of `codes` reported, and indexed all the same; rejected: an error, one of `codes` reported, and nothing of the
+    case indexed. `indexed` are ids that must be there (empty: anything of the
     case's own, unless it is rejected), `absent` are words in no id and no path that is indexed. Never said: `unsaid` in
     any output, `untold` in a diagnostic, `unrendered` in a prompt. `seconds` of processor time and `mebibytes` are
     counted beyond what the smallest case takes.
@@ -51,6 +52,11 @@ def accepted(name: str, write: Writer, **more: Any) -> Case:
 def warned(name: str, codes: str, write: Writer, **more: Any) -> Case:
     """A case that is indexed with a warning of one of these codes, blanks between them."""
     return Case(name=name, kind="warned", codes=tuple(codes.split()), write=write, **more)
+
+
+def unfit(name: str, codes: str, write: Writer, **more: Any) -> Case:
+    """A case that `validate` refuses with one of these codes, and a build takes in with a warning."""
+    return Case(name=name, kind="unfit", codes=tuple(codes.split()), write=write, **more)
 
 
 def rejected(name: str, codes: str, write: Writer, **more: Any) -> Case:

@@ -34,9 +34,10 @@ def faults(trial: Trial) -> list[str]:
 def _class(trial: Trial) -> Iterator[str]:
     case, levels = trial.case, {one["severity"] for one in trial.own}
     codes = {one["code"] for one in trial.own}
-    if case.kind == "rejected" and "error" not in levels:
+    is_refused = case.kind in ("unfit", "rejected")
+    if is_refused and "error" not in levels:
         yield "no error"
-    if case.kind != "rejected" and "error" in levels:
+    if not is_refused and "error" in levels:
         yield f"an error: {_told(trial, 'error')}"
     if case.kind == "accepted" and "warning" in levels:
         yield f"a warning: {_told(trial, 'warning')}"

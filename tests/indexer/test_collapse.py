@@ -1,5 +1,7 @@
 """Near copies are one hit; texts that differ in a word that matters are two."""
 
+import json
+
 from capdisc_indexer import encoders
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
@@ -132,3 +134,65 @@ def test_a_renamed_copy_takes_no_place_of_its_own(hermetic, write_skill) -> None
     ranking = _first(hermetic / "skills", hermetic / "index", "convert a temperature")
     assert [hit.id for hit in ranking.hits] == ["skill:heat"]
     assert ranking.hits[0].copies == ("skill:heat-official",)
+
+
+def test_rewritten_versions_of_one_name_are_one_hit(hermetic, write_skill) -> None:
+    for folder, name, description in (
+        ("a", "pdf", "Extracts text and tables of PDF files, and merges or splits PDFs."),
+        (
+            "b",
+            "pdf",
+            "PDF toolkit: merging, splitting, tables, forms. Use when PDF files come up.",
+        ),
+        ("c", "pdf-official", "Anything with PDF files: read their text or tables, merge, split."),
+        ("d", "pdf-forms", "Fills the fields of PDF forms, one by one, and flattens them."),
+    ):
+        body = f"{name} of {folder}. " + " ".join(
+            f"{folder}{n} word{n}{folder}" for n in range(80)
+        )
+        write_skill(hermetic / "skills" / folder, name, description, body=body)
+    ranking = _first(hermetic / "skills", hermetic / "index", "merge PDF files and read tables")
+    assert sorted(len(hit.copies) for hit in ranking.hits) == [0, 2]
+    assert {"skill:pdf-forms"} < {hit.id for hit in ranking.hits}
+
+
+def test_skills_of_one_name_that_do_another_job_stay_apart(hermetic, write_skill) -> None:
+    for folder, description in (
+        ("a", "Reviews the tests of a browser and says which of them are flaky."),
+        ("b", "Analyses memories for promotion candidates, stale entries and health."),
+    ):
+        body = " ".join(f"{folder}{n} word{n}{folder}" for n in range(80))
+        write_skill(hermetic / "skills" / folder, "review", description, body=body)
+    ranking = _first(hermetic / "skills", hermetic / "index", "review tests or memory entries")
+    assert [hit.copies for hit in ranking.hits] == [(), ()]
+
+
+def _write_server(folder, name, verbs):
+    tools = [
+        {
+            "name": f"{verb}_{thing}",
+            "description": f"{verb.title()}s an issue of a project: {thing}.",
+        }
+        for verb, thing in verbs
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.tools.json").write_text(json.dumps(tools))
+
+
+def test_one_server_leaves_room_for_others_that_fit_as_well(hermetic) -> None:
+    things = "bug story task epic spike chore".split()
+    _write_server(hermetic / "tools", "large", [("create", thing) for thing in things])
+    _write_server(hermetic / "tools", "small", [("create", "ticket"), ("create", "defect")])
+    ranking = _first(hermetic / "tools", hermetic / "index", "create an issue of a project")
+    servers = [hit.id.partition(".")[0] for hit in ranking.hits[:5]]
+    assert sorted(servers) == ["tool:large"] * 3 + ["tool:small"] * 2
+    scores = [hit.score for hit in ranking.hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_server_that_alone_fits_may_have_all_first_places(hermetic) -> None:
+    things = "bug story task epic spike chore".split()
+    _write_server(hermetic / "tools", "large", [("create", thing) for thing in things])
+    _write_server(hermetic / "tools", "small", [("delete", "photo"), ("print", "invoice")])
+    ranking = _first(hermetic / "tools", hermetic / "index", "create a bug story task epic issue")
+    assert [hit.id.partition(".")[0] for hit in ranking.hits[:5]] == ["tool:large"] * 5

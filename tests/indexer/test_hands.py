@@ -96,7 +96,7 @@ def test_a_build_with_hands_gives_the_index_of_one_without(
             f"skill-{number}",
             f"Handles case {number}. Use when asked for it.",
         )
-    (hermetic / "skills" / "skill-3" / "SKILL.md").write_text("no front matter at all")
+    (hermetic / "skills" / "skill-3" / "SKILL.md").write_text("---\nname: skill-3\n")
     shared = build_index([hermetic / "skills"], hermetic / "shared", BuildOptions())
     monkeypatch.setattr(worker_pool, "_count_processors", lambda: 1)
     alone = build_index([hermetic / "skills"], hermetic / "alone", BuildOptions())

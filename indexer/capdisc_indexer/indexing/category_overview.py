@@ -28,7 +28,7 @@ _GENERIC_FOLDERS = frozenset(
 _FOLDER_FILES = frozenset({"skill.md", "capability.yaml", "capability.yml"})
 _KIND_GROUPS = {
     "skills": frozenset({"skill"}),
-    "tools": frozenset({"tool", "emergent-tool", "function", "command", "operation"}),
+    "tools": frozenset({"tool", "function", "command", "operation", "endpoint", "cli"}),
     "extensions": frozenset({"extension", "channel", "voice", "productivity"}),
 }
 _OTHER_GROUP = "others"
@@ -102,7 +102,12 @@ def count_kinds(cards: Iterable[OverviewCard]) -> dict[str, int]:
 
 
 def _kind_group(kind: str) -> str:
-    return next((name for name, kinds in _KIND_GROUPS.items() if kind in kinds), _OTHER_GROUP)
+    """The group that the kind or a part of its name belongs to: `mcp_tool` is one of the tools."""
+    words = kind.replace("_", "-").split("-")
+    return next(
+        (name for name, kinds in _KIND_GROUPS.items() if not kinds.isdisjoint(words)),
+        _OTHER_GROUP,
+    )
 
 
 def _category_lines(category: str, names: Sequence[str], counts: Sequence[int]) -> list[str]:

@@ -351,7 +351,7 @@ def _assemble_document(
 ) -> IndexedDocument:
     d = descriptor
     plain_id = d.id.partition("@")[0]
-    aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title)
+    aliases = (d.id, plain_id, d.name, f"{d.category}/{d.name}", d.title, *d.other_names)
     categories = {(d.category or UNCATEGORISED).lower(), find_category(d).lower()}
     facets = facet_values(d) | {"category": tuple(sorted(categories))}
     return IndexedDocument(

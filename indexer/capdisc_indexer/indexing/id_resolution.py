@@ -3,7 +3,11 @@ whose path comes first.
 
 Collections of skills use the same name in several folders, so the later skill of a root stays in
 the index, under an id qualified by its folder. A manifest declares its id, so a second one is a
-mistake, or an attempt to be taken for the first: it is left out.
+mistake, or an attempt to be taken for the first: it is left out. So is an id that only its letters
+of another script tell from an id of the catalogue.
+
+Of identical copies of a skill in one root, the one whose folder has the skill's name stands for
+all: clients know a skill by its folder.
 """
 
 from __future__ import annotations
@@ -19,10 +23,14 @@ from capdisc_indexer.sources.formats.naming_rules import (
     IdClaim,
     fold_id,
     judge_claim,
+    plain_look,
 )
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
 from capdisc_indexer.store.file_states import HELD, DeclaredId, FileState
 from capdisc_indexer.text.normalization import one_line
+
+# The status of a capability whose id passes for that of another one.
+POSING = "posing"
 
 
 class _Owner(NamedTuple):
@@ -46,13 +54,58 @@ def resolve_ids(
     if _are_same_states(states, previous_states):
         return states
     owners: dict[str, _Owner] = {}
+    imitated = _imitated_ids(states)
     resolved_states = dict(states)
-    for file in order:
+    for file in _prefer_named_folders(order, states):
         state = states[file.path]
         resolved_states[file.path] = state.with_declared_ids(
-            [_resolve_id(declared, state, file, owners) for declared in state.declared_ids]
+            [
+                _resolve_id(declared, state, file, owners, imitated)
+                for declared in state.declared_ids
+            ]
         )
     return resolved_states
+
+
+def _imitated_ids(states: Mapping[str, FileState]) -> Mapping[str, str]:
+    """The path behind each id that another id passes for, by the folded id."""
+    looks = {
+        look
+        for state in states.values()
+        for declared in state.declared_ids
+        if not declared.id.isascii() and (look := plain_look(declared.id)) != fold_id(declared.id)
+    }
+    if not looks:
+        return {}
+    return {
+        key: state.path
+        for state in states.values()
+        for declared in state.declared_ids
+        if (key := fold_id(declared.id)) in looks
+    }
+
+
+def _prefer_named_folders(
+    order: Sequence[FoundFile], states: Mapping[str, FileState]
+) -> Sequence[FoundFile]:
+    """The files in order, but of identical skills in one root one whose folder has the skill's
+    name in the place of the first.
+    """
+    files = list(order)
+    first_positions: dict[tuple[str, str], int] = {}
+    for position, file in enumerate(order):
+        state = states[file.path]
+        first = first_positions.setdefault((state.root, state.content_hash), position)
+        if first == position or file.format != "skill" or not _is_in_own_folder(file, state):
+            continue
+        if files[first].format == "skill" and not _is_in_own_folder(files[first], state):
+            files[first], files[position] = file, files[first]
+    return files
+
+
+def _is_in_own_folder(file: FoundFile, state: FileState) -> bool:
+    folder = fold_id(PurePosixPath(file.relative).parent.name)
+    return any(fold_id(declared.id).partition(":")[2] == folder for declared in state.declared_ids)
 
 
 def find_collisions(files: Mapping[str, FileState]) -> list[Finding]:
@@ -77,9 +130,16 @@ def _are_same_states(
 
 
 def _resolve_id(
-    declared: DeclaredId, state: FileState, file: FoundFile, owners: dict[str, _Owner]
+    declared: DeclaredId,
+    state: FileState,
+    file: FoundFile,
+    owners: dict[str, _Owner],
+    imitated: Mapping[str, str],
 ) -> DeclaredId:
     key = fold_id(declared.id)
+    look = plain_look(declared.id) if imitated else key
+    if look != key and look in imitated:
+        return _with_resolution(declared, "", POSING, imitated[look])
     if declared.status == HELD:  # nothing else takes its id meanwhile
         owners.setdefault(key, _Owner(state, declared, file.format))
         return declared
@@ -134,6 +194,10 @@ def _find_collision(state: FileState, declared: DeclaredId) -> Finding | None:
     if declared.status == "duplicate":
         message = f"{taken}; this one is left out"
         return _make_finding("duplicate-id", state, message, "rename one of them", Severity.ERROR)
+    if declared.status == POSING:
+        message = f"{declared.id} is easily taken for {plain_look(declared.id)} of {declared.other_path}; it is left out"
+        hint = "choose a name that differs more"
+        return _make_finding("confusable-name", state, message, hint, Severity.ERROR)
     if declared.other_path and declared.status == "indexed":
         message = f"{declared.id} is also defined by {declared.other_path}"
         hint = f"this one is indexed as {declared.resolved_id}"

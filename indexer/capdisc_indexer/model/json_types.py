@@ -107,6 +107,7 @@ class CapabilityHeader(TypedDict):
     edges: NotRequired[Sequence[EdgeRecord]]
     likeness: NotRequired[str]
     warnings: NotRequired[Sequence[str]]
+    other_names: NotRequired[Sequence[str]]
     skill_requirements: NotRequired[Sequence[SkillRequirement]]
     size: NotRequired[Sequence[int]]
 

@@ -75,7 +75,9 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `input_examples` are arguments of whole calls. `requires`, `composed_with` and `related` hold names or ids as written;
+    works on, none for all. `input_examples` are arguments of whole calls. `other_names` are its
+    name and id as written, where those in use are safer ones. `requires`, `composed_with` and
+    `related` hold names or ids as written;
     they are resolved against the index when a query is answered, so that a capability may appear
     after the one that requires it.
     """
@@ -113,6 +115,7 @@ class Descriptor:
     run: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
 
 
 # The fields that lists of capabilities print as JSON, in this order.

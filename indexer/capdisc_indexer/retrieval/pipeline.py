@@ -25,7 +25,7 @@ from capdisc_indexer.retrieval.candidates import (
     find_candidates,
     fuse_candidates,
 )
-from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
+from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
 from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import analyse_text
@@ -79,9 +79,10 @@ def search_index(
         index, query, distinct_hits, candidates, encoders.reranker, encoders.effective_mode
     )
     accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker)
+    spread_hits = limit_sources(accepted_hits, headers)
     return Ranking(
         query=query,
-        hits=tuple(accepted_hits[: query.limit]),
+        hits=tuple(spread_hits[: query.limit]),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
         confidence=estimate_confidence(accepted_hits),

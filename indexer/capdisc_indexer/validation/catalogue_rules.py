@@ -18,6 +18,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     IdClaim,
     fold_id,
     judge_claim,
+    plain_look,
 )
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
@@ -231,13 +232,20 @@ def find_lookalikes(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
     for member in members:
         if member.has_mixed_scripts:
             message = "the title mixes letters of scripts that look alike"
-            yield _lookalike_finding(member, message, "write it in one")
+            yield finding_at(
+                member, "confusable-name", Severity.WARNING, message, "write it in one"
+            )
         skeleton = _skeleton(member.name)
         cuts = [cut for cut in _cuts_of(member.name, skeleton) if hash(cut) in shared]
         near_member = _lookalike(member, drawn.setdefault(skeleton, member), cuts, near)
         if near_member and _is_slip(near_member.name, member.name):
-            message = f"the name is easily taken for {near_member.name} of {near_member.path}"
-            yield _lookalike_finding(member, message, "choose a name that differs more")
+            poser, victim = member, near_member
+            if _poses_as(near_member, member):
+                poser, victim = near_member, member
+            severity = Severity.ERROR if _poses_as(poser, victim) else Severity.WARNING
+            message = f"the name is easily taken for {victim.name} of {victim.path}"
+            hint = "choose a name that differs more"
+            yield finding_at(poser, "confusable-name", severity, message, hint)
         for cut in cuts:
             near.setdefault(cut, member)
 
@@ -278,8 +286,12 @@ def _lookalike(
     return None if twin.name.casefold() == name.casefold() else twin
 
 
-def _lookalike_finding(member: CatalogueMember, message: str, hint: str) -> Finding:
-    return finding_at(member, "confusable-name", Severity.WARNING, message, hint)
+def _poses_as(member: CatalogueMember, other: CatalogueMember) -> bool:
+    """Whether only letters of another script or form tell the member's id from the other's, so
+    that a build leaves it out.
+    """
+    look = plain_look(member.id)
+    return look != fold_id(member.id) and look == fold_id(other.id)
 
 
 def _skeleton(name: str) -> str:

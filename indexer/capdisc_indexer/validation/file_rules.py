@@ -17,9 +17,9 @@ from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.formats.parsed_capability import ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import squeeze_key
-from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, is_null, place_of
+from capdisc_indexer.sources.readers.yaml_nodes import Entry, MapNode, TextNode, is_null, place_of
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.normalization import one_line, visible_text
 from capdisc_indexer.validation.arguments import find_problems
 from capdisc_indexer.validation.claude_code_rules import PROMPT_FIELDS, check_prompt_file
 from capdisc_indexer.validation.program_text import describe_misuse, find_misuses
@@ -93,7 +93,7 @@ def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
         )
     if finding := placeholder_finding(part.node, path):
         yield finding
-    elif len(descriptor.description) < _MIN_DESCRIPTION:
+    elif _has_text(part.node, "description") and len(descriptor.description) < _MIN_DESCRIPTION:
         count = len(descriptor.description)
         message = f"the description has only {count} character{'s' if count != 1 else ''}"
         yield _finding_at(
@@ -198,6 +198,11 @@ def _run_entry(node: MapNode) -> Entry | None:
         if squeeze_key(key) == "run":
             return entry
     return None
+
+
+def _has_text(node: MapNode, key: str) -> bool:
+    entry = node.entries.get(key)
+    return bool(entry and isinstance(entry.value, TextNode) and visible_text(entry.value.value))
 
 
 @cache

@@ -28,11 +28,11 @@ OF_FORM = frozenset(
     """
     allowed-tools-type ambiguous-scalar body-empty body-long byte-order-mark claude-code-field claude-code-value
     client-field companion-unused compatibility-length content-cut dependency-cycle dependency-missing
-    description-placeholder description-too-long description-vague description-xml duplicate-field extraction-missing
-    file-large guidance-orphan id-mismatch license-type line-ends-mixed link-missing metadata-shape metadata-type
-    misnamed-manifest misspelt-field name-case name-characters name-clash name-folder-mismatch name-hyphens
-    name-missing name-not-ascii name-reserved-word name-too-long run-shape too-many-files too-many-links unknown-field
-    unknown-key
+    description-missing description-placeholder description-too-long description-vague description-xml
+    duplicate-field extraction-missing file-large guidance-orphan id-mismatch license-type line-ends-mixed
+    link-missing metadata-shape metadata-type misnamed-manifest misspelt-field name-case name-characters name-clash
+    name-folder-mismatch name-hyphens name-missing name-not-ascii name-reserved-word name-too-long run-shape
+    too-many-files too-many-links unknown-field unknown-key unknown-kind
     """.split()
 )
 MARK = "capdisc:"  # without which a text holds no comment of ours

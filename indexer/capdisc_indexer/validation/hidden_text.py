@@ -73,6 +73,7 @@ SPREAD = 16
 SHARE_OF_A_KIND = 0.25
 MAX_SELECTORS = 4
 MAX_MARKS = 8  # on one letter; Vietnamese and Hebrew with all points have three
+MAX_SHOWN_MARKS = 64  # so many cover the lines above and below in a terminal
 
 # A flag of a region is a black flag, tag letters and the end tag; any other tag character is
 # hidden text.
@@ -199,9 +200,9 @@ def _invisible_findings(text: CapabilityText) -> Iterator[Finding]:
 def _flood_findings(text: CapabilityText) -> Iterator[Finding]:
     if match := _MARKS.search(text.value):
         message = f"more than {MAX_MARKS} marks on one letter"
-        yield text.finding(
-            "combining-flood", Severity.WARNING, message, "remove them", match.start()
-        )
+        is_flood = match.end() - match.start() > MAX_SHOWN_MARKS
+        severity = Severity.ERROR if is_flood else Severity.WARNING
+        yield text.finding("combining-flood", severity, message, "remove them", match.start())
 
 
 def _line_break_findings(text: CapabilityText) -> Iterator[Finding]:

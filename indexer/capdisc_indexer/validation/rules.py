@@ -38,14 +38,19 @@ _NOT_YAML = dict.fromkeys(
     _E,
 )
 _NAME = dict.fromkeys(("name-case", "name-characters", "name-hyphens", "name-too-long"), _E)
+# A build takes something else in the place of such a field; an author should write it.
+_REQUIRED = dict.fromkeys(("field-empty", "field-missing"), _E)
 _SPEC: Mapping[str, Severity] = {
     **_NOT_YAML,
     **_NAME,
+    **_REQUIRED,
     # An information to a build, since capdisc and Claude Code read lists and commas, too.
     "allowed-tools-type": _W,
     "compatibility-length": _E,
+    "description-missing": _E,
     "description-too-long": _E,
     "frontmatter-in-code-fence": _E,
+    "frontmatter-missing": _E,
     "frontmatter-not-first": _E,
     "line-ends-mixed": _W,
     "metadata-shape": _E,
@@ -76,6 +81,7 @@ PROFILES: Mapping[str, Mapping[str, Severity]] = MappingProxyType(
         },
         "claude-code": {
             **_NOT_YAML,
+            **_REQUIRED,
             **dict.fromkeys(_NAME, _I),
             "compatibility-length": _I,
             "description-too-long": _W,

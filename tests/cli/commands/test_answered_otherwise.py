@@ -60,12 +60,12 @@ def test_a_file_that_cannot_be_read_any_more_is_named_with_the_reason(
     """A broken file is an error at each build, and its older version is not listed."""
     write_skill(here / "skills", "beta", "Cooks soup. Use when asked.")
     capdisc("index", "skills")
-    (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: alpha\n---\n")
+    (here / "skills" / "alpha" / "SKILL.md").write_text("---\nname: alpha\n")
     for _ in range(2):
         done = capdisc("index", "skills")
         assert done.code == 1
         assert (
-            "alpha/SKILL.md:2:1: error[field-missing]: the field description is missing"
+            "alpha/SKILL.md:1:1: error[frontmatter-unclosed]: the front matter is never closed"
             in done.err
         )
         assert done.out.startswith("1 capability from 2 files")

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from hostile.case import rejected, warned
+from hostile.case import unfit, warned
 from hostile.checks import advises
 from hostile.writing import TURNIPS, fields, files, manifest, skill_text
 
 CASES = (
-    rejected(
+    unfit(
         "field-missing-name", "field-missing", manifest(f"kind: tool\ndescription: {TURNIPS}\n")
     ),
-    rejected(
+    unfit(
         "field-missing-kind",
         "field-missing",
         manifest(f"name: turnip-puller\ndescription: {TURNIPS}\n"),
     ),
-    rejected(
+    unfit(
         "field-blank-description",
         "field-missing field-empty",
         manifest(fields(description='"   \\t  "')),
     ),
-    rejected(
+    warned(
         "field-unknown-kind",
-        "field-value",
+        "unknown-kind",
         manifest(f"name: turnip-puller\nkind: harvester\ndescription: {TURNIPS}\n"),
     ),
     warned(
@@ -31,37 +31,50 @@ CASES = (
         manifest(fields("requiredSecerts: [FARM_API_KEY]\n")),
         checks=(advises("requiredSecrets"),),
     ),
-    rejected(
+    warned(
         "field-wrong-types",
         "field-type",
         manifest("name: [turnip, puller]\nkind: {of: tool}\ndescription: [Pulls, turnips]\n"),
     ),
-    rejected(
+    warned(
         "field-description-very-long",
         "field-too-long",
         manifest(lambda: fields(description="turnips and more " * 6_000)),
     ),
-    rejected(
+    warned(
         "field-too-many-tags",
         "field-too-long too-many-items",
         manifest(
             lambda: fields(f"tags: [{', '.join(f'tag-{number}' for number in range(5_000))}]\n")
         ),
     ),
-    rejected(
-        "field-name-path-characters", "field-value", manifest(fields(name="../../outside/puller"))
+    warned(
+        "field-name-path-characters",
+        "field-value",
+        manifest(fields(name="../../outside/puller")),
+        indexed=("tool:outside/puller",),
+        absent=("..",),
     ),
-    rejected(
+    warned(
         "field-name-shell-characters",
         "field-value",
         manifest(fields(name="'$(touch PWNED); `touch PWNED` | x &'")),
+        indexed=("tool:touch PWNED touch PWNED x",),
+        absent=("$", "`", ";"),
     ),
     # Unescaped in a vector store's delete filter, this id emptied the table.
-    rejected(
-        "field-id-filter-injection", "field-value", manifest(fields("id: \"tool:x' OR '1'='1\"\n"))
+    warned(
+        "field-id-filter-injection",
+        "field-value",
+        manifest(fields("id: \"tool:x' OR '1'='1\"\n")),
+        indexed=("tool:x OR 1 1",),
+        absent=("'",),
     ),
-    rejected(
-        "field-id-kind-mismatch", "field-value", manifest(fields("id: channel:turnip-puller\n"))
+    warned(
+        "field-id-kind-mismatch",
+        "field-value",
+        manifest(fields("id: channel:turnip-puller\n")),
+        indexed=("tool:turnip-puller",),
     ),
     warned(
         "field-name-folder-mismatch",

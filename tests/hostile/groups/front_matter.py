@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostile.case import accepted, rejected
+from hostile.case import accepted, rejected, unfit
 from hostile.writing import SKILL, SKILL_FILE, files, skill, skill_text
 
 _TOML = "+++\nname = 'turnip-puller'\ndescription = 'Pulls turnips.'\n+++\n\nPull.\n"
@@ -18,7 +18,7 @@ def _many() -> str:
 
 
 CASES = (
-    rejected(
+    unfit(
         "frontmatter-missing",
         "frontmatter-missing",
         files({SKILL_FILE: "# Turnips\n\nPulls turnips.\n"}),

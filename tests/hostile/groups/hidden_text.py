@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostile.case import Case, rejected, warned
+from hostile.case import Case, rejected, unfit, warned
 from hostile.groups.collisions import beside_the_victim
 from hostile.writing import HIDDEN_CANARY, TURNIPS, fields, manifest, skill
 
@@ -106,9 +106,9 @@ CASES = (
         "invisible-character",
         manifest(fields(description='"Pulls turnips\\uFDD0 from\\uE000 a field\\U0001FFFE."')),
     ),
-    _described(
+    unfit(
         "unicode-blank-letters",
         "field-empty invisible-character",
-        "\\u3164\\u3164\\u2800\\u2800\\u115F\\uFFA0",
+        manifest(fields(description='"\\u3164\\u3164\\u2800\\u2800\\u115F\\uFFA0"')),
     ),
 )

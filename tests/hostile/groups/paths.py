@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostile.case import Case, accepted, rejected, warned
-from hostile.writing import MANIFEST, fields, put, skill
+from hostile.case import Case, accepted, rejected, unfit, warned
+from hostile.writing import MANIFEST, fields, manifest, put, skill
 
 # The first line of a password file, which no output may show.
 _PASSWD = ("root:x:0:0",)
@@ -59,7 +59,7 @@ CASES = (
     _named("path-percent-encoded", "..%2f..%2f..%2foutside%2fcanary.md", _NOWHERE),
     _named("path-nul", '"docs/rows.md\\0.txt"', "control-character path-escape"),
     _named("path-newline", '"docs/rows\\n.md"', "control-character path-escape"),
-    _named("path-empty", '""', "field-empty path-missing"),
+    unfit("path-empty", "field-empty", manifest(fields('skillContent: ""\n'))),
     _named("path-directory", "./docs/", "path-not-file path-escape"),
     _named("path-missing", "docs/rows.md", "path-missing"),
     _named("path-very-long", "row/" * 900 + "rows.md", "path-missing field-too-long"),

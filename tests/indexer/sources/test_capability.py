@@ -140,42 +140,34 @@ def test_keys_may_be_spelt_in_any_style(load: Load, key: str) -> None:
     assert loaded.findings == ()
 
 
-@pytest.mark.parametrize("field", ["name", "kind", "description"])
-@pytest.mark.parametrize("value", [None, "", "null", "''"])
-def test_a_missing_field_is_named_and_keeps_the_capability_out(
-    load: Load, field: str, value: str | None
+@pytest.mark.parametrize(
+    ("field", "used"), [("name", "Sends a mail"), ("kind", "tool"), ("description", "send mail")]
+)
+@pytest.mark.parametrize("value", [None, "", "null", "''", '"\\u3164\\u2800"', "[a]"])
+def test_another_field_takes_the_place_of_a_missing_one(
+    load: Load, field: str, used: str, value: str | None
 ) -> None:
-    """A missing or empty required field is an error at its line, and nothing is indexed (S165)."""
+    """A missing or empty required field is named at its line, and what stands in for it (S165)."""
     lines = [line for line in PLAIN.splitlines() if not line.startswith(field)]
     lines += [] if value is None else [f"{field}: {value}"]
     loaded = load({"a/CAPABILITY.yaml": "\n".join(lines)})
-    assert loaded.descriptors == ()
-    missing = next(finding for finding in loaded.findings if finding.code == "field-missing")
-    assert (missing.severity, missing.line) == ("error", 1 if value is None else 3)
-    assert field in missing.message and field in missing.hint
+    assert getattr(only(loaded), field) == used
+    (missing,) = loaded.findings
+    assert (missing.severity, missing.line) == ("warning", 1 if value is None else 3)
+    assert missing.code in ("field-missing", "field-empty", "field-type")
+    assert used in missing.message and field in missing.hint
 
 
-@pytest.mark.parametrize("field", ["name", "kind", "description"])
-def test_a_required_field_of_a_wrong_type_is_one_mistake_and_one_finding(
-    load: Load, codes: Codes, field: str
-) -> None:
-    lines = [line for line in PLAIN.splitlines() if not line.startswith(field)]
-    loaded = load({"a/CAPABILITY.yaml": "\n".join([*lines, f"{field}: [a]"])})
-    assert loaded.descriptors == ()
-    assert codes(loaded) == ["error field-type 3"]
-
-
-@pytest.mark.parametrize("text", ["\\u3164\\u2800", "\\u200b\\u00ad"])
-def test_a_description_that_shows_nothing_is_none(load: Load, codes: Codes, text: str) -> None:
-    loaded = load({"a/CAPABILITY.yaml": f'name: a\nkind: tool\ndescription: "{text}"\n'})
-    assert loaded.descriptors == ()
-    assert codes(loaded) == ["error field-empty 3"]
+def test_a_manifest_that_says_nothing_is_named_after_its_folder(load: Load) -> None:
+    assert (
+        only(load({"crane-folder/CAPABILITY.yaml": "tags: [paper]\n"})).id == "tool:crane-folder"
+    )
 
 
 def test_each_item_of_a_list_is_a_capability(load: Load, codes: Codes) -> None:
     """Each item of a list is a capability, and a broken item costs only itself (S161)."""
     text = (
-        "capabilities:\n  - {name: a, kind: tool, description: A.}\n  - {kind: tool, description: nameless}\n"
+        "capabilities:\n  - {name: a, kind: tool, description: A.}\n  - {name: p\u0430y, kind: tool}\n"
         "  - {name: b, kind: tool, description: B.}\n"
     )
     loaded = load({"all/CAPABILITY.yaml": text})
@@ -183,7 +175,7 @@ def test_each_item_of_a_list_is_a_capability(load: Load, codes: Codes) -> None:
         ("tool:a", "0"),
         ("tool:b", "2"),
     ]
-    assert codes(loaded) == ["error field-missing 3"]
+    assert "error confusable-name 3" in codes(loaded)
 
 
 def test_several_documents_are_refused_since_readers_differ_in_which_they_take(
@@ -216,30 +208,61 @@ def test_what_is_no_mapping_is_an_error(load: Load, codes: Codes, text: str) -> 
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "identity"),
     [
-        "name: ../../etc\n",
-        "name: $(reboot)\n",
-        "kind: two words\n",
-        "id: channel:send-mail\n",
-        "id: \"tool:x' OR '1'='1\"\n",
-        f"description: {'d' * 4_097}\n",
+        ("name: ../../etc\n", "tool:etc"),
+        ("name: $(reboot)\n", "tool:reboot"),
+        ("name: /pay/refund\n", "tool:pay/refund"),
+        ("name: C++\n", "tool:C plus plus"),
+        ("kind: Two words\n", "two-words:send-mail"),
+        ("id: channel:turnips\n", "tool:turnips"),
+        ("id: payments/charge\n", "tool:payments/charge"),
+        ("id: \"tool:x' OR '1'='1\"\n", "tool:x OR 1 1"),
+        (f"description: {'d' * 4_097}\n", "tool:send-mail"),
     ],
 )
-def test_a_value_that_breaks_the_rules_keeps_the_capability_out(load: Load, line: str) -> None:
+def test_of_a_value_that_breaks_the_rules_what_is_safe_is_read(
+    load: Load, line: str, identity: str
+) -> None:
     key = line.split(":")[0]
     kept = "".join(each + "\n" for each in PLAIN.splitlines() if not each.startswith(key))
     loaded = load({"a/CAPABILITY.yaml": kept + line})
-    assert loaded.descriptors == ()
-    assert [finding.severity for finding in loaded.findings] == ["error"]
+    assert only(loaded).id == identity
+    assert [finding.severity for finding in loaded.findings] == ["warning"]
 
 
-def test_an_unknown_kind_is_an_error_that_names_the_known_ones(load: Load, codes: Codes) -> None:
-    """Kinds are a fixed list, and the error names it (S153)."""
-    loaded = load({"a/CAPABILITY.yaml": PLAIN.replace("tool", "gadget")})
+@pytest.mark.parametrize("key", ["name", "kind"])
+def test_letters_that_pass_for_others_keep_the_capability_out(
+    load: Load, codes: Codes, key: str
+) -> None:
+    kept = "".join(each + "\n" for each in PLAIN.splitlines() if not each.startswith(key))
+    loaded = load({"a/CAPABILITY.yaml": f"{kept}{key}: t\u043e\u043el\n"})
     assert loaded.descriptors == ()
-    assert codes(loaded) == ["error field-value 2"]
-    assert "tool" in loaded.findings[0].hint
+    assert codes(loaded) == ["error confusable-name 3"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u0939\u093f\u0928\u094d\u0926\u0940",
+        "\u6280\u80fd",
+        "Google \u041a\u0430\u0440\u0442\u044b",
+    ],
+)
+def test_names_of_every_script_are_names(load: Load, name: str) -> None:
+    loaded = load({"a/CAPABILITY.yaml": PLAIN.replace("send-mail", name)})
+    assert (only(loaded).name, loaded.findings) == (name, ())
+
+
+@pytest.mark.parametrize(("kind", "hint"), [("gadget", "leave it"), ("tol", "tool?")])
+def test_an_unknown_kind_is_a_kind_with_a_warning(
+    load: Load, codes: Codes, kind: str, hint: str
+) -> None:
+    """Any word is a kind; one that nobody else uses is named (S153)."""
+    loaded = load({"a/CAPABILITY.yaml": PLAIN.replace("tool", kind)})
+    assert (only(loaded).kind, only(loaded).id) == (kind, f"{kind}:send-mail")
+    assert codes(loaded) == ["warning unknown-kind 2"]
+    assert hint in loaded.findings[0].hint
 
 
 def test_an_edge_that_depends_is_one_that_requires(load: Load) -> None:

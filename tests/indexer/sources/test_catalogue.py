@@ -102,9 +102,32 @@ def test_without_an_id_kind_and_name_make_it_and_equal_names_stay_apart(read) ->
 
 
 @pytest.mark.parametrize(
-    "given", ["", "--all", " blank", "a\nb", "a\u202eb", "<b>", "x" * 300, ["a"], True, 1.5]
+    ("given", "used"),
+    [
+        ("--all", "all"),
+        (" blank", "blank"),
+        ("a\nb", "a b"),
+        ("a\u202eb", "ab"),
+        ("<b>", "b"),
+        ("/pets/{id}", "pets/{id}"),
+    ],
 )
-def test_an_id_that_cannot_be_typed_is_replaced_with_a_warning(read, codes: Codes, given) -> None:
+def test_an_id_that_cannot_be_typed_has_a_safe_form_and_stays_a_name(
+    read, codes: Codes, given, used
+) -> None:
+    loaded = read(line(id=given))
+    assert (only(loaded).id, only(loaded).other_names) == (used, (given,))
+    assert codes(loaded) == ["warning field-value 1"]
+
+
+def test_long_ids_with_one_beginning_stay_apart(read) -> None:
+    ids = [found.id for found in read(line(id="x" * 300) + line(id="x" * 301)).descriptors]
+    assert len(set(ids)) == 2
+    assert max(map(len, ids)) <= 256
+
+
+@pytest.mark.parametrize("given", ["", ["a"], True, 1.5])
+def test_what_is_no_id_is_replaced_with_a_warning(read, codes: Codes, given) -> None:
     loaded = read(line(id=given))
     assert only(loaded).id == "tool:send_mail"
     assert codes(loaded) == ["warning field-value 1"]
@@ -145,11 +168,8 @@ def test_a_missing_description_is_taken_from_the_content(read) -> None:
         (b'{"name": "\x00"}', "control-character"),
         ('{"name": "\\u0000"}', "control-character"),
         ('{"name": "\\ud800"}', "invalid-unicode"),
-        (line(id="y", name=""), "field-missing"),
-        (line(id="y", kind=None), "field-missing"),
-        (line(id="y", name=["x"]), "field-type"),
-        (line(id="y", kind="two words"), "field-value"),
-        (line(id="y", description="x" * 5_000), "field-too-long"),
+        (line(id="", name="", description=""), "field-missing"),
+        (line(id="y", name="p\u0430ypal"), "confusable-name"),
         (line(), "duplicate-id"),
     ],
 )
@@ -159,6 +179,51 @@ def test_a_broken_line_is_named_and_the_rest_is_read(read, codes: Codes, bad, co
     assert [each.id for each in loaded.descriptors] == ["mail/send", "z"]
     assert any(text.endswith(f"{code} 3") for text in codes(loaded)), codes(loaded)
     assert {finding.line for finding in loaded.findings} == {3}
+
+
+@pytest.mark.parametrize(
+    ("odd", "code", "name", "kind"),
+    [
+        (line(id="pay/refund", name=""), "field-missing", "pay/refund", "tool"),
+        (line(id="17", name=None), "field-missing", "Sends a mail", "tool"),
+        (line(id="y", name=["x"]), "field-type", "Sends a mail", "tool"),
+        (line(id="y", kind=None), "field-missing", "send_mail", "tool"),
+        (line(id="y", kind="Two  words"), "unknown-kind", "send_mail", "two-words"),
+        (line(id="y", kind="mcp_tool"), "unknown-kind", "send_mail", "mcp_tool"),
+        (line(id="y", description="x" * 5_000), "field-too-long", "send_mail", "tool"),
+        (line(id="y", name="/pets", description=""), "field-value", "pets", "tool"),
+    ],
+)
+def test_an_odd_line_is_read_with_a_warning(read, codes: Codes, odd, code, name, kind) -> None:
+    loaded = read(odd)
+    assert (only(loaded).name, only(loaded).kind) == (name, kind)
+    assert f"warning {code} 1" in codes(loaded)
+    assert not any(text.startswith("error") for text in codes(loaded))
+
+
+def test_a_very_long_description_becomes_the_content(read) -> None:
+    found = only(read(line(description="word " * 2_000)))
+    assert (len(found.description), len(found.content)) == (4_096, 9_999)
+
+
+def test_without_a_description_the_name_in_words_is_one(read, codes: Codes) -> None:
+    loaded = read(line(name="listOpen_issues", description=""))
+    assert only(loaded).description == "list Open issues"
+    assert codes(loaded) == ["warning field-missing 1"]
+
+
+def test_different_lines_of_one_id_are_numbered(read, codes: Codes) -> None:
+    loaded = read(line() + line(description="Sends another.") + line())
+    assert [found.id for found in loaded.descriptors] == ["mail/send", "mail/send#2"]
+    assert codes(loaded) == ["warning duplicate-id 2", "warning duplicate-id 3"]
+
+
+def test_a_kind_of_many_lines_is_one_finding(read) -> None:
+    loaded = read("".join(line(id=str(number), kind="endpoint") for number in range(300)))
+    assert len(loaded.descriptors) == 300
+    assert [finding.message for finding in loaded.findings] == [
+        "the kind endpoint is the author's own, in 300 lines"
+    ]
 
 
 def test_marks_and_line_ends_of_other_systems(read, codes: Codes) -> None:

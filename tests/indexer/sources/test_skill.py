@@ -109,26 +109,38 @@ def test_without_a_name_the_folder_names_the_skill(load: Load, codes: Codes) -> 
     assert codes(loaded) == ["warning name-missing 2"]
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [("# Merge\n\nJoins files.\n", "frontmatter-missing"), ("\n \n", "file-empty")],
-)
-def test_without_front_matter_there_is_no_skill(
-    load: Load, codes: Codes, text: str, code: str
+def test_without_front_matter_folder_and_first_paragraph_name_the_skill(
+    load: Load, codes: Codes
 ) -> None:
-    """A SKILL.md without front matter is an error, not a guess (S53)."""
-    loaded = load({"pdf-merge/SKILL.md": text})
+    """A SKILL.md without front matter is read with a warning, as Claude Code does (S53)."""
+    loaded = load({"pdf-merge/SKILL.md": "# Merge\n\nJoins\nfiles.\n\nAnd more.\n"})
+    skill = only(loaded)
+    assert (skill.id, skill.description) == ("skill:pdf-merge", "Joins files.")
+    assert "And more." in skill.content
+    assert codes(loaded) == ["warning frontmatter-missing 1"]
+
+
+def test_an_empty_file_is_no_skill(load: Load, codes: Codes) -> None:
+    loaded = load({"pdf-merge/SKILL.md": "\n \n"})
     assert loaded.descriptors == ()
-    assert codes(loaded) == [f"error {code} 1"]
+    assert codes(loaded) == ["error file-empty 1"]
 
 
 @pytest.mark.parametrize(
-    "text", ["---\nname: a\n---\nBody", "---\nname: a\ndescription: ' '\n---\n", "---\n---\n"]
+    ("text", "description"),
+    [
+        ("---\nname: foldCranes\n---\n# Cranes\n\nFolds them.\n\nMore.", "Folds them."),
+        ("---\nname: foldCranes\ndescription: ' '\n---\n", "fold Cranes"),
+        ('---\nname: foldCranes\ndescription: "\\u3164\\u2800"\n---\n', "fold Cranes"),
+        ("---\nname: foldCranes\ndescription: [a]\n---\n", "fold Cranes"),
+    ],
 )
-def test_without_a_description_there_is_no_skill(load: Load, codes: Codes, text: str) -> None:
+def test_without_a_description_the_body_or_the_name_in_words_is_one(
+    load: Load, codes: Codes, text: str, description: str
+) -> None:
     loaded = load({"a/SKILL.md": text})
-    assert loaded.descriptors == ()
-    assert any(code.startswith("error field-missing") for code in codes(loaded))
+    assert only(loaded).description == description
+    assert any(code.startswith("warning description-missing") for code in codes(loaded))
 
 
 @pytest.mark.parametrize("value", ["404", "no", "1.0", "2024-01-31", "1e3", "0777"])
@@ -148,13 +160,36 @@ def test_a_name_against_the_format_is_read_and_left_to_the_validator(
     assert codes(loaded) == []
 
 
-@pytest.mark.parametrize("name", ["../up", "x*y", "$(ls)", "p\u0430ypal", "\uff50df"])
-def test_a_name_that_climbs_expands_or_poses_keeps_the_skill_out(
-    load: Load, codes: Codes, name: str
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("../up", "up"),
+        ("x*y", "x y"),
+        ("$(ls)", "ls"),
+        ("\U0001f680 launch", "launch"),
+        ("\U0001f680", "rocket"),
+        ("/pay", "pay"),
+    ],
+)
+def test_of_a_name_that_climbs_or_expands_the_id_has_the_harmless_part(
+    load: Load, codes: Codes, name: str, safe: str
 ) -> None:
     loaded = load(skill(f"name: '{name}'\ndescription: Sorts."))
+    found = only(loaded)
+    assert (found.id, found.title, found.other_names) == (f"skill:{safe}", name, (name,))
+    assert codes(loaded) == ["warning field-value 2"]
+
+
+def test_a_name_that_poses_as_another_keeps_the_skill_out(load: Load, codes: Codes) -> None:
+    loaded = load(skill("name: 'p\u0430ypal'\ndescription: Sorts."))
     assert loaded.descriptors == ()
-    assert codes(loaded)[0] in ("error field-value 2", "error confusable-name 2")
+    assert codes(loaded) == ["error confusable-name 2"]
+
+
+def test_a_full_width_name_does_not_become_the_usual_one(load: Load, codes: Codes) -> None:
+    loaded = load(skill("name: '\uff50df'\ndescription: Sorts."))
+    assert only(loaded).id == "skill:\uff50df"
+    assert codes(loaded) == ["warning field-value 2"]
 
 
 def test_names_are_compared_in_normal_form(load: Load) -> None:

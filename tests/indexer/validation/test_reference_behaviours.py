@@ -132,7 +132,7 @@ class TestParser:
 
     def test_a_missing_description_is_refused(self, put, strict) -> None:
         put("cranes", text="---\nname: cranes\n---\nFold.\n")
-        assert strict("cranes") == (1, {"field-missing"})
+        assert strict("cranes") == (1, {"description-missing"})
 
     def test_of_two_spellings_the_upper_case_one_is_read(self, put, shown, capdisc) -> None:
         put(

@@ -7,16 +7,22 @@ its text as `content`.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 from types import MappingProxyType
 
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.identity_fields import (
+    LEAD_CHARACTERS,
+    UNKNOWN_KIND,
+    typeable_id,
+)
 from capdisc_indexer.sources.formats.long_text_file import Companions
 from capdisc_indexer.sources.formats.manifest import build_descriptor
 from capdisc_indexer.sources.formats.manifest_fields import MANIFEST_FIELDS
-from capdisc_indexer.sources.formats.naming_rules import clean_name, is_plain_name
+from capdisc_indexer.sources.formats.naming_rules import MAX_ID, MAX_NAME
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.file_bytes import mark_finding, wide_finding
@@ -31,21 +37,18 @@ CATALOGUE_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {**MANIFEST_FIELDS, "text": ("content",)}
 )
 
-# Ids are printed one a line and typed after `capdisc show`: no blanks at the ends, nothing
-# invisible, no markup, no leading hyphen.
-_ID = re.compile(r"\w[^<>`\"]{0,255}")
-_NO_NAME = re.compile(r"[^\w./ -]+|\.\.+")
-LEAD_CHARACTERS = 240  # of the content, if there is no description
 _PARAMETER_KEYWORDS = ("type", "description", "enum", "items", "default")
 # In a file that is not a catalogue, every line has an error; nobody reads more than so many.
 MAX_FINDINGS = 100
+_W = Severity.WARNING
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
     """The capabilities of all lines that can be read, and a finding for each of the others.
 
-    Of lines with the same id, the first counts. A capability's digest is that of its line, so that
-    a changed line does not change the others.
+    A line that stands there twice is read once; of different lines with the same id, the later
+    ones are numbered. A capability's digest is that of its line, so that a changed line does not
+    change the others.
     """
     if wide := wide_finding(data, file.path):
         return LoadedFile(findings=(wide,))
@@ -53,8 +56,10 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         parsed if isinstance(parsed, Finding) else _capability(parsed, file)
         for parsed in json_lines(data, file.path)
     ]
-    entries = [parsed for parsed in parts if isinstance(parsed, _CatalogueEntry)]
-    descriptors, repeated = _drop_repeated_ids(entries, file.path)
+    entries, repeated = _number_repeated_ids(
+        [parsed for parsed in parts if isinstance(parsed, _CatalogueEntry)], file.path
+    )
+    descriptors = tuple(entry.descriptor for entry in entries if entry.descriptor)
     findings = [
         finding
         for parsed in parts
@@ -71,22 +76,19 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
                 "write one on each line",
             )
         ]
-    accepted = {id(descriptor) for descriptor in descriptors}
     return LoadedFile(
         descriptors=descriptors,
         findings=(*mark_finding(data, file.path), *casing_findings(file), *cap_findings(findings)),
-        parts=tuple(
-            _part(entry, file.path, accepted) for entry in entries if entry.node is not None
-        ),
+        parts=tuple(_part(entry, file.path) for entry in entries if entry.node is not None),
     )
 
 
-def _part(entry: _CatalogueEntry, path: str, accepted: Collection[int]) -> ParsedCapability:
+def _part(entry: _CatalogueEntry, path: str) -> ParsedCapability:
     node = entry.node or MapNode({}, entry.line, 1)
     text = entry.descriptor.content if entry.descriptor else ""
     return ParsedCapability(
         node=node,
-        descriptor=entry.descriptor if id(entry.descriptor) in accepted else None,
+        descriptor=entry.descriptor,
         longs=(LongText(value=text, path=path, line=entry.line, in_place=True),) if text else (),
         long_keys=frozenset(
             key for key in ("content", "text", "skillContent") if key in node.entries
@@ -113,48 +115,65 @@ def _capability(line: JsonLine, file: FoundFile) -> _CatalogueEntry:
         )
         return _CatalogueEntry(line.number, None, (wrong,))
     fields = Fields(node, file.path, CATALOGUE_FIELDS)
-    line_id = declared_id(line.value, fields)
+    written_id, line_id = declared_id(line.value, fields)
     source = source_ref(file, content_hash(line.raw), line_id)
     capability = build_descriptor(fields, file, source, Companions(), line_id)
+    if written_id != line_id:
+        names = (*capability.other_names, written_id)
+        capability = replace(capability, other_names=names)
     return _CatalogueEntry(
         line.number, None if fields.has_error else capability, tuple(fields.findings), node
     )
 
 
-def _drop_repeated_ids(
+def _number_repeated_ids(
     entries: Sequence[_CatalogueEntry], path: str
-) -> tuple[tuple[Descriptor, ...], list[Finding]]:
-    """The capabilities without those whose id an earlier line has, and a finding for each that is
-    left out.
+) -> tuple[list[_CatalogueEntry], list[Finding]]:
+    """The entries, those that repeat the id of an earlier line with a number, without those that
+    repeat the whole line; and a finding for each of both.
 
     Equal ids that were made of kind and name stay: APIs have functions of one name, and equal ids
     are resolved as those of several files.
     """
-    lines: dict[str, int] = {}
-    descriptors: list[Descriptor] = []
+    first_entries: dict[str, _CatalogueEntry] = {}
+    taken = {entry.descriptor.id for entry in entries if entry.descriptor}
+    numbered: list[_CatalogueEntry] = []
     repeated: list[Finding] = []
     for entry in entries:
-        if entry.descriptor is None:
+        descriptor = entry.descriptor
+        if descriptor is None or not (declared := descriptor.source.pointer):
+            numbered.append(entry)
             continue
-        declared_id = entry.descriptor.source.pointer
-        if declared_id and lines.setdefault(declared_id, entry.line) != entry.line:
-            repeated.append(_repeated_id(path, entry.line, declared_id, lines[declared_id]))
+        first = first_entries.setdefault(declared, entry)
+        if first is entry or first.descriptor is None:
+            numbered.append(entry)
+            continue
+        where = f"the id {declared} stands in line {first.line} already"
+        if first.descriptor.source.content_hash == descriptor.source.content_hash:
+            message, hint = f"{where}, in the same words; not read", "remove one of the two"
         else:
-            descriptors.append(entry.descriptor)
-    return tuple(descriptors), repeated
+            new_id = _free_id(declared, taken)
+            taken.add(new_id)
+            source = replace(descriptor.source, pointer=new_id)
+            renamed = replace(descriptor, id=new_id, source=source)
+            message, hint = f"{where}; read as {new_id}", "give it an id of its own"
+            numbered.append(replace(entry, descriptor=renamed))
+        repeated.append(_finding(path, entry.line, "duplicate-id", message, hint, _W))
+    return numbered, repeated
 
 
-def _repeated_id(path: str, line: int, identifier: str, first_line: int) -> Finding:
-    message = f"the id {identifier} stands in line {first_line} already; not read"
-    return _finding(
-        path, line, "duplicate-id", message, "give it an id of its own, or remove one of the two"
+def _free_id(identifier: str, taken: Collection[str]) -> str:
+    """The id with the first number that no other has."""
+    return next(
+        candidate for number in count(2) if (candidate := f"{identifier}#{number}") not in taken
     )
 
 
 def cap_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """At most MAX_FINDINGS findings, errors before others, in the order of the lines; then one with
-    the number of the rest.
+    the number of the rest. A kind that many lines have is one finding.
     """
+    findings = _merge_kind_findings(findings)
     if len(findings) <= MAX_FINDINGS:
         return tuple(findings)
     ranked = sorted(findings, key=lambda finding: finding.severity is not Severity.ERROR)
@@ -170,10 +189,29 @@ def cap_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return (*sorted(reported, key=lambda finding: finding.line), summary)
 
 
-def _finding(path: str, line: int, code: str, message: str, hint: str) -> Finding:
-    return Finding(
-        code=code, severity=Severity.ERROR, message=message, hint=hint, path=path, line=line
-    )
+def _merge_kind_findings(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with one for each unknown kind, which counts its lines."""
+    counts = Counter(finding.message for finding in findings if finding.code == UNKNOWN_KIND)
+    merged = []
+    for finding in findings:
+        lines = counts.pop(finding.message, 0) if finding.code == UNKNOWN_KIND else 1
+        if lines == 1:
+            merged.append(finding)
+        elif lines:
+            message = f"{finding.message}, in {lines:,} lines"
+            merged.append(replace(finding, message=message))
+    return merged
+
+
+def _finding(
+    path: str,
+    line: int,
+    code: str,
+    message: str,
+    hint: str,
+    severity: Severity = Severity.ERROR,
+) -> Finding:
+    return Finding(code=code, severity=severity, message=message, hint=hint, path=path, line=line)
 
 
 def as_manifest_fields(value: Json) -> Json:
@@ -183,27 +221,22 @@ def as_manifest_fields(value: Json) -> Json:
     changed = {key: item for key, item in value.items() if key != "id"}
     if isinstance(listed := value.get("parameters"), list):
         changed["parameters"] = schema_of(listed)
-    return _split_content(_with_description(_with_title(changed)))
+    return _split_content(_with_description(changed))
 
 
-def declared_id(value: Json, fields: Fields) -> str:
-    """The id of the line; "" if it has none, and with a warning if the id cannot be used: kind and
-    name make it then.
+def declared_id(value: Json, fields: Fields) -> tuple[str, str]:
+    """The id of the line as written, and as it is used; "" if it has none. Where they differ,
+    `fields` has a warning.
     """
     identifier = value.get("id") if isinstance(value, dict) else None
     is_text = isinstance(identifier, str | int) and not isinstance(identifier, bool)
-    text = str(identifier) if is_text else ""
-    if _ID.fullmatch(text) and text.isprintable() and text == one_line(text):
-        return text
-    if identifier is not None:
-        hint = "write up to 256 letters, digits and signs on one line"
-        fields.warn(
-            "id",
-            "field-value",
-            "the id cannot be typed; kind and name take its place",
-            hint,
-        )
-    return ""
+    written = str(identifier) if is_text else ""
+    used = typeable_id(written)
+    if used != written or (identifier is not None and not used):
+        read_as = f"it is read as {used[:MAX_NAME]!r}" if used else "kind and name take its place"
+        hint = f"write up to {MAX_ID} letters, digits and signs on one line"
+        fields.warn("id", "field-value", f"the id cannot be typed; {read_as}", hint)
+    return written, used
 
 
 def schema_of(listed: list[Json]) -> Json:
@@ -225,23 +258,6 @@ def schema_of(listed: list[Json]) -> Json:
         name for name, parameter in named.items() if parameter.get("required") is True
     ]
     return {"type": "object", "properties": properties, "required": required}
-
-
-def _with_title(value: dict[str, Json]) -> dict[str, Json]:
-    """The line with a name that a manifest can have: any other becomes the title, and its usable
-    part the name.
-    """
-    name = value.get("name")
-    if not isinstance(name, str) or is_plain_name(clean_name(name)):
-        return value
-    plain = clean_name(_NO_NAME.sub(" ", clean_name(name))).lstrip("./ ")
-    if not plain or name.strip().lstrip("~./ ") == plain:
-        # A path upwards is left as it is, and refused later: it must not become the name that it
-        # ends in.
-        return value
-    if not value.keys() & {"title", "displayName", "display_name"}:
-        value = {"title": name, **value}
-    return {**value, "name": plain}
 
 
 def _with_description(value: dict[str, Json]) -> dict[str, Json]:

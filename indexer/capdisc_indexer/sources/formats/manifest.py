@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Descriptor, Edge, Finding, Severity, SourceRef
+from capdisc_indexer.sources.formats.identity_fields import (
+    MAX_DESCRIPTION,
+    read_description,
+    read_identity,
+)
 from capdisc_indexer.sources.formats.long_text_file import Companions, clip_content, text_or_file
 from capdisc_indexer.sources.formats.manifest_fields import EXTRA_FIELDS, warn_of_unknown
-from capdisc_indexer.sources.formats.naming_rules import (
-    MAX_NAME,
-    clean_name,
-    is_secret_name,
-    name_problem,
-)
+from capdisc_indexer.sources.formats.naming_rules import is_secret_name
 from capdisc_indexer.sources.formats.parsed_capability import read_parameters
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.readers.yaml_nodes import (
@@ -25,40 +23,9 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     to_json,
 )
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import visible_text
 
 DEFAULT_CATEGORY = "general"
 RISKS = ("low", "medium", "high", "critical")
-CAPABILITY_KINDS = frozenset(
-    {
-        "tool",
-        "skill",
-        "extension",
-        "channel",
-        "voice",
-        "productivity",
-        "emergent-tool",
-        "database",
-        "table",
-        "api",
-        "operation",
-        "document",
-        "section",
-        "term",
-        "prompt",
-        "resource",
-        "agent",
-        "intent",
-        "function",
-        "command",
-        "server",
-    }
-)
-LONG_DESCRIPTION = 1_024
-MAX_DESCRIPTION = 4_096
-
-_KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
-_ID = re.compile(r"[\w][\w .:/@+-]{0,255}")
 # Relations are declared as `edges: [{target, type, weight}]`.
 EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
 # Names of other programs for the same relations.
@@ -70,22 +37,29 @@ _EDGE_KEYS = {"target": ("target", "to", "id"), "type": ("type", "kind"), "weigh
 
 
 def build_descriptor(
-    fields: Fields, file: FoundFile, source: SourceRef, companions: Companions, identity: str = ""
+    fields: Fields,
+    file: FoundFile,
+    source: SourceRef,
+    companions: Companions,
+    identity: str = "",
+    prefix: str = "",
 ) -> Descriptor:
-    """The capability, which is not to be used if `fields` has an error afterwards. `identity` is
-    the id, for formats with a rule of their own for it.
+    """The capability, which is not to be used if `fields` has an error afterwards.
+
+    `identity` is the id, for formats with a rule of their own for it; in the id of others,
+    `prefix` stands before the name.
     """
-    name, kind = _name(fields), _kind(fields)
-    identity = identity or _identity(fields, kind, name)
+    content = _content(fields, file, companions)
+    names = read_identity(fields, file, content, identity, prefix)
     schema = fields.mapping("schema") or companions.schema
     warn_of_unknown(fields)
     return Descriptor(
-        id=identity,
-        kind=kind,
-        name=name,
-        description=_description(fields),
+        id=names.id,
+        kind=names.kind,
+        name=names.name,
+        description=read_description(fields, content, names.name),
         source=source,
-        title=fields.text("title") or name,
+        title=names.title,
         category=fields.text("category") or DEFAULT_CATEGORY,
         tags=_merge_lists(fields, "tags", "keywords"),
         phrases=_merge_lists(fields, "phrases", "examples", "queries", separators="\n"),
@@ -93,7 +67,7 @@ def build_descriptor(
         requires=fields.texts("requires"),
         composed_with=fields.texts("composed_with"),
         related=fields.texts("related"),
-        edges=read_edges(fields, identity, file.path),
+        edges=read_edges(fields, names.id, file.path),
         secrets=_secrets(fields),
         bins=fields.texts("bins"),
         risk=_risk(fields),
@@ -104,69 +78,21 @@ def build_descriptor(
         schema=schema,
         output_schema=fields.mapping("output_schema"),
         input_examples=_input_examples(fields),
-        content=_content(fields, file, companions),
+        content=content or _long_description(fields),
         usage_hint=fields.text("usage_hint"),
         guidance=_file_text(fields, "guidance", file),
         instructions=fields.text("instructions"),
         extract=fields.mapping("extract"),
         run=fields.mapping("run"),
         extra=_extra(fields),
+        other_names=names.other_names,
     )
 
 
-def _required_text(fields: Fields, field: str) -> str:
-    text = fields.required_text(field, f"add a line {field}: ...")
-    if text and not visible_text(text):
-        fields.error(field, "field-empty", f"the {field} shows nothing", "write it in letters")
-    return text
-
-
-def _name(fields: Fields) -> str:
-    written = _required_text(fields, "name")
-    name = clean_name(written)
-    if name and (problem := name_problem(written)):
-        fields.error("name", problem.code, problem.message, "use letters, digits and - _ . /")
-    elif len(name) > MAX_NAME:
-        fields.warn(
-            "name", "name-too-long", f"the name has more than {MAX_NAME} characters", "shorten it"
-        )
-    return name
-
-
-def _kind(fields: Fields) -> str:
-    kind = _required_text(fields, "kind").lower()
-    if kind and not _KIND.fullmatch(kind):
-        fields.error(
-            "kind",
-            "field-value",
-            f"the kind {kind[:64]!r} is not one word",
-            "write a word such as tool",
-        )
-    elif kind and kind not in CAPABILITY_KINDS:
-        hint = "known kinds: " + ", ".join(sorted(CAPABILITY_KINDS))
-        fields.error("kind", "field-value", f"the kind {kind} is unknown", hint)
-    return kind
-
-
-def _identity(fields: Fields, kind: str, name: str) -> str:
-    identity = fields.text("id")
-    if not identity:
-        return f"{kind}:{name}"
-    if not _ID.fullmatch(identity) or not identity.startswith(f"{kind}:"):
-        hint = f"leave it out, or write {kind or 'tool'}:..."
-        fields.error("id", "field-value", "the id is not of the form kind:name", hint)
-    return identity
-
-
-def _description(fields: Fields) -> str:
-    text = _required_text(fields, "description")
-    if len(text) > MAX_DESCRIPTION:
-        message = f"the description has more than {MAX_DESCRIPTION} characters"
-        fields.error("description", "field-too-long", message, "move details into skillContent")
-    elif len(text) > LONG_DESCRIPTION:
-        message = f"the description has more than {LONG_DESCRIPTION} characters"
-        fields.warn("description", "field-too-long", message, "move details into skillContent")
-    return text
+def _long_description(fields: Fields) -> str:
+    """A description that is too long to be one: it becomes the content."""
+    text = fields.quiet_text("description")
+    return clip_content(text) if len(text) > MAX_DESCRIPTION else ""
 
 
 def _merge_lists(fields: Fields, *names: str, separators: str = ",") -> tuple[str, ...]:
@@ -203,12 +129,13 @@ def _content(fields: Fields, file: FoundFile, companions: Companions) -> str:
     companion_text = fields.text("text") or companions.body.strip("\n")
     inline = fields.value("content")
     if isinstance(inline, TextNode) and not inline.value.strip():
-        fields.error(
+        fields.warn(
             "content",
             "field-empty",
             f"{fields.key('content')} is empty",
             "name a file, or leave the key out",
         )
+        inline = None
     text = _file_text(fields, "content", file) if inline else companion_text
     clipped = clip_content(text)
     if len(clipped) < len(text):

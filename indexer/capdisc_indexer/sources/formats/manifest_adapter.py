@@ -74,8 +74,8 @@ def _texts(value: object) -> list[str]:
 
 @frozen(kw_only=True)
 class CapabilityDraft:
-    """One capability of a list: its fields as a manifest has them, its line, and the prefix of its
-    id.
+    """One capability of a list: its fields as a manifest has them, its line, and what stands
+    before and after its name in its id.
 
     `run` and `extra` go into the descriptor as they are; `findings` were made on the way here.
     """
@@ -86,6 +86,7 @@ class CapabilityDraft:
     run: Mapping[str, Json] | None = None
     extra: Mapping[str, Json] | None = None
     findings: tuple[Finding, ...] = ()
+    suffix: str = ""
 
 
 def load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
@@ -97,14 +98,16 @@ def load_draft(draft: CapabilityDraft, file: FoundFile) -> LoadedFile:
     if not isinstance(node, MapNode) or not isinstance(value, dict):
         return LoadedFile(findings=draft.findings)
     fields = Fields(node, file.path, CATALOGUE_FIELDS)
-    name = value.get("name")
     digest = content_hash(
         json.dumps([value, draft.run, draft.extra], ensure_ascii=False).encode("utf-8", "replace")
     )
-    source = source_ref(file, digest, str(name))
-    capability = build_descriptor(fields, file, source, Companions(), f"{draft.prefix}{name}")
+    source = source_ref(file, digest, str(value.get("name") or ""))
+    capability = build_descriptor(fields, file, source, Companions(), prefix=draft.prefix)
     run, extra = draft.run or capability.run, dict(draft.extra or {})
-    accepted = None if fields.has_error else replace(capability, run=run, extra=extra)
+    capability_id = capability.id + draft.suffix
+    accepted = (
+        None if fields.has_error else replace(capability, id=capability_id, run=run, extra=extra)
+    )
     long = LongText(value=capability.content, path=file.path, line=draft.line, in_place=True)
     part = ParsedCapability(
         node=_with_joined_texts(node, value),

@@ -19,7 +19,7 @@ from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.sources.scan.scanned_files import FoundFile, printable_path
 from capdisc_indexer.text.normalization import one_line, space_identifiers
 
-LONGEST_NAME = 256  # of any format; beyond that, nothing is read as a name
+LONGEST_NAME = 256  # characters; of a longer one, the id has the beginning and a digest
 MAX_NAME = 64  # characters; the Agent Skills format allows no more
 MAX_ID = 256
 # Letters that are drawn alike, beyond those that Unicode's normal forms fold: Cyrillic or Greek,
@@ -32,8 +32,17 @@ LOOKALIKES = MappingProxyType(
     str.maketrans({pair[0]: pair[1] for pair in _LOOKALIKE_PAIRS.split()})
 )
 _NAME = re.compile(r"[\w./ -]+")
+_UPWARDS = re.compile(r"\.\.+")
+_SLASHES = re.compile(r"/(?: ?/)* ?")
 _NOT_IN_ID = re.compile(r"[^\w.-]+")
+_NOT_IN_KIND = re.compile(r"[^\w]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
+_RARE_SCRIPTS = frozenset({"Armenian", "Cherokee"})  # LOOKALIKES has no letters of these
+# Signs that tell names apart: C, C++ and C#.
+_SPELT_SIGNS = re.compile(r"\+|(?<=\w)#")
+_MAX_KIND = 64
+_SHORT_NAME_WORDS, _SHORT_NAME_CHARACTERS = 8, 60
 _HARMFUL = re.compile(r"^[./~-]|\.\.|[$`|;<>\\\"*?{}\x00-\x1f\x7f]|[^\w\s!-~]")
 _DASHES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
@@ -63,26 +72,109 @@ def is_plain_name(name: str) -> bool:
     >>> is_plain_name("pdf-merge"), is_plain_name("../pdf"), is_plain_name("$(ls)")
     (True, False, False)
     """
-    return bool(_NAME.fullmatch(name)) and not name.startswith((".", "/")) and ".." not in name
+    letters = name if name.isascii() else _without_marks(name)
+    return bool(_NAME.fullmatch(letters)) and not name.startswith((".", "/")) and ".." not in name
+
+
+def _without_marks(text: str) -> str:
+    """The text without combining marks, which many scripts write vowels with."""
+    return "".join(char for char in text if not _is_mark(char))
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char).startswith("M")
+
+
+def usable_name(written: str) -> str:
+    """The name as written if it is plain, else what is safe of it; "" where nothing is.
+
+    >>> usable_name("Staff  Handbook"), usable_name("/v1/pay")
+    ('Staff Handbook', 'v1/pay')
+    """
+    name = " ".join(unicodedata.normalize("NFC", written).split())
+    return name if len(name) <= LONGEST_NAME and is_plain_name(name) else safe_name(written)
+
+
+def safe_name(written: str) -> str:
+    """The name that an id is made of: plain, at most LONGEST_NAME characters, "" where nothing
+    is left. Signs become blanks, except those that tell names apart; of symbols alone, it has
+    their Unicode names.
+
+    >>> safe_name("/v1/pay (card)"), safe_name("../../etc"), safe_name("C++"), safe_name("\U0001f680")
+    ('v1/pay card', 'etc', 'C plus plus', 'rocket')
+    """
+    name = clean_name(one_line(written))
+    plain = name if is_plain_name(name) else _replace_signs(name)
+    if not any(map(str.isalnum, plain)):
+        names = (unicodedata.name(char, "") for char in name[:_MAX_KIND] if not char.isspace())
+        plain = " ".join(re.findall(r"[a-z0-9]+", " ".join(names).lower()))
+    if len(plain) <= LONGEST_NAME:
+        return plain
+    import hashlib
+
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{_cut_at_blank(plain, MAX_NAME)} {digest}"
+
+
+def _replace_signs(name: str) -> str:
+    """The name with a blank for each sign, without parts that lead upwards in a path."""
+    spelt = _SPELT_SIGNS.sub(lambda sign: " plus " if sign[0] == "+" else " sharp ", name)
+    text = "".join(
+        char if char in "_./- " or char.isalnum() or _is_mark(char) else " " for char in spelt
+    )
+    parts = " ".join(_UPWARDS.sub(" ", text).split())
+    return _SLASHES.sub("/", parts).strip("./- ")
+
+
+def _cut_at_blank(text: str, limit: int) -> str:
+    cut, blank, _ = text[: limit + 1].rpartition(" ")
+    return cut if blank and len(cut) > limit // 2 else text[:limit]
+
+
+def short_name(text: str) -> str:
+    """A name of the first words of a text; "" for a text without letters.
+
+    >>> short_name("Counts the digits of a number. Then adds them.")
+    'Counts the digits of a number'
+    """
+    sentence = re.split(r"[.:;!?](?=\s|$)", text.strip(), maxsplit=1)[0]
+    words = safe_name(" ".join(sentence.split()[:_SHORT_NAME_WORDS]))
+    return _cut_at_blank(words, _SHORT_NAME_CHARACTERS)
+
+
+def read_kind(written: str) -> str:
+    """The kind as one word of letters, digits, `-` and `_` in lower case; "" where none is left.
+
+    >>> read_kind("MCP Tool"), read_kind("mcp_tool"), read_kind("?!")
+    ('mcp-tool', 'mcp_tool', '')
+    """
+    words = _NOT_IN_KIND.sub("-", clean_name(written).lower())
+    return words.strip("-_")[:_MAX_KIND].rstrip("-_")
 
 
 @frozen
 class NameProblem:
-    """Why a text cannot be a name; `is_harmful` if a careless program could be misled by it."""
+    """Why a text is no plain name. `is_refused` if it poses as another name; `is_harmful` if a
+    careless program could be misled by it.
+    """
 
     code: str
     message: str
     is_harmful: bool = True
+    is_refused: bool = False
 
 
 def name_problem(written: str) -> NameProblem | None:
-    """The reason why this text cannot be a name (characters of paths, shells and markup, or letters
-    that pass for others), or None.
+    """The reason why this text is no plain name (characters of paths, shells and markup, or
+    letters that pass for others), or None.
 
     >>> name_problem("caf\u00e9-menu"), name_problem("p\u0430ypal").code, name_problem("\uff30\uff24\uff26").code
     (None, 'confusable-name', 'field-value')
     """
     name = clean_name(written)
+    if mixed := _mixed_scripts(name):
+        message = f"the name mixes letters of {' and '.join(sorted(mixed))} in one word"
+        return NameProblem("confusable-name", message, is_refused=True)
     if len(name) > LONGEST_NAME:
         return NameProblem(
             "field-too-long", f"the name has {len(name):,} characters, more than {LONGEST_NAME}"
@@ -91,19 +183,26 @@ def name_problem(written: str) -> NameProblem | None:
         message = (
             f"the name {name[:MAX_NAME]!r} holds other characters than letters, digits and - _ . /"
         )
-        return NameProblem("field-value", message, bool(_HARMFUL.search(name)))
+        return NameProblem("field-value", message, bool(_HARMFUL.search(_without_marks(name))))
     if name != " ".join(unicodedata.normalize("NFC", written).split()):
         return NameProblem(
             "field-value",
             "the name is written with letters in another form, such as full-width ones",
         )
-    if len(scripts(name)) > 1:
-        return NameProblem(
-            "confusable-name", f"the name mixes letters of {' and '.join(sorted(scripts(name)))}"
-        )
     if not name.isascii() and name.translate(LOOKALIKES).isascii():
         return NameProblem("confusable-name", "every letter of the name passes for a Latin one")
     return None
+
+
+def _mixed_scripts(name: str) -> set[str]:
+    """The scripts of a word that holds letters of one script among those of another that look
+    like them; none where words of several scripts stand beside each other.
+    """
+    for word in () if name.isascii() else _LETTERS.findall(name):
+        mixed = scripts(word)
+        if len(mixed) > 1 and (word.translate(LOOKALIKES) != word or mixed & _RARE_SCRIPTS):
+            return mixed
+    return set()
 
 
 def scripts(name: str) -> set[str]:
@@ -116,6 +215,18 @@ def scripts(name: str) -> set[str]:
         return set()
     names = {unicodedata.name(letter, "").partition(" ")[0] for letter in name if letter.isalpha()}
     return {name.capitalize() for name in names if name in _SCRIPTS}
+
+
+def plain_look(text: str) -> str:
+    """What a reader takes the text for: with Latin letters for those that are drawn like them, in
+    the usual width and without regard to case.
+
+    >>> plain_look("skill:\u0440\u0441"), plain_look("\uff30\uff24\uff26")
+    ('skill:pc', 'pdf')
+    """
+    if text.isascii():
+        return text.casefold()
+    return unicodedata.normalize("NFKC", text).translate(LOOKALIKES).casefold()
 
 
 def is_secret_name(text: str) -> bool:

@@ -8,14 +8,26 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from capdisc_indexer.model.types import Descriptor, Finding, LoadedFile, Severity
+from capdisc_indexer.sources.formats.identity_fields import (
+    LONG_DESCRIPTION,
+    MAX_DESCRIPTION,
+    find_lead,
+    name_in_words,
+)
 from capdisc_indexer.sources.formats.long_text_file import clip_content
-from capdisc_indexer.sources.formats.naming_rules import clean_name, mended_name, name_problem
+from capdisc_indexer.sources.formats.naming_rules import (
+    MAX_NAME,
+    clean_name,
+    mended_name,
+    name_problem,
+    usable_name,
+)
 from capdisc_indexer.sources.formats.parsed_capability import LongText, ParsedCapability
 from capdisc_indexer.sources.formats.skill_fields import SKILL_FIELDS, read_fields
-from capdisc_indexer.sources.readers.field_reader import Fields
+from capdisc_indexer.sources.readers.field_reader import QUOTE_THE_HASH, Fields
 from capdisc_indexer.sources.readers.file_bytes import decode, mark_finding
 from capdisc_indexer.sources.readers.frontmatter import FrontMatter, split_front_matter
-from capdisc_indexer.sources.readers.yaml_nodes import MapNode, Node, TextNode
+from capdisc_indexer.sources.readers.yaml_nodes import MapNode, Node, TextNode, from_json
 from capdisc_indexer.sources.readers.yaml_repair import ALL_SLIPS, read_leniently
 from capdisc_indexer.sources.scan.folder_files import casing_findings
 from capdisc_indexer.sources.scan.scanned_files import (
@@ -24,10 +36,7 @@ from capdisc_indexer.sources.scan.scanned_files import (
     printable_path,
     source_ref,
 )
-from capdisc_indexer.text.normalization import readable_title, visible_text
-
-LONG_DESCRIPTION = 1_024
-MAX_DESCRIPTION = 4_096
+from capdisc_indexer.text.normalization import one_line, readable_title
 
 
 def load(file: FoundFile, data: bytes) -> LoadedFile:
@@ -43,6 +52,8 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
         *halves.findings,
         *findings,
     ]
+    if node is None and _is_bare(halves):  # Claude Code takes folder and first paragraph, too
+        node = _bare_fields(file, halves)
     if node is None:
         return LoadedFile(findings=tuple(all_findings))
     fields = Fields(node, file.path, SKILL_FIELDS)
@@ -54,6 +65,23 @@ def load(file: FoundFile, data: bytes) -> LoadedFile:
     return LoadedFile(
         descriptors=(accepted,) if accepted else (), findings=tuple(all_findings), parts=(part,)
     )
+
+
+def _is_bare(halves: FrontMatter) -> bool:
+    """Whether the file is a text without front matter, of YAML or of TOML."""
+    is_unclosed = any(finding.severity is Severity.ERROR for finding in halves.findings)
+    return halves.block is None and not is_unclosed and _has_lead(halves.body)
+
+
+def _has_lead(body: str) -> bool:
+    return not body.lstrip().startswith("+++") and bool(find_lead(body))
+
+
+def _bare_fields(file: FoundFile, halves: FrontMatter) -> MapNode | None:
+    """The fields that a text without front matter has by its folder and its first paragraph."""
+    name = usable_name(printable_path(PurePath(file.path).parent.name)) or "skill"
+    node = from_json({"name": name, "description": find_lead(halves.body)}, 1)
+    return node if isinstance(node, MapNode) else None
 
 
 def _front_matter(halves: FrontMatter, path: str) -> tuple[MapNode | None, tuple[Finding, ...]]:
@@ -78,9 +106,9 @@ def _front_matter(halves: FrontMatter, path: str) -> tuple[MapNode | None, tuple
 
 def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) -> Descriptor:
     folder = printable_path(PurePath(file.path).parent.name)
-    name = _name(fields, clean_name(folder))
-    description = _description(fields)
     body = halves.body.strip("\n")
+    name, written_name = _name(fields, clean_name(folder))
+    description = _description(fields, body, name)
     skill_fields = read_fields(fields, file.path)
     return Descriptor(
         id=f"skill:{name}",
@@ -88,7 +116,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) ->
         name=name,
         description=description,
         source=source_ref(file, content_hash(data)),
-        title=skill_fields.title or readable_title(name),
+        title=skill_fields.title or one_line(written_name) or readable_title(name),
         category=skill_fields.category,
         tags=skill_fields.tags,
         phrases=skill_fields.phrases,
@@ -100,10 +128,12 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) ->
         content=_clip_body(fields, file.path, body, halves.body_line),
         usage_hint=skill_fields.usage_hint,
         extra=skill_fields.extra,
+        other_names=(written_name,) if written_name else (),
     )
 
 
-def _name(fields: Fields, folder: str) -> str:
+def _name(fields: Fields, folder: str) -> tuple[str, str]:
+    """The name that ids are made of, and the name as written if that is another one."""
     written = fields.text("name")
     is_missing = fields.value("name") is None or isinstance(fields.value("name"), TextNode)
     if not written and is_missing:  # else it is of a wrong type, which has a finding
@@ -115,34 +145,35 @@ def _name(fields: Fields, folder: str) -> str:
             f"the skill has no name{why}; its folder's name {folder!r} is used",
             hint,
         )
-        if folder and (problem := name_problem(folder)) and problem.is_harmful:
-            fields.error(
-                "name", "field-value", f"the folder's name {folder[:64]!r} cannot be one", hint
-            )
-    if not written:
-        return folder or "skill"
-    problem = name_problem(written)
-    if problem is None or not problem.is_harmful:  # merely against the format
-        return clean_name(written)
     hint = "use lower-case letters, digits and hyphens"
-    mended = clean_name(mended_name(written)) or folder
-    if mended == clean_name(written) or (
-        (remaining := name_problem(mended)) and remaining.is_harmful
-    ):
+    problem = name_problem(written or folder)
+    if problem and problem.is_refused:
         fields.error("name", problem.code, problem.message, hint)
-    else:
-        fields.warn(
-            "name", "field-value", f"the name {written[:64]!r} is read as {mended[:64]!r}", hint
-        )
-    return mended
+    if problem is None or not problem.is_harmful:  # merely against the format
+        return clean_name(written or folder) or "skill", ""
+    mended = usable_name(mended_name(written)) if mended_name(written) else folder
+    remaining = name_problem(mended)
+    if not mended or (remaining and remaining.is_harmful):
+        mended = usable_name(written) or usable_name(folder) or "skill"
+    if written and mended != written:
+        message = f"the name {written[:MAX_NAME]!r} is read as {mended[:MAX_NAME]!r}"
+        fields.warn("name", "field-value", message, hint)
+    elif written and not problem.is_refused:
+        fields.warn("name", problem.code, problem.message, hint)
+    return mended, written if mended != written else ""
 
 
-def _description(fields: Fields) -> str:
-    hint = "add a line description: what the skill does and when to use it"
-    text = fields.required_text("description", hint)
-    if text and not visible_text(text):
-        fields.error("description", "field-empty", "the description shows nothing", hint)
-    elif len(text) > LONG_DESCRIPTION:
+def _description(fields: Fields, body: str, name: str) -> str:
+    text = fields.text("description") if fields.has_text("description") else ""
+    if not text:  # Claude Code takes the first paragraph, too
+        text = find_lead(body) or name_in_words(name)
+        hint = "add a line description: what the skill does and when to use it"
+        message = "the skill has no description"
+        if fields.is_commented_out("description"):
+            message, hint = f"{message}: # begins a comment", QUOTE_THE_HASH
+        message += f"; {one_line(text, MAX_NAME)!r} is used"
+        fields.warn("description", "description-missing", message, hint)
+    if len(text) > LONG_DESCRIPTION:
         cut = f"; the first {MAX_DESCRIPTION} are read" if len(text) > MAX_DESCRIPTION else ""
         message = f"the description has {len(text)} characters, more than {LONG_DESCRIPTION}{cut}"
         fields.warn("description", "description-too-long", message, "move details into the body")
@@ -162,9 +193,11 @@ def _without_block(path: str, body: str) -> Finding:
     hint = "begin the file with ---, name: ..., description: ..., ---"
     if not body.strip():
         return _finding(path, Severity.ERROR, "file-empty", "the file is empty", hint, 1)
-    return _finding(
-        path, Severity.ERROR, "frontmatter-missing", "there is no front matter", hint, 1
-    )
+    code, message = "frontmatter-missing", "there is no front matter"
+    if not _has_lead(body):
+        return _finding(path, Severity.ERROR, code, message, hint, 1)
+    message += "; folder and first paragraph take its place"
+    return _finding(path, Severity.WARNING, code, message, hint, 1)
 
 
 def _finding(

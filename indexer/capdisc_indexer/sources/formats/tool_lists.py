@@ -11,9 +11,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.catalogue import schema_of
+from capdisc_indexer.sources.formats.identity_fields import name_in_words
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     categorize_names,
@@ -113,26 +114,34 @@ def _draft_tools(
     server: str,
     start: Mapping[str, Json] | None,
 ) -> Iterator[CapabilityDraft | Finding]:
-    """The tools that the declaration takes, and a finding for each entry that is not a tool or
-    repeats one.
+    """The tools that the declaration takes, numbered where a list has several of one name, and a
+    finding for each entry that is not a tool or repeats one.
     """
     categories = categorize_names([_name(entry) for entry, _ in placed], file.options, server)
     first_lines: dict[str, int] = {}
+    namesakes: dict[str, list[Json]] = {}
     for entry, line in placed:
         name, tool = _name(entry), entry.value
-        if not isinstance(tool, dict) or not name:
+        if not isinstance(tool, dict) or not (name or _find_label(tool)):
             message = "an entry of the list is not a tool with a name"
             yield file_finding(file, Severity.ERROR, "tools-shape", message, _SHAPE_HINT, line)
-        elif name in first_lines:
-            message = (
-                f"the tool {name[:64]!r} stands in line {first_lines[name]} already; not read"
-            )
-            yield file_finding(
-                file, Severity.ERROR, "duplicate-id", message, "remove one of the two", line
-            )
-        elif is_wanted(name, file.options):
-            first_lines[name] = line
-            yield _draft_tool(file, tool, line, server, categories[name], start)
+            continue
+        if not is_wanted(name, file.options):
+            continue
+        earlier = namesakes.setdefault(name, []) if name else []
+        draft = _draft_tool(file, tool, line, server, categories[name], start)
+        if earlier:
+            message = f"the tool {name[:64]!r} stands in line {first_lines[name]} already"
+            hint, is_copy = "remove one of the two", tool in earlier
+            suffix = "" if is_copy else f"#{len(earlier) + 1}"
+            message += "; not read" if is_copy else f"; this one is read as {name[:64]}{suffix}"
+            yield file_finding(file, Severity.WARNING, "duplicate-id", message, hint, line)
+            if is_copy:
+                continue
+            draft = replace(draft, suffix=suffix)
+        first_lines.setdefault(name, line)
+        earlier.append(tool)
+        yield draft
 
 
 def _draft_tool(
@@ -143,7 +152,7 @@ def _draft_tool(
     category: str,
     start: Mapping[str, Json] | None,
 ) -> CapabilityDraft:
-    name = str(tool.get("name", ""))
+    name = str(tool.get("name") or _find_label(tool))
     fields = tool_fields(tool, "tool" if server else "function", category)
     findings: tuple[Finding, ...] = ()
     if not fields.get("description"):
@@ -151,7 +160,9 @@ def _draft_tool(
         hint = "say what it does and when to use it"
         findings = (file_finding(file, Severity.WARNING, "tool-undescribed", message, hint, line),)
         fields["description"] = fields.get("title") or name_in_words(name) or name
-    if start:  # among the fields, so that a key in the arguments of a server is found
+    if start and tool.get(
+        "name"
+    ):  # among the fields, so that a key in the arguments of a server is found
         fields["run"] = {"mcp": {**start, "tool": name}}
     extra: dict[str, Json] = {"server": server} if server else {}
     if hints := hints_of(tool):
@@ -163,6 +174,12 @@ def _draft_tool(
         extra=extra,
         findings=findings,
     )
+
+
+def _find_label(tool: Mapping[str, Json]) -> str:
+    """The title or description of a tool without a name; "" where it has neither."""
+    labels = (tool.get("title"), hints_of(tool).get("title"), tool.get("description"))
+    return next((label for label in labels if isinstance(label, str) and label.strip()), "")
 
 
 def _server(file: FoundFile, value: Json, entries: Sequence[ToolEntry]) -> str:

@@ -19,10 +19,10 @@ from capdisc_indexer.sources.readers.yaml_nodes import (
     is_null,
     to_json,
 )
+from capdisc_indexer.text.normalization import visible_text
 
 QUOTE_THE_HASH = "put the value in quotes, # and all"
 MAX_ITEMS = 64
-REFUSED_ITEMS = 1_024  # more than anyone writes by hand
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -161,19 +161,34 @@ class Fields:
             self.warn(field, "ambiguous-scalar", message, "put the value in quotes")
         return node.value.strip()
 
-    def required_text(self, field: str, hint: str) -> str:
-        """The text; adds an error and gives "" if there is none."""
-        node = self.value(field)
+    def required_text(self, field: str, hint: str, substitute: str = "") -> str:
+        """The text. Where there is none that shows, `substitute` with a warning; without a
+        substitute, "" with an error.
+        """
+        if self.has_text(field):
+            return self.text(field)
+        node, code = self.value(field), "field-missing"
+        message = f"the field {field} is missing or empty"
         if node is not None and not isinstance(node, TextNode):
-            self.error(field, "field-type", f"{self.key(field)} is not text", hint)
-            return ""
-        text = self.text(field)
-        if not text:
-            message = f"the field {field} is missing or empty"
-            if self.is_commented_out(field):
-                message, hint = f"the field {field} is empty: # begins a comment", QUOTE_THE_HASH
-            self.error(field, "field-missing", message, hint)
-        return text
+            code, message = "field-type", f"{self.key(field)} is not text"
+        elif isinstance(node, TextNode) and node.value.strip():
+            code, message = "field-empty", f"the {field} shows nothing"
+        elif self.is_commented_out(field):
+            message, hint = f"the field {field} is empty: # begins a comment", QUOTE_THE_HASH
+        if substitute:
+            self.warn(field, code, f"{message}; {substitute[:64]!r} is used", hint)
+        else:
+            self.error(field, code, message, hint)
+        return substitute
+
+    def has_text(self, field: str) -> bool:
+        """Whether the field holds a text that a reader can see."""
+        return bool(visible_text(self.quiet_text(field)))
+
+    def quiet_text(self, field: str) -> str:
+        """The text, stripped, without a finding; "" where there is none."""
+        node = self.value(field)
+        return node.value.strip() if isinstance(node, TextNode) else ""
 
     def texts(self, field: str, separators: str = ",") -> tuple[str, ...]:
         """The texts of a list, stripped, without empty ones and repetitions; a single text is split
@@ -212,8 +227,7 @@ class Fields:
         )
         if len(unique) > MAX_ITEMS:
             message = f"{self.key(field)} has {len(unique)} items; the first {MAX_ITEMS} are read"
-            severity = Severity.ERROR if len(unique) > REFUSED_ITEMS else Severity.WARNING
-            self.note(field, severity, "too-many-items", message, "keep the telling ones")
+            self.warn(field, "too-many-items", message, "keep the telling ones")
         return unique[:MAX_ITEMS]
 
     def flag(self, field: str, default: bool = False) -> bool:

@@ -18,8 +18,9 @@ from capdisc_indexer.tools.capability_lookup import (
 from capdisc_indexer.tools.discovery_tools import ANY_KIND
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
 
-# A capability of one of these kinds that has no schema is a function without parameters.
-CALLABLE_KINDS = ("tool", "function", "operation", "command")
+# A capability of one of these kinds that has no schema is a function without parameters. A kind of
+# an author's own is one of them if a part of its name is such a word: `mcp_tool`.
+_CALLABLE_WORDS = frozenset({"tool", "function", "operation", "command", "endpoint", "cli"})
 # The longest description that every provider takes.
 DESCRIPTION_CHARACTERS = 1_024
 # With more kinds, the definition of discover_capabilities would pass 80 tokens.
@@ -92,7 +93,8 @@ def drop_guards(schema: JsonSchema) -> JsonSchema:
 
 def is_callable(descriptor: Descriptor) -> bool:
     """Whether a capability can be a function: it has a schema, or is of a kind that is called."""
-    return descriptor.schema is not None or descriptor.kind in CALLABLE_KINDS
+    words = descriptor.kind.replace("_", "-").split("-")
+    return descriptor.schema is not None or not _CALLABLE_WORDS.isdisjoint(words)
 
 
 def define_capability(descriptor: Descriptor, is_available: bool) -> Definition:
