@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.exclusions import split_exclusions
 
 # Called with what is done, how much of it, and how much there is.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -40,15 +41,6 @@ _BLOCK_ROWS = 1_000
 # An example request should find its own capability among so many hits.
 PHRASE_DEPTH = 3
 
-_EXCLUSION = re.compile(
-    r"""\b(?:do(?:es)?[ ]not|don['’]t|never|not)[ ]
-        (?:be[ ])?(?:use[d]?|using|apply|trigger|invoke|activate|call|for|intended|meant|when|suitable)\b
-    | \b(?:avoid|skip)[ ](?:this|it|for|when|if|using)\b
-    | \b(?:use|prefer|see|choose)[ ][\w:@/`'"-]+[ ](?:skill[ ]|tool[ ])?instead\b
-    | \binstead[ ](?:use|see)\b | \bexcept[ ](?:for|when)\b | \bout[ ]of[ ]scope\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_EXCLUSION_FIELDS = ("not_for", "notFor", "not-for", "do_not_use_for", "exclusions")
 _WORD = re.compile(r"[^\W_][\w+#.]*[\w+#]|[^\W_]")
 
 
@@ -107,24 +99,6 @@ def find_copies(headers: Sequence[CapabilityHeader]) -> list[tuple[str, ...]]:
     hits = [Hit(id=identifier, score=1.0, relevance=1.0) for identifier in by_id]
     merged = merge_near_duplicates(hits, by_id)
     return [(hit.id, *hit.copies) for hit in merged if hit.copies]
-
-
-def has_exclusion(header: CapabilityHeader, body: JsonObject) -> bool:
-    """Whether a capability says what it is not for, where a client reads it: in its description or
-    in a field of its own.
-
-    >>> _says_what_not_for("Fills PDF forms. Do not use for scanned pages.")
-    True
-    >>> _says_what_not_for("Fills PDF forms.")
-    False
-    """
-    texts = f"{header['description']}\n{header.get('usage_hint', '')}"
-    extra = body.get("extra") or {}
-    return _says_what_not_for(texts) or any(extra.get(name) for name in _EXCLUSION_FIELDS)
-
-
-def _says_what_not_for(text: str) -> bool:
-    return _EXCLUSION.search(text) is not None
 
 
 def find_overlaps(
@@ -238,7 +212,8 @@ def shared_request(index: Index, first: CapabilityHeader, second: CapabilityHead
 
 
 def _request_text(header: CapabilityHeader) -> str:
-    return f"{re.sub('[-_:/]', ' ', header['name'])} {header['description']}"
+    about = split_exclusions(header["description"]).text
+    return f"{re.sub('[-_:/]', ' ', header['name'])} {about}"
 
 
 def _search(index: Index, encoder: Encoder | None, request: str, limit: int) -> Ranking:
