@@ -12,7 +12,6 @@ not used for Y") is none. A form has to begin its sentence or clause.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -133,8 +132,7 @@ _JAPANESE = compile_late(
 _KANA = compile_late("[\u3040-\u30ff]")
 # Where the rest of the sentence says what to take instead, or that the text is for after all.
 _REDIRECTION = compile_late(
-    r"""(?ix)\s*(?:[—–;(（]|[ ]-{1,2}\s|,\s*(?=(?:use|see|prefer)\b[^,]*\binstead\b)|[，,](?=\s*(?:请|請)?(?:使用|改用)))\s*""",
-    re.IGNORECASE,
+    r"""(?ix)\s*(?:[—–;(（]|[ ]-{1,2}\s|,\s*(?=(?:use|see|prefer)\b[^,]*\binstead\b)|[，,](?=\s*(?:请|請)?(?:使用|改用)))\s*"""
 )
 _OTHER_NAME = compile_late(
     r"(?i)(?:please\s+)?(?:use|see|prefer|try|choose|that['’]?s|instead|those|they|the|verwende|nutze|dafür|utilisez|voir|usa|use|"
