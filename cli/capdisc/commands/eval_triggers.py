@@ -141,7 +141,7 @@ def evaluate_triggers(
             config = runtime.config()
             name = runtime.encoder_name(encoder_name or config["encoder"]) or SHIPPED_ENCODER
             encoder, failure = _try_load(name)
-            chosen_mode, roots = query_options.known_mode(mode or config["mode"]), [place]
+            chosen_mode, roots = query_options.check_mode(mode or config["mode"]), [place]
             index = stack.enter_context(_temporary_index(roots, name))
         headers = list(index.documents.all_headers())
         tests = _load_tests(runtime, index, headers, file)
