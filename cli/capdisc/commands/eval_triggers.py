@@ -151,7 +151,8 @@ def evaluate_triggers(
             before = stack.enter_context(_index_of_revision(options.since, roots, name))
             ids_before = [header["id"] for header in before.documents.all_headers()]
             answers_before = run_tests(before, tests, encoder, chosen_mode, limit, progress)
-            changes = compare_results(answers.results, answers_before.results, ids_before)
+            ids = [header["id"] for header in headers]
+            changes = compare_results(answers.results, answers_before.results, ids, ids_before)
         tested = {test.id for test in tests if test.should_trigger}
         run = TriggerRun(
             results=answers.results,

@@ -296,13 +296,16 @@ class TriggerChanges:
 
 
 def compare_results(
-    now: Iterable[TriggerResult], before: Iterable[TriggerResult], ids_before: Iterable[str]
+    now: Iterable[TriggerResult],
+    before: Iterable[TriggerResult],
+    ids_now: Iterable[str],
+    ids_before: Iterable[str],
 ) -> TriggerChanges:
-    """How the results of the same tests differ between two states of a collection, whose earlier
-    one had the capabilities `ids_before`.
+    """How the results of the same tests differ between two states of a collection, which hold
+    these capabilities.
     """
     earlier = {result.test.key: result for result in before}
-    known = set(ids_before)
+    known, remaining = set(ids_before), set(ids_now)
     fixed, broken, failing_new = (
         list[TriggerResult](),
         list[TriggerResult](),
@@ -319,6 +322,8 @@ def compare_results(
         elif had_passed and not result.has_passed:
             broken.append(result)
     fixed += [
-        result for key, result in earlier.items() if key not in current and not result.has_passed
+        result
+        for key, result in earlier.items()
+        if key not in current and not result.has_passed and result.test.id in remaining
     ]
     return TriggerChanges(fixed, broken, failing_new)
