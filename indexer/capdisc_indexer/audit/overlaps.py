@@ -17,6 +17,7 @@ from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.exclusions import split_exclusions
+from capdisc_indexer.text.normalization import BOILERPLATE_WORDS
 
 # Called with what is done, how much of it, and how much there is.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -30,11 +31,6 @@ MIN_SCORE_SHARE = 0.8
 _REQUEST_WORDS = 5
 # A word of more capabilities than this asks for nothing in particular.
 _MAX_WORD_SHARE, _MIN_COMMON = 0.1, 8
-_BOILERPLATE = frozenset(
-    "agent ask asks asked claude comprehensive expert guide help helps including mention mentions need needs request "
-    "requests should skill skills specialist task tasks toolkit trigger triggers use used user users using want wants "
-    "whenever work working".split()
-)
 _PHRASES_OF_PAIR = 3
 # Rows of the matrix that are compared at once: 16 MB for 4,000 capabilities.
 _BLOCK_ROWS = 1_000
@@ -203,7 +199,7 @@ def shared_request(index: Index, first: CapabilityHeader, second: CapabilityHead
     }
     words: dict[str, str] = {}
     for word in _WORD.findall(_request_text(first)):
-        is_content = documents.words(word) and word.lower() not in _BOILERPLATE
+        is_content = documents.words(word) and word.lower() not in BOILERPLATE_WORDS
         stem = documents.analyse(word)[0] if is_content else ""
         if stem in second_stems and documents.document_frequency(stem) <= most:
             words.setdefault(stem, word if word.isupper() else word.lower())
