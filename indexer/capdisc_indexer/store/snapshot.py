@@ -25,7 +25,7 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
 
 _NO_INDEX_MESSAGE = "there is no index yet"
-_INDEX_HINT = "run: capdisc index PATH"
+_INDEX_HINT = "run: capdisc index"
 
 
 class Index:
