@@ -47,6 +47,7 @@ from capdisc_indexer.text.embedding_text import (
     lexical_document,
     signature,
 )
+from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.token_counts import TokenCounter
 
 if TYPE_CHECKING:
@@ -340,6 +341,10 @@ def build_document(
     signatures = " ".join(map(signature, parts))
     if descriptor.kind == "skill" and (needs := find_skill_requirements(descriptor.extra)):
         header["skill_requirements"] = needs
+    if exclusions := read_exclusions(
+        (descriptor.description, descriptor.usage_hint), descriptor.not_for
+    ):
+        header["exclusions"] = exclusions
     header["likeness"], header["size"] = signatures, full_size(counts)
     return _assemble_document(
         descriptor, header, body | {"counts": counts}, encode_bag(descriptor)

@@ -79,7 +79,8 @@ class CapabilityHeader(TypedDict):
 
     The fields of Descriptor without the long ones; those with their default value are left out.
     The build adds `likeness` (MinHash signatures of description and content, 128 hex digits each,
-    a space between) and `size` (tokens and characters in full, tokens of name and description).
+    a space between), `size` (tokens and characters in full, tokens of name and description) and
+    `exclusions` (all that the capability is not for: what is declared, and what its texts say).
     """
 
     id: str
@@ -91,6 +92,7 @@ class CapabilityHeader(TypedDict):
     category: NotRequired[str]
     tags: NotRequired[Sequence[str]]
     phrases: NotRequired[Sequence[str]]
+    not_for: NotRequired[Sequence[str]]
     related: NotRequired[Sequence[str]]
     requires: NotRequired[Sequence[str]]
     composed_with: NotRequired[Sequence[str]]
@@ -106,6 +108,7 @@ class CapabilityHeader(TypedDict):
     parameters: NotRequired[Sequence[ParameterRecord]]
     edges: NotRequired[Sequence[EdgeRecord]]
     likeness: NotRequired[str]
+    exclusions: NotRequired[Sequence[str]]
     warnings: NotRequired[Sequence[str]]
     other_names: NotRequired[Sequence[str]]
     skill_requirements: NotRequired[Sequence[SkillRequirement]]

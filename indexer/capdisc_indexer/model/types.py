@@ -75,11 +75,11 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `input_examples` are arguments of whole calls. `other_names` are its
-    name and id as written, where those in use are safer ones. `requires`, `composed_with` and
-    `related` hold names or ids as written;
-    they are resolved against the index when a query is answered, so that a capability may appear
-    after the one that requires it.
+    works on, none for all. `not_for` holds requests and subjects that its author excludes.
+    `input_examples` are arguments of whole calls. `other_names` are its name and id as written,
+    where those in use are safer ones. `requires`, `composed_with` and `related` hold names or ids
+    as written; they are resolved against the index when a query is answered, so that a capability
+    may appear after the one that requires it.
     """
 
     id: str
@@ -91,6 +91,7 @@ class Descriptor:
     category: str = ""
     tags: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     requires: tuple[str, ...] = ()
     composed_with: tuple[str, ...] = ()

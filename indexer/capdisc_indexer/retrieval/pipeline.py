@@ -26,6 +26,7 @@ from capdisc_indexer.retrieval.candidates import (
     fuse_candidates,
 )
 from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
+from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import analyse_text
@@ -64,6 +65,8 @@ def search_index(
     ]
     signals = collect_signals(candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
+    parts = [[part.text for part in text.parts] for text in texts]
+    scores, signals = lower_excluded(index, encoders.reranker, parts, scores, headers, signals)
     headers = {
         key: header
         for key, header in headers.items()

@@ -120,6 +120,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) ->
         category=skill_fields.category,
         tags=skill_fields.tags,
         phrases=skill_fields.phrases,
+        not_for=skill_fields.not_for,
         secrets=skill_fields.secrets,
         bins=skill_fields.bins,
         systems=skill_fields.systems,

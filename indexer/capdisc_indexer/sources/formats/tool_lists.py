@@ -52,7 +52,7 @@ _MANIFEST_KEYS = frozenset(
     """
     title displayname category tags keywords phrases examples inputexamples hypotheticalqueries requires requiredtools
     requiredsecrets requiredbins composedwith related risklevel hassideeffects requiresconfirmation available hidden
-    usagehint guidance instructions
+    usagehint guidance instructions notfor donotusefor
     """.split()
 )
 _UPPER_CASE = re.compile(r"[A-Z]{3,}")
