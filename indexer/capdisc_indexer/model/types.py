@@ -391,6 +391,16 @@ class HeldDefinition:
     accepted: str = ""
 
 
+@frozen
+class PassageLimits:
+    """How much of one body is indexed in passages: so many of them, of the first bytes; with 0
+    passages none is.
+    """
+
+    passages: int = 200
+    bytes: int = 262_144
+
+
 @frozen(kw_only=True)
 class BuildOptions:
     """How to build an index.
@@ -404,7 +414,8 @@ class BuildOptions:
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
-    says which links are followed out of the roots.
+    says which links are followed out of the roots. With other `passage_limits` than those of the
+    last build nothing of it is reused.
     """
 
     encoder: str | None = None
@@ -420,6 +431,7 @@ class BuildOptions:
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
     links: LinkRules = LinkRules()
+    passage_limits: PassageLimits = PassageLimits()
 
 
 @frozen(kw_only=True)
