@@ -165,7 +165,8 @@ class Hit:
 
     `score` (0..1) orders the hits of one ranking, `relevance` (0..1) can be compared between
     queries. `via` names the hit that requires this one, `copies` the near copies that it stands
-    for, and `signals` holds each part of the score.
+    for, and `signals` holds each part of the score. `section` names the section of its body that
+    fits best, "" where none stands out.
     """
 
     id: str
@@ -174,6 +175,7 @@ class Hit:
     signals: Mapping[str, float] = field(default_factory=dict)
     via: str = ""
     copies: tuple[str, ...] = ()
+    section: str = ""
 
 
 @frozen(kw_only=True)
