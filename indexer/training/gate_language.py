@@ -1,6 +1,6 @@
 """Turns for `fit_gate.py` that are composed: talk, commands, and talk with a request after it.
 
-`gate_phrases.toml` and `gate_sentences.toml` hold what people say, by language and by what they
+`gate_phrases.toml`, `gate_sentences.toml` and `gate_turns.toml` hold what people say, by language and by what they
 mean with it. Talk is composed of it: alone, after a word like "well", before a second phrase, about
 a thing, with the signs, letters and slips that people type. Commands are a verb and a noun, bare or
 in a polite frame.
@@ -21,11 +21,13 @@ from pathlib import Path
 
 from commands import read_verbs
 
-FILES = tuple(Path(__file__).with_name(f"gate_{name}.toml") for name in ("phrases", "sentences"))
+FILES = tuple(
+    Path(__file__).with_name(f"gate_{name}.toml") for name in ("phrases", "sentences", "turns")
+)
 SEPARATOR = " | "
 NO_CHATTER = (
     "call", "nouns", "verbs", "objects", "things", "asks", "polite", "join", "places", "queries",
-    "days", "people", "likes",
+    "days", "people", "likes", "deeds",
 )  # fmt: skip
 """Parts of a language that are no turns of talk."""
 QUESTIONS = ("talk", "small", "trivia")
@@ -48,12 +50,20 @@ ABOUT = 0.25
 """The share of composed talk with a thing, a day or a person in it."""
 QUERIES = 12
 """Requests made of each question that a tool answers."""
+ASKS = 4
+"""Requests made of each whole one, beside itself."""
 SLIPS = 0.06
 """The share of turns with a typing error."""
 POINTERS = 900
 """Turns that only point at something, or hold no words: a file's name, a number, signs."""
 
-SLOTS = {"{day}": "days", "{person}": "people", "{like}": "likes", "{place}": "places"}
+SLOTS = {
+    "{day}": "days",
+    "{person}": "people",
+    "{like}": "likes",
+    "{place}": "places",
+    "{deed}": "deeds",
+}
 Parts = dict[str, list[str]]
 
 
@@ -70,7 +80,7 @@ class Turn:
 
 @cache
 def load_phrases() -> dict[str, Parts]:
-    """The phrases of both files by language and meaning."""
+    """The phrases of all files by language and meaning."""
     merged: dict[str, Parts] = {}
     for path in FILES:
         for language, parts in tomllib.loads(path.read_text(encoding="utf-8")).items():
@@ -228,6 +238,8 @@ def make_commands(seed: int) -> Iterator[Turn]:
         rng = random.Random(f"{seed} commands {language}")
         for text in parts.get("asks", []):
             yield Turn(text, True, language, "asks", fold_of(text))
+            for _ in range(ASKS):
+                yield Turn(_vary(rng, text, parts), True, language, "asks", fold_of(text))
         for query in parts.get("queries", []):
             for _ in range(QUERIES):
                 text = query.replace("{place}", rng.choice(parts["places"]))
@@ -238,6 +250,14 @@ def make_commands(seed: int) -> Iterator[Turn]:
         for _ in range(COMMANDS.get(language, COMMANDS_ELSEWHERE)):
             text = make_command(rng, language, parts, forms)
             yield Turn(_type(rng, text), True, language, "verbs", fold_of(text))
+
+
+def _vary(rng: random.Random, text: str, parts: Parts) -> str:
+    """The request as people type it, now and then after a word like "well"."""
+    comma = "," if text[0] > "\u2e80" else ", "
+    if parts.get("call") and rng.random() < 0.25:
+        text = rng.choice(parts["call"]) + rng.choice((comma, comma.strip(","))) + text
+    return _type(rng, text + rng.choice(("", "", ".", "!", "?")))
 
 
 def _verb_forms(language: str, parts: Parts) -> list[str]:

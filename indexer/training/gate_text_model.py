@@ -24,7 +24,7 @@ from capdisc_indexer.retrieval.request_gate import (
 
 Array = NDArray[np.float32]
 
-FILTERS, HIDDEN, EPOCHS, BATCH, RATE, DECAY = 48, 16, 10, 256, 3e-3, 1e-3
+FILTERS, HIDDEN, EPOCHS, BATCH, RATE, DECAY = 64, 24, 12, 256, 3e-3, 1e-3
 DROPOUT, TOKEN_DROPOUT = 0.2, 0.1
 FIRST_SPREAD = 0.1
 # The value of the channel that marks the places before the first token and after the last one.

@@ -40,7 +40,7 @@ GOLD_SHARE = 0.6
 SMALL_TALK = ("small_talk", "meta")
 LIMIT = 20
 TRAINING = Path(__file__).parents[2] / "indexer" / "training"
-PHRASES = tuple(TRAINING / f"gate_{name}.toml" for name in ("phrases", "sentences"))
+PHRASES = tuple(TRAINING / f"gate_{name}.toml" for name in ("phrases", "sentences", "turns"))
 TALK = "talk"
 
 Passes = Callable[[Ranking, GateDecision], bool]

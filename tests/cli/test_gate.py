@@ -123,3 +123,74 @@ def test_words_alone_are_judged_too(capdisc, small) -> None:
 def test_another_gate_is_refused(capdisc, small, command) -> None:
     refused = capdisc(command, REQUESTS[0], "--gate", "maybe")
     assert refused.code == 2 and "auto, off" in refused.err
+
+
+UNKNOWN = "knit a green sweater"
+"""No capability of the small catalogue mentions knitting or sweaters."""
+
+
+def test_a_request_for_what_no_capability_mentions_gets_nothing_and_says_why(
+    capdisc, small
+) -> None:
+    """What remains of it ("green") fits something, and by accident."""
+    rendered = capdisc("render", UNKNOWN, "--tier", "1,2")
+    assert rendered.out.strip() == "" and len(rendered.err.splitlines()) == 1
+    assert "no capability mentions: knit, sweater" in rendered.err
+    assert "talk" not in rendered.err and "--gate off" in rendered.err
+    assert capdisc("render", UNKNOWN, "--tier", "1", "--gate", "off").out.strip()
+    document = capdisc("render", UNKNOWN, "--json").json
+    assert document["gate"]["reason"] == "unknown-words"
+    assert document["unmatched"] == ["knit", "sweater"]
+
+
+def test_search_says_what_render_leaves_out_and_why(capdisc, small) -> None:
+    found = capdisc("search", UNKNOWN)
+    assert found.code == 0 and found.out
+    assert "no capability mentions: knit, sweater" in found.err
+    assert "render leaves this out" in found.err and "talk" not in found.err
+
+
+def test_words_that_are_unknown_beside_a_good_fit_are_said(capdisc, small) -> None:
+    query = "send the zorglub customer an invoice"
+    rendered = capdisc("render", query, "--tier", "1")
+    assert "send-invoice" in rendered.out
+    assert rendered.err.splitlines()[0] == "notice: no capability mentions: zorglub"
+    assert rendered.err.splitlines()[0] in capdisc("search", query).err
+
+
+@pytest.mark.parametrize("text", ["xyzzy plugh", "brabb skiftz glonqlm"])
+def test_made_up_words_are_not_called_talk(capdisc, small, text) -> None:
+    for command in (("render", "--tier", "1"), ("tools",)):
+        done = capdisc(*command, text)
+        assert f"no capability mentions: {', '.join(text.split())}" in done.err
+        assert "talk" not in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rename variable foo to bar",
+        "the build is broken, have a look",
+        "look up a function",
+        "delete the old branches",
+    ],
+)
+def test_a_command_is_never_called_talk(capdisc, small, text) -> None:
+    """Whether anything here fits it is another question."""
+    for command in (("render", "--tier", "1"), ("search",), ("tools",)):
+        assert "talk" not in capdisc(*command, text).err
+    assert capdisc("search", text, "--json").json["gate"]["reason"] != "talk"
+
+
+def test_definitions_of_tools_have_the_same_gate_and_level_as_search(capdisc, small) -> None:
+    """Otherwise an agent gets unrelated functions to call."""
+    text = find_talk_with_hits(capdisc)
+    bare = capdisc("tools", "--names").out
+    for query in (text, UNKNOWN):
+        kept_out = capdisc("tools", query, "--names")
+        assert kept_out.out == bare and "--gate off" in kept_out.err
+        answered = capdisc("tools", query, "--names", "--gate", "off")
+        assert answered.out != bare or "found too, and no functions" in answered.err
+    shown = capdisc("search", REQUESTS[0], "--ids", "-k", "5").out.split()
+    names = capdisc("tools", REQUESTS[0], "--names").out.removeprefix(bare).split()
+    assert names and {f"tool:{name}" for name in names} <= set(shown)

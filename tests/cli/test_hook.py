@@ -145,7 +145,7 @@ def test_a_path_at_the_beginning_is_no_command(ask, small) -> None:
 def test_the_gate_can_be_switched_off_and_says_so(capdisc, small) -> None:
     talk = event("thanks, that was a very good file")
     silent = capdisc("hook", "claude", "--explain", stdin=talk)
-    assert silent.out == "" and "no request for anything here" in silent.err
+    assert silent.out == "" and "reads like talk" in silent.err
     assert names(capdisc("hook", "claude", "--gate", "off", stdin=talk).out)
 
 
@@ -253,8 +253,8 @@ def test_a_file_of_many_capabilities_is_not_to_be_read_whole(ask, capdisc, herme
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ("fold a paper crane", "Folds paper into cranes and boats"),
-        ("hang lanterns in the garden", "Hangs lanterns up in trees"),
+        ("fold a paper crane", "Folds paper into cranes and boats."),
+        ("hang lanterns in the garden", "Hangs lanterns up in trees."),
     ],
 )
 def test_the_reason_is_the_sentence_that_fits(prompt, reason) -> None:
@@ -270,6 +270,31 @@ def test_a_long_sentence_gives_a_reason_of_the_length_that_is_left() -> None:
         reason = suggestions.select_reason("fold", text, suggestions.score_by_words, length)
         assert len(reason) <= length and reason == one_line(reason)
         assert reason.startswith("Folds paper cranes, ")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("- fold cranes\n- fold boats\n- glue paper", "fold cranes; fold boats; glue paper"),
+        ("# Cranes\n\n**Folds** `paper` cranes", "Cranes Folds paper cranes"),
+        ("cranes, boats, paper", "cranes, boats, paper"),
+        ("Paper cranes - the guide -", "Paper cranes - the guide"),
+        ("折纸鹤。", "折纸鹤。"),
+    ],
+)
+def test_a_description_without_a_sentence_gives_a_plain_reason(text, reason) -> None:
+    scorer = suggestions.score_by_words
+    assert suggestions.select_reason("fold a crane", text, scorer, 110) == reason
+
+
+def test_a_part_of_a_sentence_is_no_torn_one() -> None:
+    """It begins outside brackets and without the word that joined it."""
+    text = (
+        "Shows the way to the pond with all of its boats (oars, sails, and fold paper cranes here), "
+        "or fold paper boats from squares"
+    )
+    reason = suggestions.select_reason("fold paper", text, suggestions.score_by_words, 40)
+    assert reason == "… fold paper boats from squares"
 
 
 # Nothing twice.

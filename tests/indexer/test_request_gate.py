@@ -43,6 +43,19 @@ def test_the_parts_of_a_decision_have_names(index) -> None:
 def test_nothing_found_is_no_request_for_anything_here(index) -> None:
     decision = judge(index, "xyzzy plugh")
     assert (decision.is_request, decision.score) == (False, 0.0)
+    assert decision.reason == "unknown-words"
+
+
+def test_a_decision_says_why_a_turn_gets_nothing(index) -> None:
+    assert judge(index, "send the customer an invoice").reason == ""
+    assert judge(index, "thanks a lot!").reason == "talk"
+    assert judge(index, "knit a green sweater").reason == "unknown-words"
+
+
+def test_a_request_in_another_language_is_not_one_of_unknown_words(index) -> None:
+    """All of its words are unknown here, and its meaning is not."""
+    decision = judge(index, "schick dem Kunden eine Rechnung")
+    assert decision.is_request and decision.parts["unknown"] == 1
 
 
 def test_without_the_shipped_encoder_everything_found_is_answered(index, monkeypatch) -> None:

@@ -25,6 +25,7 @@ from capdisc_indexer.model.types import (
     BuildReport,
     DeclaredSource,
     Finding,
+    PassageLimits,
     Severity,
 )
 from capdisc_indexer.remote.shared_build import build_shared_index
@@ -159,6 +160,7 @@ def index(
         confined={} if paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
         links=link_rules(runtime),
+        passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
     )
 
     def build(folder: Path) -> BuildReport:

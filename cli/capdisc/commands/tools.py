@@ -11,10 +11,13 @@ from capdisc.context import open_index
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc.render.gate import Gate, describe_refusal, keep_requests, print_unmatched
 from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
+from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import (
     DEFINITION_FORMATS,
@@ -25,7 +28,7 @@ from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
 
-_FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
+FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -43,7 +46,7 @@ class DefinitionRequest:
     """Which definitions to print. `only` are names of tools, and `is_whole` says that every
     discovery tool is printed. `progressive` False prints everything, True the tools that find the
     others; with `auto`, everything is printed where it has at most `max_tokens` tokens.
-    `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
+    `gate` is a mode of `--gate`. `is_deferred` prints everything, to be loaded when a search finds it; with `is_hosted`, the
     provider searches. At most `budget_tokens` are printed (None: any number).
     """
 
@@ -52,6 +55,7 @@ class DefinitionRequest:
     only: tuple[str, ...]
     is_whole: bool
     min_relevance: float
+    gate: str
     progressive: bool | None
     auto: bool
     max_tokens: int
@@ -208,7 +212,8 @@ def _query_definitions(
 ) -> list[Definition]:
     query_options.check_query(ctx, request.query)
     ranking = query_options.rank_query(ctx, request.query, mode, encoder)
-    ids = [hit.id for hit in ranking.hits if hit.relevance >= request.min_relevance or hit.via]
+    ranking = keep_requests(ctx, ranking, request.gate)
+    ids = [hit.id for hit in select_shown_hits(ranking.hits, request.min_relevance)]
     definitions = tool_selection.define_callable(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
     )
@@ -222,8 +227,10 @@ def _query_definitions(
         console.print_notice(
             f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"
         )
-    if not ids:
-        console.print_notice("notice: nothing fits the query")
+    if ids:
+        print_unmatched(ranking)
+    else:
+        console.print_notice(f"notice: {describe_refusal(ranking)}")
     return definitions
 
 
@@ -379,7 +386,7 @@ def tools(
             "--format",
             help="The form of the definitions.",
             panel="Output",
-            choices=tuple(_FORMATS),
+            choices=tuple(FORMATS),
         ),
     ] = "json",
     names: Annotated[
@@ -421,7 +428,8 @@ def tools(
             help="Leave out less relevant hits.",
             panel="Searching",
         ),
-    ] = 0.0,
+    ] = MIN_SHOWN_RELEVANCE,
+    gate: Gate = "auto",
     filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[
         bool | None,
@@ -490,8 +498,8 @@ def tools(
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
-    if format not in _FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(_FORMATS)}")
+    if format not in FORMATS:
+        raise unknown_choice("format", format, FORMATS)
     if defer or hosted:
         _check_deferral(
             format,
@@ -512,6 +520,7 @@ def tools(
             only=tuple(only or ()),
             is_whole=all_tools,
             min_relevance=min_relevance,
+            gate=gate,
             progressive=progressive,
             auto=auto,
             max_tokens=int(context_size * threshold_pct / 100),

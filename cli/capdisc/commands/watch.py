@@ -17,7 +17,7 @@ from capdisc.context.client_places import link_rules
 from capdisc.context.roots import expected_roots
 from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.types import BuildOptions, BuildReport
+from capdisc_indexer.model.types import BuildOptions, BuildReport, PassageLimits
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
 
@@ -138,6 +138,7 @@ def watch(
         confined={} if named_paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
         links=link_rules(runtime),
+        passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
     watch_options = _watch_options(

@@ -25,7 +25,7 @@ from capdisc.hook.answer import (
     Suggestions,
     choose_length,
 )
-from capdisc.render.gate import judge_ranking
+from capdisc.render.gate import describe_refusal, format_unmatched, judge_ranking
 from capdisc_indexer import encoders
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import replace
@@ -35,6 +35,7 @@ from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
+    end_sentence,
     one_line,
     simple_words,
     strip_controls,
@@ -54,6 +55,15 @@ _MIN_REASON_CHARACTERS = 24
 # A comma ends a part only where the part would be too long with what follows.
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s+|\s+[—–]\s+|\s*\n+\s*")
 _CLAUSE_END = re.compile(r"(?<=[,:])\s+")
+# The marks of a list, a heading, a quotation or a table at the begin of a line, and what makes words
+# bold or code: a reason is plain text.
+_MARKUP = re.compile(
+    r"^[ \t]*(?:(?:[-*+•>|]|\d{1,2}[.)]|#{1,6})[ \t]+)+|[ \t]*\|[ \t]*$|\*\*|`", re.MULTILINE
+)
+_LIST_ITEM = re.compile(r"(?<=[^\s.!?;:,])[ \t]*\n\s*(?:[-*+•]|\d{1,2}[.)])[ \t]+")
+# A part that stands alone does not begin with the word that joined it, nor end with such a mark.
+_CONJUNCTION = re.compile(r"^(?:and|or|und|oder|et|ou|y|o|e|и|или)\s+", re.IGNORECASE)
+_LOOSE_ENDS = " ,:;-–—|/"
 # What reads as a tag of markup to a model, in the frames of clients as well.
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _CLIENT_FRAME = re.compile(r"<(?=/?(?:system|user|hook|assistant|human|developer)[-_]?\w*>)", re.I)
@@ -71,17 +81,17 @@ def suggest_capabilities(
     """The capabilities that fit the prompt and the limits. Raises UsageError for an unknown gate."""
     query = Query(texts=(_read_part(prompt),), limit=_CANDIDATES)
     ranking = query_options.rank_query(ctx, query, None)
-    decision = judge_ranking(ctx, ranking, limits.gate).gate
-    if decision and not decision.is_request:
-        return Suggestions(reason=f"no request for anything here (score {decision.score:.2f})")
+    ranking = judge_ranking(ctx, ranking, limits.gate)
+    if ranking.gate and not ranking.gate.is_request:
+        return Suggestions(reason=describe_refusal(ranking))
     headers = ctx.index.documents.headers_for([hit.id for hit in ranking.hits], Query(texts=()))
     fitting = list(_select_hits(ranking, headers))[: limits.capabilities]
     withheld = _list_withheld(ranking, headers)
     if not fitting:
-        return Suggestions(reason=withheld or "nothing here fits")
+        return Suggestions(reason=withheld or describe_refusal(ranking))
     chosen = [headers[hit.id] for hit in fitting]
     suggestions = _fit_budget(ctx, prompt, chosen, limits, count_texts)
-    return replace(suggestions, reason=suggestions.reason or withheld)
+    return replace(suggestions, reason=suggestions.reason or withheld or format_unmatched(ranking))
 
 
 def _read_part(prompt: str) -> str:
@@ -232,13 +242,9 @@ def _format_line(
     lacking = open_index.missing_requirements(ctx.runtime, header)
     notes = ["Ask before use."] if header.get("confirm") else []
     notes += [f"[missing here: {_clean(', '.join(lacking), 60)}]"] if lacking else []
-    parts = (_end_sentence(reason), _say_where(ctx, header), *notes)
+    parts = (end_sentence(reason), _say_where(ctx, header), *notes)
     text = " ".join(part for part in parts if part)
     return f"- {_clean(header['name'], 80)}{kind}: {text}\n"
-
-
-def _end_sentence(text: str) -> str:
-    return text if not text or text.endswith("…") else f"{text}."
 
 
 def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
@@ -256,15 +262,19 @@ def _say_where(ctx: open_index.CommandContext, header: CapabilityHeader) -> str:
 
 def select_reason(prompt: str, description: str, score: Scorer, length: int) -> str:
     """The part of a description that fits the prompt best, in at most `length` characters: mostly
-    its first sentence, which says what the capability does. The mark at its end is left out.
+    its first sentence, which says what the capability does. Where it has no sentence, the line or
+    the clauses that fit best, without the marks of a list or of emphasis.
     """
-    sentences = _split_text(_clean(description, 0, keep_lines=True), _SENTENCE_END)
+    lines = _clean(description, 0, keep_lines=True)
+    plain = _MARKUP.sub("", _LIST_ITEM.sub("; ", lines.strip()))
+    sentences = _split_text(plain, _SENTENCE_END)
     sentence = _select_best(prompt, sentences, score)
     if len(sentence) > length:
         runs = _join_clauses(sentence, length)
         run = _select_best(prompt, [one_line(sentence, length), *runs], score)
-        sentence = run if sentence.startswith(run.rstrip("…")) else f"… {run}"
-    return one_line(sentence, length).rstrip(" .,:;。")
+        is_first = sentence.startswith(run.rstrip("…"))
+        sentence = run if is_first else f"… {_CONJUNCTION.sub('', run)}"
+    return one_line(sentence, length).rstrip(_LOOSE_ENDS)
 
 
 def _select_best(prompt: str, texts: Sequence[str], score: Scorer) -> str:
@@ -290,10 +300,15 @@ def _split_text(text: str, ends: re.Pattern[str]) -> list[str]:
 
 
 def _join_clauses(sentence: str, length: int) -> list[str]:
-    """Runs of the sentence's clauses, each as long as `length` allows."""
+    """Runs of the sentence's clauses, each as long as `length` allows; none begins within
+    brackets.
+    """
     runs: list[str] = []
-    clauses = _split_text(sentence, _CLAUSE_END)
+    clauses, depth = _split_text(sentence, _CLAUSE_END), 0
     for start in range(len(clauses)):
+        is_within, depth = depth > 0, depth + clauses[start].count("(") - clauses[start].count(")")
+        if is_within:
+            continue
         run = clauses[start]
         for clause in clauses[start + 1 :]:
             if len(run) + 1 + len(clause) > length:

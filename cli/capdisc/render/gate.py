@@ -1,4 +1,4 @@
-"""The option `--gate`: a turn that asks for nothing gets no capabilities, and stderr says so."""
+"""The option `--gate`: a turn that asks for nothing here gets no capabilities, and stderr says why."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import GateDecision, Ranking
 from capdisc_indexer.retrieval.request_gate import (
+    NOTHING_FITS,
     OFF,
+    TALK,
+    UNKNOWN_WORDS,
     check_gate_mode,
     judge_request,
     keep_hits_of_requests,
 )
 
-# Below this score of the text alone it is talk, whatever was found.
-CLEAR_TALK = 0.05
+_REASONS = {
+    TALK: "this reads like talk, not like a request",
+    UNKNOWN_WORDS: "nothing here clearly fits",
+    NOTHING_FITS: "nothing here clearly fits",
+}
 
 Gate = Annotated[
     str,
@@ -52,21 +58,46 @@ def is_kept_out(ranking: Ranking) -> bool:
 
 
 def is_talk(ranking: Ranking) -> bool:
-    """Whether the gate took the hits away, or the text that found none is clearly talk."""
-    text = ranking.gate.parts.get("text", 1.0) if ranking.gate else 1.0
-    return is_kept_out(ranking) or (not ranking.hits and text < CLEAR_TALK)
+    """Whether the text has no hits, or lost them to the gate, because it is talk."""
+    return ranking.gate is not None and ranking.gate.reason == TALK
+
+
+def describe_refusal(ranking: Ranking) -> str:
+    """Why a query gets nothing: what the gate says of its hits, that it is talk, or that the search
+    found nothing.
+    """
+    decision, unmatched = ranking.gate, format_unmatched(ranking)
+    if decision and (is_kept_out(ranking) or is_talk(ranking)):
+        detail = f"score {decision.score:.2f}"
+        if decision.reason == UNKNOWN_WORDS:
+            detail = unmatched
+        way_out = "; --gate off answers it" if is_kept_out(ranking) else ""
+        return f"{_REASONS[decision.reason]} ({detail}{way_out})"
+    return f"nothing fits the query{f' ({unmatched})' if unmatched else ''}"
+
+
+def format_unmatched(ranking: Ranking) -> str:
+    """Which words of the query no capability mentions; "" where there are none."""
+    if not ranking.unmatched:
+        return ""
+    return f"no capability mentions: {console.format_names(ranking.unmatched)}"
+
+
+def print_unmatched(ranking: Ranking) -> None:
+    """Say of a query with hits which of its words no capability mentions."""
+    if ranking.hits and ranking.unmatched:
+        has_words = any("bm25" in hit.signals for hit in ranking.hits)
+        prefix = "" if has_words else "found by meaning alone: "
+        console.print_notice(f"notice: {prefix}{format_unmatched(ranking)}")
 
 
 def print_decision(ranking: Ranking, explain: bool) -> None:
-    """Say of a search that its text reads like talk; with `explain`, how the gate came to it."""
+    """Say of a search why `render` leaves its hits out; with `explain`, how the gate came to it."""
     decision = ranking.gate
     if decision is None:
         return
     if ranking.hits and not decision.is_request:
-        console.print_notice(
-            "notice: this reads like talk, not like a request for anything here; "
-            f"render leaves it out (score {decision.score:.2f})"
-        )
+        console.print_notice(f"notice: {_REASONS[decision.reason]}; render leaves this out")
     if explain:
         console.print_notice(format_decision(decision))
 
@@ -74,7 +105,7 @@ def print_decision(ranking: Ranking, explain: bool) -> None:
 def format_decision(decision: GateDecision) -> str:
     """One line with the verdict, its score, and what the score comes from."""
     parts = "  ".join(f"{name} {value:g}" for name, value in decision.parts.items())
-    verdict = "request" if decision.is_request else "no request"
+    verdict = "request" if decision.is_request else f"no request ({decision.reason})"
     return f"gate: {verdict}, score {decision.score:.2f}  {parts}"
 
 
@@ -82,5 +113,9 @@ def decision_document(decision: GateDecision | None, explain: bool = False) -> J
     """The decision as JSON prints it, with `explain` and its parts; null where nothing was judged."""
     if decision is None:
         return None
-    document: JsonObject = {"is_request": decision.is_request, "score": decision.score}
+    document: JsonObject = {
+        "is_request": decision.is_request,
+        "score": decision.score,
+        "reason": decision.reason or None,
+    }
     return {**document, "parts": dict(decision.parts)} if explain else document

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from capdisc.output import console
-from capdisc.render.gate import decision_document, format_decision, is_kept_out
+from capdisc.render.gate import (
+    decision_document,
+    describe_refusal,
+    format_decision,
+    print_unmatched,
+)
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     RelevantCapabilities,
@@ -116,14 +121,12 @@ def print_notices(
     relevant: RelevantCapabilities, catalogue: CatalogueMode, context: Context
 ) -> None:
     """Print what does not fit the query or the budget, and which catalogue mode was chosen."""
-    if is_kept_out(relevant.ranking) and not catalogue.is_everything:
+    if relevant.is_empty and not catalogue.is_everything:
         console.print_notice(
-            f"notice: {_talk_note(relevant.ranking)}{_fallback_note(relevant, context)}"
+            f"notice: {describe_refusal(relevant.ranking)}{_fallback_note(relevant, context)}"
         )
-    elif relevant.is_empty and not catalogue.is_everything:
-        console.print_notice(
-            f"notice: nothing fits the query{_unmatched_note(relevant)}{_fallback_note(relevant, context)}"
-        )
+    else:
+        print_unmatched(relevant.ranking)
     if catalogue.allowed_tokens is not None:
         printed = "all is printed" if catalogue.is_everything else "a part is printed"
         console.print_notice(
@@ -155,18 +158,7 @@ def _print_imitations(context: Context) -> None:
 
 def print_nothing_fits(relevant: RelevantCapabilities) -> None:
     """Print that nothing fits, for `--on-empty error`."""
-    talk = _talk_note(relevant.ranking) if is_kept_out(relevant.ranking) else ""
-    console.print_notice(talk or f"nothing fits the query{_unmatched_note(relevant)}")
-
-
-def _talk_note(ranking: Ranking) -> str:
-    score = ranking.gate.score if ranking.gate else 0.0
-    return f"this reads like talk, not like a request (score {score:.2f}; --gate off answers it)"
-
-
-def _unmatched_note(relevant: RelevantCapabilities) -> str:
-    words = relevant.ranking.unmatched
-    return f" (no capability mentions: {console.format_names(words)})" if words else ""
+    console.print_notice(describe_refusal(relevant.ranking))
 
 
 def _fallback_note(relevant: RelevantCapabilities, context: Context) -> str:

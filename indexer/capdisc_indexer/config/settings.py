@@ -74,6 +74,12 @@ SETTINGS: dict[str, Setting] = {
     "memory_budget": Setting(
         200, "CAPDISC_MEMORY_BUDGET", "tokens of a session's memory in a rendered context"
     ),
+    "body.passages": Setting(
+        200, "CAPDISC_BODY_PASSAGES", "how many passages of a body are indexed; 0: none"
+    ),
+    "body.bytes": Setting(
+        262_144, "CAPDISC_BODY_BYTES", "of how many bytes of a body passages are indexed"
+    ),
     "tokenizer": Setting(
         "o200k",
         "CAPDISC_TOKENIZER",
@@ -132,6 +138,7 @@ VALUE_RANGES: dict[str, tuple[float, float]] = {
     "tier1_budget": (0, math.inf),
     "tier2_budget": (0, math.inf),
     "memory_budget": (0, math.inf),
+    "body.passages": (0, math.inf),
 }
 
 
@@ -154,7 +161,7 @@ def parse_variable(name: str, text: str, origin: str, path_separator: str) -> An
         return _check_range(name, type(default)(text), origin)
     except ValueError as error:
         raise InputError(
-            f"{origin} must be a {type(default).__name__}, not {text!r}", "see: capdisc config"
+            f"{origin} must be {_type_name(default)}, not {text!r}", "see: capdisc config"
         ) from error
 
 
@@ -175,11 +182,18 @@ def check_type(name: str, value: Any, origin: str) -> Any:
         return [value]
     has_wrong_items = isinstance(value, list) and not all(isinstance(item, str) for item in value)
     if type(value) is not type(default) or has_wrong_items:
-        type_name = "list of texts" if isinstance(default, list) else type(default).__name__
         raise InputError(
-            f"{origin}: {name} must be a {type_name}, not {value!r}", "see: capdisc config"
+            f"{origin}: {name} must be {_type_name(default)}, not {value!r}", "see: capdisc config"
         )
     return _check_range(name, value, origin)
+
+
+def _type_name(default: Any) -> str:
+    """What a setting with this default takes, in words."""
+    if isinstance(default, list):
+        return "a list of texts"
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    return names[type(default)]
 
 
 def _check_range(name: str, value: Any, origin: str) -> Any:

@@ -199,7 +199,7 @@ def manifest_facts(
             "passages": passages.passages,
             "passage_dim": passages.dim,
             "deleted_passages": passages.deleted,
-            "passage_limit": plan.request.options.passage_limits.passages,
-            "passage_bytes": plan.request.options.passage_limits.bytes,
+            "passage_limit": plan.passage_limits.passages,
+            "passage_bytes": plan.passage_limits.bytes,
         },
     }

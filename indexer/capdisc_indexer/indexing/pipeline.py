@@ -125,7 +125,7 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
         publication.staging_folder(request.index_dir) as folder,
         document_changes.EmbeddingBatcher(encoder, known_rows, request.index_dir) as batcher,
         passage_changes.PassageBuild(
-            folder / "passages", previous, plan.changes, options.passage_limits, request.index_dir
+            folder / "passages", previous, plan.changes, plan.passage_limits, request.index_dir
         ) as passages,
     ):
         build = document_changes.DocumentBuild(

@@ -98,8 +98,10 @@ def load_previous_build(
         return recover_settings(index_dir, builder_id, _describe_error(error))
 
 
-def stored_limits(manifest: Generation) -> PassageLimits:
-    """The limits of passages that a generation was built with."""
+def stored_limits(manifest: Generation | None) -> PassageLimits:
+    """The limits of passages that a generation was built with; the defaults without one."""
+    if manifest is None:
+        return PassageLimits()
     return PassageLimits(manifest.counts["passage_limit"], manifest.counts["passage_bytes"])
 
 

@@ -180,14 +180,18 @@ class Hit:
 
 @frozen(kw_only=True)
 class GateDecision:
-    """Whether a turn is a request, the score 0..1 that says so, and what the score comes from.
+    """Whether a turn is a request for anything here, the score 0..1 that says so, and what the
+    score comes from.
 
-    `parts` holds, by name, the text's own score 0..1 and the evidence of the search.
+    `parts` holds, by name, the text's own score 0..1 and the evidence of the search. `reason` says
+    why a turn is none: `talk`, `unknown-words` (no capability mentions the words that say the most)
+    or `nothing-fits`; "" for a request.
     """
 
     is_request: bool
     score: float
     parts: Mapping[str, float]
+    reason: str = ""
 
 
 @frozen(kw_only=True)
@@ -417,7 +421,7 @@ class BuildOptions:
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
     says which links are followed out of the roots. With other `passage_limits` than those of the
-    last build nothing of it is reused.
+    last build, which hold for None, nothing of it is reused.
     """
 
     encoder: str | None = None
@@ -433,7 +437,7 @@ class BuildOptions:
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
     links: LinkRules = LinkRules()
-    passage_limits: PassageLimits = PassageLimits()
+    passage_limits: PassageLimits | None = None
 
 
 @frozen(kw_only=True)

@@ -9,7 +9,7 @@ from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.json_types import JsonSchema
 from capdisc_indexer.model.records import UNCATEGORISED, any_of_systems
 from capdisc_indexer.model.types import Descriptor
-from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.text.normalization import end_sentence, one_line, strip_controls
 
 MAX_SCHEMA_DEPTH = 6
 
@@ -198,7 +198,7 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
     No field can break the line, and each has a maximum length.
     """
     d = descriptor
-    parts = [f"{_short_id(d)}: {_end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
+    parts = [f"{_short_id(d)}: {end_sentence(one_line(d.description, DESCRIPTION_CHARACTERS))}"]
     if d.parameters and d.kind != "table":  # whose description names its columns
         names = [one_line(p.name, 40) for p in d.parameters[:SHOWN_PARAMETERS]]
         parts.append(
@@ -207,7 +207,7 @@ def summary_line(descriptor: Descriptor, note: str = "", hint: bool = False) -> 
     if d.requires:
         parts.append(f"Requires: {', '.join(one_line(name, 60) for name in d.requires[:5])}.")
     if hint and d.usage_hint:
-        parts.append(f"Hint: {_end_sentence(one_line(d.usage_hint, SHORTER_LENGTHS[0]))}")
+        parts.append(f"Hint: {end_sentence(one_line(d.usage_hint, SHORTER_LENGTHS[0]))}")
     return _append_notes(" ".join(parts), d, note)
 
 
@@ -221,7 +221,7 @@ def shorter_lines(descriptor: Descriptor, note: str = "") -> list[str]:
 
 def short_line(descriptor: Descriptor, note: str = "", limit: int = SHORTER_LENGTHS[-1]) -> str:
     """The line with so many characters of the description, for all but the first capabilities."""
-    description = _end_sentence(one_line(descriptor.description, limit))
+    description = end_sentence(one_line(descriptor.description, limit))
     return _append_notes(f"{_short_id(descriptor)}: {description}", descriptor, note)
 
 
@@ -260,9 +260,3 @@ def _short_id(descriptor: Descriptor) -> str:
 
 def _append_notes(line: str, d: Descriptor, note: str) -> str:
     return " ".join(part for part in (line, ASK_NOTE if d.confirm else "", note) if part)
-
-
-def _end_sentence(text: str) -> str:
-    """The text with a full stop, unless a sentence ends there, also within quotes or brackets."""
-    is_ended = text.rstrip("\"'”’»)]").endswith((".", "!", "?", "…", "。"))
-    return text if is_ended else f"{text}."

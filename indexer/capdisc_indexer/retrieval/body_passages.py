@@ -26,7 +26,7 @@ from capdisc_indexer.store.text_queries import has_filters
 
 # How many passages are looked at by words, and how many by vectors; with filters, up to the second
 # number by words.
-PASSAGES_BY_WORDS, MOST_PASSAGES, PASSAGES_BY_VECTORS = 100, 3_200, 300
+PASSAGES_BY_WORDS, MOST_PASSAGES, PASSAGES_BY_VECTORS = 100, 3_200, 100
 # What the capability at this rank has, of those with the best passages, is usual. Of 5, 10 and 20,
 # 10 found most headings and cost the others nothing.
 COMMON_RANK = 10
@@ -82,23 +82,36 @@ def find_passages(
         return PassageEvidence()
     near = _find_nearest(passages, corrected.text, reader) if reader else {}
     limit = PASSAGES_BY_WORDS if mode != "vector" or reader is None else 0
-    while True:
-        found = passages.search(corrected.terms, limit) if limit else []
-        owners = dict.fromkeys([*(passage.owner for passage in found), *near])
-        headers = _offered_headers(index, list(owners), query)
-        is_enough = not has_filters(query) or len(headers) >= COMMON_RANK
-        if is_enough or len(found) < limit or not 0 < limit < MOST_PASSAGES:
-            break
-        limit *= 4
-    terms = frozenset(corrected.terms)
-    named = [_name_section(index, terms, passage) for passage in found if passage.owner in headers]
-    by_words: dict[str, BestPassage] = {}
-    for owner, passage in named:
-        if owner not in by_words or by_words[owner].strength < passage.strength:
-            by_words[owner] = passage
-    by_vectors = {owner: passage for owner, passage in near.items() if owner in headers}
-    best = _join(_above_usual(by_words), _above_usual(by_vectors))
-    return PassageEvidence(best, {owner: headers[owner] for owner in best})
+    found = passages.search(corrected.terms, limit) if limit else []
+    if has_filters(query):
+        offered = _offered_headers(index, _owners(found, near), query)
+        while len(offered) < COMMON_RANK and len(found) == limit and 0 < limit < MOST_PASSAGES:
+            limit *= 4
+            found = passages.search(corrected.terms, limit)
+            offered = _offered_headers(index, _owners(found, near), query)
+        found = [passage for passage in found if passage.owner in offered]
+        near = {owner: passage for owner, passage in near.items() if owner in offered}
+    by_words = _best_by_words(index, frozenset(corrected.terms), found)
+    best = _join(_above_usual(by_words), _above_usual(near))
+    headers = _offered_headers(index, list(best), query)
+    return PassageEvidence({owner: best[owner] for owner in headers}, headers)
+
+
+def _owners(found: Sequence[FoundPassage], near: Mapping[str, BestPassage]) -> list[str]:
+    return list(dict.fromkeys([*(passage.owner for passage in found), *near]))
+
+
+def _best_by_words(
+    index: Index, terms: frozenset[str], found: Sequence[FoundPassage]
+) -> dict[str, BestPassage]:
+    """The best of the found passages of each capability, with the section that is meant."""
+    best: dict[str, BestPassage] = {}
+    for found_passage in found:
+        passage = _name_section(index, terms, found_passage)
+        owner = found_passage.owner
+        if owner not in best or best[owner].strength < passage.strength:
+            best[owner] = passage
+    return best
 
 
 def _find_nearest(passages: Passages, text: str, reader: StaticEncoder) -> dict[str, BestPassage]:
@@ -117,20 +130,17 @@ def _find_nearest(passages: Passages, text: str, reader: StaticEncoder) -> dict[
 def _offered_headers(
     index: Index, ids: Sequence[str], query: Query
 ) -> dict[str, CapabilityHeader]:
+    """The headers of the capabilities that pass the filters and are not hidden."""
     headers = index.documents.headers_for(ids, query) if ids else {}
     return {key: header for key, header in headers.items() if not header.get("hidden")}
 
 
-def _name_section(
-    index: Index, terms: frozenset[str], passage: FoundPassage
-) -> tuple[str, BestPassage]:
-    """The owner of a found passage, and the passage with the section whose heading fits best."""
+def _name_section(index: Index, terms: frozenset[str], passage: FoundPassage) -> BestPassage:
+    """A found passage with the section whose heading fits best, the first one if none does."""
     fits = [_heading_fit(index, terms, name) for name in passage.sections]
-    best = max(range(len(fits)), key=fits.__getitem__, default=None)
-    if best is None:
-        return passage.owner, BestPassage(passage.number, "", passage.share)
-    strength = passage.share + HEADING_GAIN * fits[best] ** 2
-    return passage.owner, BestPassage(passage.number, passage.sections[best], strength)
+    best = max(fits, default=0.0)
+    section = passage.sections[fits.index(best)] if fits else ""
+    return BestPassage(passage.number, section, passage.share + HEADING_GAIN * best**2)
 
 
 def _heading_fit(index: Index, terms: frozenset[str], heading: str) -> float:

@@ -20,9 +20,8 @@ from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.text.normalization import (
     MAX_QUERY_CHARACTERS,
     STOP_WORDS,
+    content_words,
     simple_words,
-    unique_words,
-    without_stop_words,
 )
 
 # Without a hit that reaches this relevance the answer is empty: none shares enough of what the
@@ -149,11 +148,8 @@ def estimate_confidence(accepted: Sequence[Hit]) -> float:
 
 def find_unmatched_words(index: Index, query: Query) -> tuple[str, ...]:
     """The words of the query that no capability uses."""
-    content_words = without_stop_words(
-        [word for text in query.texts for word in unique_words(text[:MAX_QUERY_CHARACTERS])]
-    )
     return tuple(
         word
-        for word in dict.fromkeys(content_words)
+        for word in content_words(query.texts)
         if not any(map(index.mentions, correct_spelling(index, word).terms))
     )

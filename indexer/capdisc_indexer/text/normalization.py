@@ -5,6 +5,7 @@ lists.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 from unicodedata import category
 
@@ -105,6 +106,17 @@ def one_line(text: str, limit: int = 0) -> str:
     cut = line[: limit - 1]
     beginning, blank, _ = cut.rpartition(" ")
     return (beginning if blank and len(beginning) > limit // 2 else cut).rstrip(" ,;:.") + "…"
+
+
+def end_sentence(text: str) -> str:
+    """The text with a full stop, unless it is empty or a sentence ends there, also within quotes or
+    brackets.
+
+    >>> end_sentence('Says "hello!"')
+    'Says "hello!"'
+    """
+    is_ended = text.rstrip("\"'”’»)]").endswith((".", "!", "?", "…", "。"))
+    return text if is_ended or not text else f"{text}."
 
 
 def strip_controls(text: str) -> str:
@@ -215,6 +227,16 @@ def unique_words(text: str) -> list[str]:
 def without_stop_words(tokens: list[str]) -> list[str]:
     """The tokens without stop words; all of them if nothing else is there ("how are you")."""
     return [token for token in tokens if token.lower() not in STOP_WORDS] or tokens
+
+
+def content_words(texts: Iterable[str]) -> list[str]:
+    """The words of a query's texts as far as it is read, each once, without stop words.
+
+    >>> content_words(["Please merge the PDF files", "merge them"])
+    ['merge', 'pdf', 'files']
+    """
+    words = [word for text in texts for word in unique_words(text[:MAX_QUERY_CHARACTERS])]
+    return list(dict.fromkeys(without_stop_words(words)))
 
 
 def readable_title(name: str) -> str:
