@@ -75,7 +75,7 @@ def split_units(body: str) -> list[Unit]:
     """The units of a body in order, without blank text before the first heading."""
     sections = split_sections(body)
     names = _section_names(sections)
-    ends = [*(section.start for section in sections[1:]), len(body)]
+    ends = [*(section.start for section in sections), len(body)][1 : len(sections) + 1]
     units: list[Unit] = []
     above: list[tuple[int, str]] = []  # level and heading of the sections around
     for section, name, end in zip(sections, names, ends, strict=True):
