@@ -93,7 +93,7 @@ def test_few_deleted_passages_stay_in_a_linked_index_and_are_not_found(tree, mon
     monkeypatch.setattr(passage_changes, "SMALL_COUNT", 0)
     monkeypatch.setattr(passage_changes, "MAX_DELETED_SHARE", 0.9)
     root, write = tree
-    write(3, "\n\n".join(f"## Part {n}\n\n{'Zanzibar ferry. ' * 40}" for n in range(3)))
+    write(3, "\n\n".join(f"## Part {n}\n\n{'Zanzibar ferry. ' * 60}" for n in range(3)))
     _build(root)
     with Index(root / "index") as index:
         assert index.mentions("zanzibar")
@@ -130,9 +130,7 @@ def test_without_long_bodies_there_are_no_files_of_passages(hermetic, write_skil
 
 
 def test_when_the_last_long_body_goes_so_do_the_passages(hermetic, write_skill) -> None:
-    write_skill(
-        hermetic / "skills", "long", body=_body(random.Random(1)) + _body(random.Random(2))
-    )
+    write_skill(hermetic / "skills", "long", body="\n\n".join(4 * [_body(random.Random(1))]))
     assert _build(hermetic).generation.counts["passages"] > 1
     write_skill(hermetic / "skills", "long", body="Short.")
     assert _build(hermetic).generation.counts["passages"] == 0
@@ -160,7 +158,7 @@ def test_without_the_encoder_passages_are_found_by_words(tree, monkeypatch) -> N
         raise EncoderError("missing", "reinstall")
 
     root, write = tree
-    write(3, "\n\n".join(f"## Part {n}\n\n{'Zanzibar ferry. ' * 40}" for n in range(3)))
+    write(3, "\n\n".join(f"## Part {n}\n\n{'Zanzibar ferry. ' * 60}" for n in range(3)))
     monkeypatch.setattr(encoders, "load_shipped_encoder", missing)
     monkeypatch.setattr(encoders, "load_encoder", lambda name=None: missing())
     _build(root)

@@ -25,9 +25,9 @@ from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import content_hashes_by_id
 from capdisc_indexer.store.matrix import Matrix, write_matrix_files
 from capdisc_indexer.store.passages import IndexedPassage, PassageBlock, PassageWriter
-from capdisc_indexer.text.embedding_text import is_english, truncate_stem
+from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, is_english, truncate_stem
 from capdisc_indexer.text.normalization import lexical_text
-from capdisc_indexer.text.passages import MIN_CHARACTERS, Passage, split_passages
+from capdisc_indexer.text.sections import Passage, split_passages
 
 # The rows (int8, one after the other) of some texts.
 EncodeRows: TypeAlias = Callable[[Sequence[str]], bytes]
@@ -37,16 +37,14 @@ def build_passages(
     descriptor: Descriptor, limits: PassageLimits, encode_rows: EncodeRows | None
 ) -> PassageBlock:
     """The passages of a capability, with rows of one zero where no encoder gives any; none of a
-    body that is one passage alone: the capability's own document holds its words.
+    short body: the capability's own document holds all of its words.
     """
     body = descriptor.content
-    if len(body) <= MIN_CHARACTERS or not limits.passages:
+    if len(body) <= BODY_CHARACTERS or not limits.passages:
         return PassageBlock()
     if 4 * len(body) > limits.bytes:
         body = body.encode("utf-8", "replace")[: limits.bytes].decode("utf-8", "ignore")
     passages = list(islice(split_passages(body), limits.passages))
-    if len(passages) < 2:
-        return PassageBlock()
     extend = _identity if is_english(f"{descriptor.description} {body}") else _with_stems
     texts = [body[passage.start : passage.end] for passage in passages]
     indexed = tuple(

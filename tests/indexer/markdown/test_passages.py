@@ -5,8 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capdisc_indexer.text.passages import MAX_CHARACTERS, MIN_CHARACTERS, split_passages
-from capdisc_indexer.text.sections import find_section
+from capdisc_indexer.text.sections import (
+    MAX_CHARACTERS,
+    MIN_CHARACTERS,
+    find_section,
+    split_passages,
+)
 
 SENTENCE = "The crane folds both wings down and bends its head before it stands. "
 LINES = st.sampled_from(
