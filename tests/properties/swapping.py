@@ -114,8 +114,9 @@ def _write(root: Path, outside: Path) -> None:
 def leaks(work: Path, swaps: int) -> tuple[int, int, list[str]]:
     """How many swaps there were, how many times a link was met on the way, and where the canary came out."""
     root, index, found, met = work / "root", work / "index", [], 0
-    (work / "outside").mkdir(parents=True)
-    with Swapper(root, work / "outside") as swapper:
+    outside = work.parent / "outside"  # of the workspace, inside which links are followed
+    outside.mkdir(parents=True)
+    with Swapper(root, outside) as swapper:
         while swapper.swaps < swaps and swapper.is_alive:
             for argv in _commands(root, index):
                 said = say(argv[0], argv)
