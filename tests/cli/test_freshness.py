@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capdisc_indexer.store import folder_stamps
+from capdisc_indexer.store import folder_stamps, generation, publication
 from capdisc_indexer.store.generation import read_pointer
 
 
@@ -304,3 +304,16 @@ def test_a_look_reads_stamps_by_turns_where_there_are_many(
         assert str(tmp_path / "99.md") in look.changed
         found |= set(look.changed)
     assert found == {str(tmp_path / "99.md"), str(tmp_path / "0.md")}
+
+
+def test_an_index_of_an_earlier_version_is_built_anew(
+    skills, write_skill, capdisc, monkeypatch
+) -> None:
+    write_skill(skills, "zebra-care", "Feeds zebras. Use when a zebra is hungry.")
+    assert capdisc("search", "feed a zebra").code == 0
+    monkeypatch.setattr(generation, "SCHEMA_VERSION", generation.SCHEMA_VERSION + 1)
+    monkeypatch.setattr(publication, "SCHEMA_VERSION", generation.SCHEMA_VERSION)
+    assert capdisc("search", "feed a zebra", "--fresh", "off").code == 4
+    done = capdisc("search", "feed a zebra")
+    assert done.code == 0 and "zebra-care" in done.out
+    assert "indexed 1 file" in done.err

@@ -23,6 +23,7 @@ from capdisc.output import console, standard_streams
 from capdisc_indexer import encoders
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.model.errors import OlderIndexError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, Requirements
 from capdisc_indexer.model.records import missing_prerequisites
@@ -106,7 +107,8 @@ def open_index(
     index_dir: Path | None, fresh: str | None = None, *, may_build: bool = True
 ) -> Iterator[CommandContext]:
     """The open index of this command, brought up to date as the mode `fresh` (None: the setting)
-    says, and built where there is none; with `may_build` False, as it is. Raises IndexStateError
+    says, and built where there is none, or one of an earlier version; with `may_build` False, as
+    it is. Raises IndexStateError
     where there is none and none is built, and ForeignIndexError where somebody else built it.
     """
     runtime, access = surroundings.current_runtime(), _ACCESS.get()
@@ -117,12 +119,18 @@ def open_index(
     with standard_streams.silence_native_stderr():
         notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
     place = locate_index(runtime, config, index_dir)
+    is_buildable = may_build and mode != "off" and index_dir is None and not shared
     if not shared and not (place.index_dir / "CURRENT").exists():
-        _build_first(place, access, may_build and mode != "off" and index_dir is None)
+        _build_first(place, access, is_buildable)
     with standard_streams.silence_native_stderr(), ExitStack() as opened:
-        index = opened.enter_context(
-            access.open(place.index_dir, place.runtime.builder_id(place.index_dir, shared))
-        )
+        builder_id = place.runtime.builder_id(place.index_dir, shared)
+        try:
+            index = opened.enter_context(access.open(place.index_dir, builder_id))
+        except OlderIndexError:
+            if not is_buildable:
+                raise
+            _build_first(place, access, is_allowed=True)
+            index = opened.enter_context(access.open(place.index_dir, builder_id))
         freshness = Freshness()
         if not shared and mode != "off":
             freshness = refresh_index(place, index, mode if may_build else "", access)

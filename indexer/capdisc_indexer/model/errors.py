@@ -33,6 +33,10 @@ class IndexStateError(CapdiscError):
     """The index is missing, damaged, of another version, or cannot be written."""
 
 
+class OlderIndexError(IndexStateError):
+    """The index has the format of an earlier version; a build makes it anew."""
+
+
 class DamagedIndexError(IndexStateError):
     """The content of the index cannot be read; a build makes it anew."""
 

@@ -28,7 +28,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.model.errors import ForeignIndexError, IndexStateError, InputError
+from capdisc_indexer.model.errors import (
+    ForeignIndexError,
+    IndexStateError,
+    InputError,
+    OlderIndexError,
+)
 from capdisc_indexer.model.json_types import Manifest
 from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
@@ -154,7 +159,8 @@ def _version_error(version: int) -> IndexStateError:
             f"{problem}, a newer one (format {version}, this one knows {SCHEMA_VERSION})",
             "install that version again, or run: capdisc index",
         )
-    return IndexStateError(problem, "run: capdisc index")
+    kind = OlderIndexError if version > 0 else IndexStateError
+    return kind(problem, "run: capdisc index")
 
 
 def verify_digests(index_dir: Path, generation: Generation) -> list[str]:
