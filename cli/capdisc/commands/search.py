@@ -228,6 +228,8 @@ def _hit_remarks(
     if hit.via:
         relation = "related to" if "related" in hit.signals else "required by"
         yield f"{relation} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
+    if hit.section:
+        yield f"section: {console.sanitise(one_line(hit.section))}"
     if warnings := header.get("warnings"):
         yield f"review before use: {', '.join(warnings)}"
     if hit.copies and short_names is None:
@@ -296,6 +298,7 @@ def _hit_document(
         "score": round(hit.score, 4),
         "relevance": hit.relevance,
         "via": hit.via or None,
+        "section": hit.section or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
         "path": header["source"]["path"],

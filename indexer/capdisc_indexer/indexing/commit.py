@@ -20,6 +20,7 @@ from capdisc_indexer.indexing.category_overview import (
 from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
 from capdisc_indexer.indexing.document_changes import EmbeddingBatcher
 from capdisc_indexer.indexing.embeddings import VectorBuild, write_vectors
+from capdisc_indexer.indexing.passage_changes import PassageCounts
 from capdisc_indexer.indexing.previous_build import (
     GuidanceByCategory,
     PreviousBuild,
@@ -174,6 +175,7 @@ def manifest_facts(
     builder_id: str,
     token_fingerprint: str,
     deleted_count: int,
+    passages: PassageCounts,
 ) -> BuildFacts:
     """What the manifest says of the generation; `token_fingerprint` is that of the encoder whose
     tokens the documents hold.
@@ -194,5 +196,10 @@ def manifest_facts(
             "dim": selected.encoder.dim if selected.encoder else 0,
             "deleted": deleted_count,
             "files": len(states),
+            "passages": passages.passages,
+            "passage_dim": passages.dim,
+            "deleted_passages": passages.deleted,
+            "passage_limit": plan.passage_limits.passages,
+            "passage_bytes": plan.passage_limits.bytes,
         },
     }

@@ -169,7 +169,8 @@ class Hit:
 
     `score` (0..1) orders the hits of one ranking, `relevance` (0..1) can be compared between
     queries. `via` names the hit that requires this one, `copies` the near copies that it stands
-    for, and `signals` holds each part of the score.
+    for, and `signals` holds each part of the score. `section` names the section of its body that
+    fits best, "" where none stands out.
     """
 
     id: str
@@ -178,6 +179,7 @@ class Hit:
     signals: Mapping[str, float] = field(default_factory=dict)
     via: str = ""
     copies: tuple[str, ...] = ()
+    section: str = ""
 
 
 @frozen(kw_only=True)
@@ -399,6 +401,16 @@ class HeldDefinition:
     accepted: str = ""
 
 
+@frozen
+class PassageLimits:
+    """How much of one body is indexed in passages: so many of them, of the first bytes; with 0
+    passages none is.
+    """
+
+    passages: int = 200
+    bytes: int = 262_144
+
+
 @frozen(kw_only=True)
 class BuildOptions:
     """How to build an index.
@@ -412,12 +424,13 @@ class BuildOptions:
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
-    says which links are followed out of the roots. A build that
-    would read or remove more than `max_changes` files is not made (None: any number). With
+    says which links are followed out of the roots. A build that would read or remove more than
+    `max_changes` files is not made (None: any number). With
     `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
     that need not exist and whose change makes another build worth while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
-    reads the others.
+    reads the others. With other `passage_limits` than those of the last build,
+    which hold for None, nothing of it is reused.
     """
 
     encoder: str | None = None
@@ -437,6 +450,7 @@ class BuildOptions:
     awaited: tuple[str, ...] = ()
     max_files: int | None = None
     links: LinkRules = LinkRules()
+    passage_limits: PassageLimits | None = None
 
 
 @frozen(kw_only=True)

@@ -71,7 +71,7 @@ def collect_signals(
         "cosine": _merge_best([channel.vector for channel in channels]),
     }
     for name in dict.fromkeys(name for reranking in rerankings for name in reranking.signals):
-        signals[name] = _merge_best([reranking.signals[name] for reranking in rerankings])
+        signals[name] = _merge_best([reranking.signals.get(name, {}) for reranking in rerankings])
     return signals
 
 

@@ -24,6 +24,7 @@ from capdisc_indexer.encoders.word_pieces import decode_bag
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.retrieval import fusion
+from capdisc_indexer.retrieval.body_passages import add_gains
 from capdisc_indexer.store.snapshot import Index
 
 if TYPE_CHECKING:
@@ -95,14 +96,18 @@ def rerank(
     text: str,
     scores: dict[str, float],
     headers: Mapping[str, CapabilityHeader],
+    gains: Mapping[str, float],
 ) -> Reranking:
-    """The fused scores of one text with the signals of the first candidates in them.
+    """The fused scores of one text with the signals of the first candidates in them, and with the
+    gains of their passages.
 
-    Without an encoder the scores stay as they are, without signals.
+    Without an encoder there are no signals but that one.
     """
+    raised_scores = add_gains(scores, gains)
+    gain_signals = {"passage": gains} if gains else {}
     if encoder is None:
-        return Reranking(scores)
-    first_ids = [key for key, _ in fusion.order_scores(scores)[:RERANK_DEPTH]]
+        return Reranking(raised_scores, gain_signals)
+    first_ids = [key for key, _ in fusion.order_scores(raised_scores)[:RERANK_DEPTH]]
     max_sims = max_sim(encoder, text, index.documents.token_bags(first_ids))
     comparisons = {
         key: Comparison(text, headers[key], max_sims_of_key)
@@ -112,7 +117,8 @@ def rerank(
         signal.name: {key: signal.value(compared) for key, compared in comparisons.items()}
         for signal in SIGNALS
     }
-    return Reranking(add_signals(scores, signals), signals)
+    reranked_scores = add_gains(add_signals(scores, signals), gains)
+    return Reranking(reranked_scores, signals | gain_signals)
 
 
 def add_signals(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.store.documents import Documents
+from capdisc_indexer.store.snapshot import Index
 from capdisc_indexer.store.text_queries import FUZZY_SUFFIX
 from capdisc_indexer.text.embedding_text import truncate_stem
 from capdisc_indexer.text.normalization import MAX_QUERY_CHARACTERS, without_stop_words
@@ -61,10 +61,10 @@ class AnalysedText:
     parts: tuple[CorrectedQuery, ...]
 
 
-def analyse_text(documents: Documents, text: str) -> AnalysedText:
+def analyse_text(index: Index, text: str) -> AnalysedText:
     """The text, and each part of it that is searched for."""
     parts = (text, *content_clauses(text))
-    return AnalysedText(text, tuple(correct_spelling(documents, part) for part in parts))
+    return AnalysedText(text, tuple(correct_spelling(index, part) for part in parts))
 
 
 def content_clauses(text: str) -> tuple[str, ...]:
@@ -86,15 +86,16 @@ def _has_content(part: str) -> bool:
     )
 
 
-def correct_spelling(documents: Documents, text: str) -> CorrectedQuery:
+def correct_spelling(index: Index, text: str) -> CorrectedQuery:
     """The text with each unknown word stemmed, split into known words, or marked for a fuzzy
     match.
     """
+    documents = index.documents
     words = documents.words(text)
-    readings = {word: _correct_word(documents, word) for word in words}
+    readings = {word: _correct_word(index, word) for word in words}
     plain = documents.analyse(" ".join(part for word in words for part in readings[word]))
     terms = [
-        term + FUZZY_SUFFIX if _needs_fuzzy_match(documents, term) else term
+        term + FUZZY_SUFFIX if _needs_fuzzy_match(index, term) else term
         for term in dict.fromkeys(plain)
     ]
     for word, parts in readings.items():
@@ -103,34 +104,30 @@ def correct_spelling(documents: Documents, text: str) -> CorrectedQuery:
     return CorrectedQuery(tuple(terms[:MAX_TERMS]), text)
 
 
-def _correct_word(documents: Documents, word: str) -> list[str]:
+def _correct_word(index: Index, word: str) -> list[str]:
     """The word; or its truncated stem, and with it the word where a fuzzy match exists; or the
     known words that it is made of.
     """
 
     def is_known(part: str) -> bool:
-        terms = documents.analyse(part)
-        return bool(terms) and all(documents.document_frequency(term) for term in terms)
+        terms = index.documents.analyse(part)
+        return bool(terms) and all(map(index.mentions, terms))
 
     if is_known(word):
         return [word]
     stem = truncate_stem(word)
     if is_known(stem):
         has_fuzzy_match = any(
-            documents.document_frequency(term + FUZZY_SUFFIX)
-            for term in documents.analyse(word)
-            if _needs_fuzzy_match(documents, term)
+            index.mentions(term + FUZZY_SUFFIX)
+            for term in index.documents.analyse(word)
+            if _needs_fuzzy_match(index, term)
         )
         return [stem, word] if has_fuzzy_match else [stem]
     return split_compound(word.lower(), is_known) or [word]
 
 
-def _needs_fuzzy_match(documents: Documents, term: str) -> bool:
-    return (
-        len(term) >= _MIN_FUZZY_LENGTH
-        and term.isalpha()
-        and not documents.document_frequency(term)
-    )
+def _needs_fuzzy_match(index: Index, term: str) -> bool:
+    return len(term) >= _MIN_FUZZY_LENGTH and term.isalpha() and not index.mentions(term)
 
 
 def split_compound(word: str, is_known: IsKnown) -> list[str]:

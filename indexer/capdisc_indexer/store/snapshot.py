@@ -23,6 +23,7 @@ from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.columns import Columns, read_columns
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.passages import Passages
 
 _NO_INDEX_MESSAGE = "there is no index yet"
 _INDEX_HINT = "run: capdisc index"
@@ -40,6 +41,7 @@ class Index:
         self.index_dir = index_dir
         self._meta: dict[str, Any] = {}
         self._columns: Columns | None = None
+        self._passages: Passages | None = None
         self.generation, self._lease = _lease_current(index_dir, builder_id)
         self.folder = generation.generation_folder(index_dir, self.generation.number)
         try:
@@ -226,6 +228,27 @@ class Index:
         )
         suggestion = f"did you mean {' or '.join(near)}? " if near else ""
         return f"{suggestion}capdisc search WORDS finds capabilities, capdisc list names all"
+
+    @property
+    def passages(self) -> Passages | None:
+        """The passages of bodies, opened once; None without any.
+
+        Raises IndexStateError when they do not match their count.
+        """
+        counts = self.generation.counts
+        if self._passages is None and counts["passages"]:
+            self._passages = Passages(
+                self.folder / "passages", counts["passages"], counts["passage_dim"]
+            )
+        return self._passages
+
+    def mentions(self, term: str) -> bool:
+        """Whether a text of a capability has the term (with FUZZY_SUFFIX: a similar one), be it in
+        a deep section.
+        """
+        if self.documents.document_frequency(term):
+            return True
+        return self.passages is not None and self.passages.frequency(term) > 0
 
     def _open_matrix(self) -> Matrix | None:
         dim = self.generation.counts["dim"]
