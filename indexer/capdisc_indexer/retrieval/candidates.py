@@ -72,15 +72,11 @@ def find_candidates(
     )
 
 
-def fuse_candidates(candidates: Sequence[Candidates]) -> dict[str, float]:
-    """One score 0..1 for each capability, from the candidates of a whole text and of its clauses.
-
-    The candidates of the whole text come first.
-    """
-    text_scores, *clause_scores = (
+def fuse_candidates(candidates: Sequence[Candidates]) -> list[dict[str, float]]:
+    """The scores 0..1 of a whole text and of each of its clauses, from the candidates of each."""
+    return [
         fusion.fuse_channels(part.lexical, part.vector, part.known_share) for part in candidates
-    )
-    return fusion.add_clauses(text_scores, clause_scores)
+    ]
 
 
 def collect_headers(

@@ -57,10 +57,10 @@ def search_index(
         for text in texts
     ]
     headers = collect_headers(candidates)
-    fused_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
+    part_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
     rerankings = [
-        rerank(index, encoders.reranker, text.text, scores, headers)
-        for text, scores in zip(texts, fused_scores, strict=True)
+        rerank(index, encoders.reranker, text.part_texts, scores, headers)
+        for text, scores in zip(texts, part_scores, strict=True)
     ]
     signals = collect_signals(candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
