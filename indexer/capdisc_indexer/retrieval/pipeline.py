@@ -22,7 +22,7 @@ from capdisc_indexer.retrieval.calibration import (
 from capdisc_indexer.retrieval.candidates import (
     Candidates,
     collect_headers,
-    find_candidates,
+    find_candidates_of_parts,
     fuse_candidates,
 )
 from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
@@ -53,7 +53,7 @@ def search_index(
     times = [time.perf_counter()]
     texts = [analyse_text(index.documents, text) for text in _require_texts(query)]
     candidates = [
-        [find_candidates(index, part, query, encoders.vectors, mode) for part in text.parts]
+        find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
     ]
     headers = collect_headers(candidates)
