@@ -40,9 +40,13 @@ test *ARGS:
 golden:
     CAPDISC_WRITE_GOLDEN=1 {{bin}}/python -m pytest -m golden
 
-# write docs/commands.md from the declarations of the commands
+# write docs/commands.md and the table of completion from the declarations of the commands
 docs:
     {{bin}}/python tests/documentation/command_reference.py
+
+# write the manual pages from the declarations of the commands: just man ~/.local/share/man/man1
+man FOLDER="build/man":
+    {{bin}}/python -m capdisc.commands.help {{FOLDER}}
 
 # draw docs/pictures anew from what the commands print on a terminal
 pictures:

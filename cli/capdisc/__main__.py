@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command line and exit with its exit code."""
     _wait_for_streams()
+    if sys.argv[1:2] == ["--complete"]:
+        from capdisc.args import completion
+
+        os._exit(completion.print_candidates(sys.argv[2:]))
     if sys.argv[1:2] == ["hook"]:
         from capdisc.hook import guard
 
@@ -63,7 +67,7 @@ def _run_in_process() -> int:
 
 
 def _run_command(stop: StopSignal) -> int:
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] in (["--version"], ["-V"], ["version"]):
         return _print_version()
     from capdisc.args.command_table import run_command
 

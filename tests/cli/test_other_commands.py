@@ -191,9 +191,52 @@ def test_a_broken_configuration_is_a_clear_error(capdisc, here) -> None:
 def test_init_then_index_then_search_works(capdisc, here) -> None:
     assert capdisc("init").code == 0
     assert capdisc("index").code == 0
-    assert capdisc("search", "example skill", "--ids").out.startswith("skill:example-skill")
+    hits = capdisc("search", "write the commit message for my changes", "--ids").out
+    assert hits.startswith("skill:write-commit-message")
     again = capdisc("init")
     assert (again.code, again.out) == (3, "")
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        ((), ".agents/skills"),
+        ((".claude",), ".claude/skills"),
+        ((".github", "../home/.claude"), ".claude/skills"),
+        (("../home/.codex", ".gemini"), ".gemini/skills"),
+        ((".claude", ".cursor/skills"), ".cursor/skills"),
+    ],
+)
+def test_skills_go_where_the_client_of_the_person_reads(capdisc, here, folders, expected) -> None:
+    for folder in folders:
+        (here / folder).mkdir(parents=True)
+    written = capdisc("new", "skill", "tidy-changelog", "--json").json["written"]
+    assert written == [str(here / expected / "tidy-changelog" / "SKILL.md")]
+
+
+def test_the_examples_of_init_are_valid_and_the_tool_runs(capdisc, here) -> None:
+    capdisc("init", "--in", "skills")
+    checked = capdisc("validate", "skills", ".capdisc", "--strict")
+    assert (checked.code, checked.out) == (0, "")
+    capdisc("index", "skills", ".capdisc/capabilities")
+    (here / "essay.txt").write_text("three short words")
+    done = capdisc("run", "count-words", '{"path": "essay.txt"}', "--yes")
+    assert done.out.split() == ["3", "essay.txt"]
+
+
+def test_the_first_line_of_a_new_manifest_names_a_schema_that_accepts_it(capdisc, here) -> None:
+    import json
+
+    import jsonschema
+    import yaml
+
+    capdisc("new", "tool", "zip-folder", "--description", "Packs: a folder # into a zip.")
+    path = here / ".capdisc" / "capabilities" / "zip-folder" / "CAPABILITY.yaml"
+    text = path.read_text()
+    schema = (path.parent / text.splitlines()[0].partition("$schema=")[2]).resolve()
+    manifest = yaml.safe_load(text)
+    jsonschema.validate(manifest, json.loads(schema.read_text()))
+    assert manifest["description"] == "Packs: a folder # into a zip."
 
 
 @pytest.mark.parametrize("kind", ["skill", "tool"])

@@ -72,7 +72,7 @@ def option_names(command):
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_what_is_read_is_what_typer_reads(name, data) -> None:
-    command = command_table._load_command(name)
+    command = command_table.load_command(name)
     names = option_names(command)
     option = st.sampled_from(names) if names else st.nothing()
     joined = st.builds("{}={}".format, option, WORDS)
@@ -99,7 +99,7 @@ def test_what_is_read_is_what_typer_reads(name, data) -> None:
     ],
 )
 def test_ordinary_lines_are_read(line) -> None:
-    command = command_table._load_command(line[0])
+    command = command_table.load_command(line[0])
     read = command_table.parse(command, line[1:])
     assert read is not None
     assert defaults(command) | read == read_by_typer(command, line[1:])
@@ -116,7 +116,7 @@ def test_ordinary_lines_are_read(line) -> None:
     ],
 )
 def test_others_are_left_to_typer(line) -> None:
-    assert command_table.parse(command_table._load_command(line[0]), line[1:]) is None
+    assert command_table.parse(command_table.load_command(line[0]), line[1:]) is None
 
 
 @pytest.mark.parametrize("line", [["search", "x"], ["render", "x"], ["validate", "."], ["status"]])

@@ -16,7 +16,7 @@ from typing import Any
 
 from capdisc.args.command_table import COMMANDS, CommandParameter, list_parameters
 from capdisc.args.params import VALUE_NAMES
-from capdisc.output.failures import ExitCode
+from capdisc.commands.help import EXIT_CODE_MEANINGS, option_words
 from capdisc.serve.client import READ_ONLY_COMMANDS, SERVER_MODES
 from capdisc_indexer.config.settings import ALIAS_VARIABLES, SETTINGS
 
@@ -33,37 +33,12 @@ prints the version. `--no-pager` turns the pager off; [terminal.md](terminal.md)
 one.
 """
 
-EXIT_CODE_MEANINGS = {
-    ExitCode.OK: "Success.",
-    ExitCode.FINDINGS: "Nothing was found, or something is wrong with files.",
-    ExitCode.USAGE: "The command line is wrong.",
-    ExitCode.BAD_INPUT: "An input cannot be used: a file, a setting, an encoder.",
-    ExitCode.INDEX: "There is no usable index, or the system refuses to read or write it.",
-    ExitCode.REFUSED: "Refused: a link may not be followed, or nobody approved the call.",
-    ExitCode.BUG: "A bug in capdisc; the message names a file with the traceback.",
-    ExitCode.BUSY: "Another process is writing the index.",
-    ExitCode.ENDED: "`run` ended the tool at a limit of time or output.",
-    ExitCode.INTERRUPTED: "Interrupted (SIGINT).",
-}
-# The shell's convention is 128 plus the number of the signal.
-SIGNAL_CODES = {129: "Ended by SIGHUP.", 143: "Ended by SIGTERM."}
-
 # Variables that are no settings, because they are read before a configuration is.
 OTHER_VARIABLES = {
     "CAPDISC_PAGER": "the pager of long results, before `PAGER`; `cat`: none",
     "CAPDISC_SERVER": "`auto`, `off` or `require`: as `--server`",
     "CAPDISC_STATE_DIR": "folder of what cannot be rebuilt: trust, approvals, sessions, facts",
 }
-
-
-def spellings(parameter: CommandParameter) -> tuple[str, ...]:
-    """The words that stand for the option; typer gives a flag without words of its own an
-    opposite.
-    """
-    if parameter.param.names:
-        return tuple(word for text in parameter.param.names for word in text.split("/"))
-    name = parameter.name.replace("_", "-")
-    return (f"--{name}", f"--no-{name}") if parameter.type is bool else (f"--{name}",)
 
 
 def is_positional(parameter: CommandParameter) -> bool:
@@ -135,7 +110,7 @@ def _paragraphs(function: Callable[..., int]) -> Iterator[str]:
 
 
 def _option_cell(parameter: CommandParameter) -> str:
-    words = ", ".join(spellings(parameter))
+    words = ", ".join(option_words(parameter))
     if parameter.type is bool:
         return f"`{words}`"
     return f"`{words} {_cell(parameter.param.metavar or VALUE_NAMES[parameter.type])}`"
@@ -175,8 +150,7 @@ def _server_section() -> str:
 
 
 def _exit_codes_section() -> str:
-    meanings = {int(code): meaning for code, meaning in EXIT_CODE_MEANINGS.items()} | SIGNAL_CODES
-    rows = [f"| {code} | {meanings[code]} |" for code in sorted(meanings)]
+    rows = [f"| {int(code)} | {EXIT_CODE_MEANINGS[code]} |" for code in sorted(EXIT_CODE_MEANINGS)]
     return (
         "## Exit status\n\n| code | meaning |\n|---|---|\n"
         + "\n".join(rows)
@@ -219,7 +193,10 @@ def _setting_default(default: Any) -> str:
 
 
 def main() -> int:
-    """Write the page."""
+    """Write the page, and the table of completion, which comes from the same declarations."""
+    from completion_table import write_table  # beside this script
+
+    write_table()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(reference(), encoding="utf-8")
     return 0

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from capdisc.args.command_table import COMMANDS, list_parameters
+from capdisc.args.command_table import COMMANDS, OPTION_ALIASES, list_parameters
+from capdisc.commands.help import option_words
 from capdisc_indexer.config.settings import SETTINGS
-from documentation.command_reference import OTHER_VARIABLES, load_function, spellings
+from documentation.command_reference import OTHER_VARIABLES, load_function
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PAGES = [
@@ -138,7 +139,7 @@ def test_every_command_and_option_that_a_page_names_exists(page) -> None:
         known = {
             word
             for parameter in list_parameters(load_function(command))
-            for word in spellings(parameter)
+            for word in option_words(parameter)
         }
         options = [word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)]
         assert set(options) <= known | {"--help", "--server"}, span
@@ -150,10 +151,10 @@ def test_every_option_alone_exists_in_some_command(page) -> None:
         word
         for command in COMMANDS
         for parameter in list_parameters(load_function(command))
-        for word in spellings(parameter)
+        for word in option_words(parameter)
     }
     # Options of other programs that the pages quote.
-    known |= {"--help", "--version", "--server", "--no-pager"}
+    known |= {"--help", "--version", "--server", "--no-pager", *OPTION_ALIASES}
     known |= {"--compile-bytecode", "--no-deps"}
     named = {span.split()[0] for span in code_spans(page) if re.match(r"--[a-z]", span)}
     assert {name.rstrip(",") for name in named} <= known

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import MappingProxyType, UnionType
 from typing import Any, NamedTuple, TypeAlias
 
-from capdisc.args.params import Param
+from capdisc.args.params import QUIET, Param
 from capdisc.context.signals import StopSignal
-from capdisc.output import failures
+from capdisc.output import console, failures
+from capdisc.serve.client import COMMAND_ALIASES
 from capdisc_indexer.model.frozen import defaults
 from capdisc_indexer.text.normalization import compile_late
 
@@ -24,6 +25,18 @@ from capdisc_indexer.text.normalization import compile_late
 Command: TypeAlias = Callable[..., int]
 # The values of parameters by name, of the types that their declarations make.
 ArgumentValues: TypeAlias = dict[str, Any]
+
+# Options that people know from other programs, with the name that they have here. They work where
+# a command has that name and no option of its own with theirs, and help does not list them.
+OPTION_ALIASES: Mapping[str, str] = MappingProxyType(
+    {"-n": "-k", "--top-k": "--limit", "--max-results": "--limit"}
+)
+# The commands that take --quiet without a parameter for it: they only read, and their notices are
+# no part of a question to a person, as those of `run` are.
+_QUIET_COMMANDS = frozenset(
+    ("search", "render", "show", "list", "tools", "call", "graph", "session", "status")
+)
+_QUIET_NAME = "quiet"
 
 _CONVERTERS: Mapping[type, Callable[[str], Any]] = MappingProxyType(
     {str: str, int: int, float: float, Path: Path}
@@ -70,6 +83,31 @@ def parse(command: Command, words: Sequence[str]) -> ArgumentValues | None:
         return None
 
 
+def rename_options(command: Command, words: Sequence[str]) -> list[str]:
+    """The words of the command line with the aliases of options replaced by their names."""
+    if not any(word.startswith(alias) for word in words for alias in OPTION_ALIASES):
+        return list(words)
+    options = {
+        name: parameter
+        for parameter in list_parameters(command)
+        for name in _option_names(parameter)
+    }
+    renamed: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        if word == "--":
+            return [*renamed, word, *remaining]
+        is_long = word.startswith("--")
+        name, sign, value = word.partition("=") if is_long else (word[:2], "", word[2:])
+        target = OPTION_ALIASES.get(name, name)
+        if name not in options and target in options:
+            name = target
+        renamed.append(f"{name}{sign}{value}")
+        if name in options and options[name].type is not bool and not (sign or value):
+            renamed += [text for text in [next(remaining, None)] if text is not None]
+    return renamed
+
+
 def _split_options(
     words: Sequence[str], options: dict[str, CommandParameter]
 ) -> tuple[dict[str, list[str]], list[str]]:
@@ -113,7 +151,7 @@ def _bind_positionals(
     required_count = sum(parameter.is_required for parameter in parameters)
     if not required_count <= len(words) <= len(parameters):
         raise _NotPlainError
-    if any(parameter.is_list for parameter in parameters):
+    if words and any(parameter.is_list for parameter in parameters):
         raise _NotPlainError
     return [(parameter, [word]) for parameter, word in zip(parameters, words, strict=False)]
 
@@ -140,6 +178,8 @@ def call_command(command: Command, values: ArgumentValues) -> int:
     Returns the exit code.
     """
     arguments, groups = dict(values), dict[str, ArgumentValues]()
+    if _is_quietable(command) and arguments.pop(_QUIET_NAME, False):
+        console.silence_notices()
     for parameter in list_parameters(command):
         if parameter.group and parameter.name in arguments:
             fields_of_group = groups.setdefault(parameter.group, {})
@@ -151,8 +191,20 @@ def call_command(command: Command, values: ArgumentValues) -> int:
 
 @cache
 def list_parameters(command: Command) -> tuple[CommandParameter, ...]:
-    """What the command takes, in the order of its declaration, with the fields of its groups."""
-    return tuple(_read_parameters(command))
+    """What the command takes, in the order of its declaration, with the fields of its groups, and
+    last the option --quiet of commands that only read.
+    """
+    parameters = tuple(_read_parameters(command))
+    if not _is_quietable(command):
+        return parameters
+    quiet = CommandParameter(
+        name=_QUIET_NAME, param=QUIET, type=bool, is_list=False, is_required=False, default=False
+    )
+    return (*parameters, quiet)
+
+
+def _is_quietable(command: Command) -> bool:
+    return command.__module__.rpartition(".")[2] in _QUIET_COMMANDS
 
 
 def _read_parameters(command: Command) -> Iterator[CommandParameter]:
@@ -240,6 +292,8 @@ COMMANDS: Mapping[str, str] = {
     "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
+    "completion": "Print the script that completes commands and ids in a shell.",
+    "help": "Explain a command, also as a manual page.",
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
@@ -247,10 +301,15 @@ _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
 _COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
 
 
-def _load_command(name: str) -> Command:
+# Commands with the name of a function of Python.
+_PYTHON_NAMES = ("list", "eval", "help")
+
+
+def load_command(name: str) -> Command:
+    """The function behind a command, whose module is imported."""
     from importlib import import_module
 
-    attribute = f"{name}_" if name in ("list", "eval") else name  # names of Python's own functions
+    attribute = f"{name}_" if name in _PYTHON_NAMES else name
     command: Command = getattr(import_module(f"capdisc.commands.{name}"), attribute)
     return command
 
@@ -262,16 +321,31 @@ def run_command(argv: list[str], stop: StopSignal | None = None) -> int:
     """
     if argv and argv[0] not in _COMMANDS_WITH_PATHS:
         argv = [word if word.isascii() else _LONE_SURROGATES.sub("\ufffd", word) for word in argv]
-    name = argv[0] if argv and argv[0] in COMMANDS else None
+    console.begin_output()
     try:
-        return int(_dispatch(argv, name))
+        return int(_dispatch(_resolve_aliases(argv)))
     except BaseException as error:
-        return stop.code if stop and stop.signal else failures.handle_error(error)
+        if stop and stop.signal:
+            return stop.code
+        return failures.handle_error(error, as_json=_asks_for_json(argv))
 
 
-def _dispatch(argv: list[str], name: str | None) -> int:
-    command = _load_command(name) if name else None
+def _asks_for_json(argv: Sequence[str]) -> bool:
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in options
+
+
+def _resolve_aliases(argv: Sequence[str]) -> list[str]:
+    """The command line with the command's own name: `find` is search, `version` is --version."""
+    first, *others = argv or ("--help",)
+    return [COMMAND_ALIASES.get(first, "--version" if first == "version" else first), *others]
+
+
+def _dispatch(argv: list[str]) -> int:
+    name = argv[0] if argv[0] in COMMANDS else None
+    command = load_command(name) if name else None
     if command:
+        argv[1:] = rename_options(command, argv[1:])
         values = parse(command, argv[1:])
         if values is not None:
             return call_command(command, values)

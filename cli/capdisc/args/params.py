@@ -89,6 +89,28 @@ def check_finite(number: float) -> float:
     return number
 
 
+Ids = Annotated[bool, option("--ids", help="Print ids only, one on each line.", panel="Output")]
+Paths = Annotated[
+    bool, option("--paths", help="Print the paths of files only, each once.", panel="Output")
+]
+Null = Annotated[
+    bool,
+    option(
+        "--null",
+        "-0",
+        help="End each id or path with a null byte: … --ids -0 | xargs -0 -n1 capdisc show",
+        panel="Output",
+    ),
+]
+Open = Annotated[
+    bool,
+    option(
+        "--open",
+        help="Open the file of the first in your editor (VISUAL, EDITOR).",
+        panel="Output",
+    ),
+]
+QUIET = option("--quiet", "-q", help="Print the result and errors, no notices.", panel="Output")
 IndexDir = Annotated[
     Path | None,
     option("--index-dir", metavar="DIR", help="The folder of the index.", panel="Index"),

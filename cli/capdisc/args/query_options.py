@@ -10,7 +10,7 @@ from capdisc.args.params import option
 from capdisc.context import open_index, surroundings
 from capdisc.output import console, standard_streams
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.model.errors import EncoderError, UsageError
+from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Query, Ranking
@@ -108,12 +108,14 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> None:
     query_rules.require_known_filters(ctx.index.overview, query.kinds, query.categories)
     for tag in query.tags:
         if not ctx.index.documents.count_tagged(tag):
-            raise UsageError(f"no capability has the tag {tag!r}", "run: capdisc list --json")
+            raise query_rules.unknown_filter("tag", tag, ctx.index.documents.tags())
     for name in query.exclude:
         if ctx.index.resolve(name) is None:
             console.print_notice(f"notice: there is no {name} to leave out")
     if query.max_risk and query.max_risk not in RISKS:
-        raise UsageError(f"unknown risk {query.max_risk!r}", f"one of: {', '.join(RISKS)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("risk", query.max_risk, RISKS)
 
 
 def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
@@ -145,7 +147,9 @@ def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
     """The mode by option or setting. Raises UsageError for an unknown mode."""
     chosen: str = mode or ctx.config["mode"]
     if chosen not in MODES:
-        raise UsageError(f"unknown mode {chosen!r}", f"one of: {', '.join(MODES)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("mode", chosen, MODES)
     return chosen
 
 

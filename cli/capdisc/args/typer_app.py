@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +32,8 @@ def run(
     """Run a command line of `command`, whose name is `name`, and return its exit code; without a
     command, an overview of `commands`. Raises UsageError for what typer refuses.
     """
+    if command is None and not argv[0].startswith("-"):
+        raise _unknown_command(argv[0], commands)
     try:
         app = _build_app(commands, command, name)
         return int(app(args=list(argv), prog_name="capdisc", standalone_mode=False) or 0)
@@ -43,9 +46,56 @@ def run(
             r"\1",
             error.format_message(),
         )
+        message = _POSSIBLE_OPTIONS.sub(_name_nearest_option, message)
         raise UsageError(
             message, f"see: capdisc {name or ''} --help".replace("  ", " ")
         ) from error
+
+
+# typer's list of similar options, which is sorted by the alphabet.
+_POSSIBLE_OPTIONS = re.compile(r"(No such option: )(\S+) \(Possible options: ([^)]*)\)")
+
+
+def _name_nearest_option(match: re.Match[str]) -> str:
+    from capdisc_indexer.text.similar_names import nearest_names
+
+    beginning, typed, options = match[1], match[2], match[3].split(", ")
+    completed = [option for option in options if option.startswith(typed)]
+    nearest = (completed or nearest_names(typed, options) or options)[0]
+    return f"{beginning}{typed}. Did you mean {nearest!r}?"
+
+
+# Commands of other programs for what a command here does.
+_FOREIGN_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "ask": "search", "query": "search", "discover": "search", "select": "search",
+        "lint": "validate", "check": "validate", "fix": "validate", "format": "validate",
+        "context": "render", "prompt": "render", "inject": "render", "print": "render",
+        "get": "show", "cat": "show", "read": "show", "info": "show", "open": "show",
+        "ls": "list", "all": "list", "cost": "list", "tokens": "list",
+        "build": "index", "scan": "index", "update": "index", "sync": "index", "add": "index",
+        "related": "graph", "deps": "graph", "exec": "run", "invoke": "run",
+        "stats": "status", "settings": "config", "set": "config", "dirs": "config",
+        "create": "new", "install": "setup", "uninstall": "setup", "server": "serve",
+        "daemon": "serve", "diagnose": "doctor", "benchmark": "eval", "schema": "tools",
+    }
+)  # fmt: skip
+
+
+def _unknown_command(word: str, commands: Mapping[str, str]) -> UsageError:
+    """The error for a word that is no command; a sentence is taken for a query."""
+    from shlex import quote  # which help does not need
+
+    from capdisc_indexer.text.similar_names import nearest_names
+
+    if len(word.split()) > 1:
+        return UsageError(
+            f"no command was named before {word[:80]!r}", f"capdisc search {quote(word)}"
+        )
+    foreign = _FOREIGN_COMMANDS.get(word.lower())
+    near = [foreign] if foreign else nearest_names(word, commands)
+    suggestion = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+    return UsageError(f"No such command {word[:80]!r}.{suggestion}", "see: capdisc --help")
 
 
 def _build_app(
@@ -64,7 +114,11 @@ def _build_app(
         version: Annotated[
             bool,
             typer.Option(
-                "--version", callback=_print_version, is_eager=True, help="Print the version."
+                "--version",
+                "-V",
+                callback=_print_version,
+                is_eager=True,
+                help="Print the version.",
             ),
         ] = False,
     ) -> None:

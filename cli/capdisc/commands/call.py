@@ -101,19 +101,26 @@ def call(
         )
     if call_id and format is None:
         raise UsageError("--call-id needs --format", "add --format anthropic or openai-responses")
-    with open_index.open_index(index_dir) as ctx:
-        options = CallOptions(
-            tool_ctx=build_tool_context(ctx, mode), is_wrapped=envelope, max_tokens=max_tokens
-        )
-        if batch is not None:
-            return run_batch(ctx.runtime, options, str(batch))
-        arguments = parse_arguments(arguments_json, args)
-        if format is not None:
-            search_call = SearchCall(
-                form=format, call_id=call_id, name=tool or "", arguments=arguments
+    try:
+        with open_index.open_index(index_dir) as ctx:
+            options = CallOptions(
+                tool_ctx=build_tool_context(ctx, mode), is_wrapped=envelope, max_tokens=max_tokens
             )
-            return run_search(ctx.runtime, options, search_call)
-        return run_call(ctx.runtime, options, tool or "", arguments)
+            if batch is not None:
+                return run_batch(ctx.runtime, options, str(batch))
+            arguments = parse_arguments(arguments_json, args)
+            if format is not None:
+                search_call = SearchCall(
+                    form=format, call_id=call_id, name=tool or "", arguments=arguments
+                )
+                return run_search(ctx.runtime, options, search_call)
+            return run_call(ctx.runtime, options, tool or "", arguments)
+    except CapdiscError as error:
+        if envelope and batch is None:
+            indent = 2 if surroundings.current_runtime().stdout_is_terminal else None
+            text = console.format_json_text(_error_envelope(tool or "", error), indent)
+            console.print_result(text)
+        raise
 
 
 @frozen(kw_only=True)
@@ -154,16 +161,9 @@ def parse_arguments(
 def run_call(
     runtime: surroundings.Runtime, options: CallOptions, name: str, arguments: Any
 ) -> int:
-    """Print the answer to one call. Raises CapdiscError where it fails, after printing an envelope
-    that says so if there is one.
-    """
+    """Print the answer to one call. Raises CapdiscError where it fails."""
     indent = 2 if runtime.stdout_is_terminal else None
-    try:
-        answer = _answer_call(options, name, arguments, indent)
-    except CapdiscError as error:
-        if options.is_wrapped:
-            console.print_result(console.format_json_text(_error_envelope(name, error), indent))
-        raise
+    answer = _answer_call(options, name, arguments, indent)
     document = _success_envelope(name, answer) if options.is_wrapped else answer
     console.print_result(console.format_json_text(document, indent))
     return ExitCode.OK

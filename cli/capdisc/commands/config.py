@@ -1,40 +1,195 @@
-"""capdisc config: effective settings and where each comes from."""
+"""capdisc config: effective settings, where each comes from, and changes of one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
+
 from capdisc.args import params
+from capdisc.args.params import argument, option
+from capdisc.commands import config_file
 from capdisc.context import surroundings, workspace_trust
-from capdisc.output import console, terminal
+from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.config.settings import SETTINGS
-from capdisc_indexer.model.errors import CapdiscError
-from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.config.trust import HOW
+from capdisc_indexer.model.errors import CapdiscError, UsageError
+from capdisc_indexer.model.frozen import frozen, replace
+from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import DeclaredSource
+from capdisc_indexer.text.similar_names import unknown_choice
 
 
-def config(json: params.Json = False) -> int:
+def config(
+    action: Annotated[
+        str | None, argument(metavar="[ACTION]", help="get, set, unset, edit or path.")
+    ] = None,
+    name: Annotated[str | None, argument(metavar="[NAME]", help="The setting.")] = None,
+    values: Annotated[
+        list[str] | None,
+        argument(metavar="[VALUE]...", help="Its value; several for a list."),
+    ] = None,
+    workspace: Annotated[
+        bool,
+        option("--workspace", help="Change the file of this workspace instead of your own."),
+    ] = False,
+    json: params.Json = False,
+) -> int:
     """Print every setting with its value, where the value comes from, and the folders that would
-    be scanned.
+    be scanned; or change one.
 
-    Example: capdisc config
+    get NAME prints one value; set NAME VALUE and unset NAME change your own file, and keep its
+    comments; edit opens it, path prints where it lies. A variable of the environment wins over
+    your file, and the file of a workspace does, too.
+
+    Example: capdisc config set limit 5
     """
     runtime = surroundings.current_runtime()
+    if action is not None:
+        request = SettingRequest(
+            runtime=runtime,
+            name=name or "",
+            values=tuple(values or ()),
+            is_workspace=workspace,
+            json=json,
+        )
+        return _run_action(action, request)
+    if workspace:
+        raise UsageError("--workspace goes with set, unset, edit and path", "name one of them")
+    return _print_settings(runtime, json)
+
+
+@frozen(kw_only=True)
+class SettingRequest:
+    """What an action is asked to do: with which setting, in which of the two files."""
+
+    runtime: surroundings.Runtime
+    name: str
+    values: tuple[str, ...]
+    is_workspace: bool
+    json: bool
+
+
+def _run_action(action: str, request: SettingRequest) -> int:
+    """Run one of ACTIONS. Raises UsageError for another one, and for words that it does not
+    take.
+    """
+    if action not in ACTIONS:
+        raise unknown_choice("action", action, ACTIONS)
+    if action in ("edit", "path") and request.name:
+        raise UsageError(f"{action} takes no setting", f"write: capdisc config {action}")
+    if action in ("get", "unset", "set") and not request.name:
+        raise UsageError(f"{action} which setting?", "capdisc config prints all of them")
+    if action in ("get", "unset") and request.values:
+        raise UsageError(f"{action} takes no value", f"write: capdisc config {action} NAME")
+    if action == "get" and request.is_workspace:
+        raise UsageError("get prints the value that counts here", "leave out --workspace")
+    return ACTIONS[action](request)
+
+
+def _print_value(request: SettingRequest) -> int:
+    effective = request.runtime.config()
+    name = config_file.require_setting(request.name)
+    value = effective[name]
+    if request.json:
+        console.print_document(_setting_row(effective, name))
+    else:
+        texts = value if isinstance(value, list) else [_value_text(value)]
+        console.print_lines(texts)
+    return ExitCode.OK
+
+
+def _set_value(request: SettingRequest) -> int:
+    name = config_file.require_setting(request.name)
+    if not request.values:
+        raise UsageError(
+            f"there is no value for {name}", f"write: capdisc config set {name} VALUE"
+        )
+    value = config_file.parse_value(name, request.values)
+    file = config_file.change_setting(
+        request.runtime, name, value, is_workspace=request.is_workspace
+    )
+    return _print_change(request, file, name)
+
+
+def _unset_value(request: SettingRequest) -> int:
+    name = config_file.require_setting(request.name)
+    file = config_file.remove_setting(request.runtime, name, is_workspace=request.is_workspace)
+    return _print_change(request, file, name)
+
+
+def _print_change(request: SettingRequest, file: Path, name: str) -> int:
+    """Print the value that counts now, and where another place than the changed file decides."""
+    effective = request.runtime.config()
+    row = _setting_row(effective, name)
+    if request.json:
+        console.print_document({"file": str(file), **row})
+    else:
+        console.print_lines([f"{name} = {_format_value(row['value'])}  ({row['from']})"])
+    waiting = {request.setting for request in effective.waiting}
+    if name in waiting:
+        console.print_notice(f"notice: {file} asks for more than a workspace may; {HOW}")
+    elif row["from"] not in (str(file), "default"):
+        console.print_notice(f"notice: {row['from']} wins over {file}")
+    return ExitCode.OK
+
+
+def _edit_file(request: SettingRequest) -> int:
+    runtime = request.runtime
+    file = config_file.find_file(runtime, request.is_workspace)
+    if not (runtime.stdin_is_terminal and runtime.stdout_is_terminal):
+        raise UsageError("edit works on a terminal only", "capdisc config set NAME VALUE does not")
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(_NEW_FILE, encoding="utf-8")
+    names.run_editor(runtime, str(file))
+    for key in runtime.config().unknown:
+        console.print_notice(f"notice: unknown setting {key}")
+    return ExitCode.OK
+
+
+def _print_path(request: SettingRequest) -> int:
+    file = config_file.find_file(request.runtime, request.is_workspace)
+    if request.json:
+        console.print_document({"file": str(file), "exists": file.exists()})
+    else:
+        console.print_lines([str(file)])
+    return ExitCode.OK
+
+
+ACTIONS: Mapping[str, Callable[[SettingRequest], int]] = MappingProxyType(
+    {
+        "get": _print_value,
+        "set": _set_value,
+        "unset": _unset_value,
+        "edit": _edit_file,
+        "path": _print_path,
+    }
+)
+_NEW_FILE = "# Settings of capdisc; `capdisc config` prints all of them.\n"
+
+
+def _setting_row(effective: Config, name: str) -> JsonObject:
+    setting = SETTINGS[name]
+    return {
+        "name": name,
+        "value": effective[name],
+        "from": effective.origins[name],
+        "variable": setting.variable,
+        "about": setting.about,
+    }
+
+
+def _print_settings(runtime: surroundings.Runtime, json: bool) -> int:
     effective = runtime.config()
     roots = [
         {"path": str(path), "from": origin, "exists": path.exists()}
         for origin, path in runtime.roots(effective)
     ]
-    settings = [
-        {
-            "name": name,
-            "value": effective[name],
-            "from": effective.origins[name],
-            "variable": setting.variable,
-            "about": setting.about,
-        }
-        for name, setting in SETTINGS.items()
-    ]
+    settings = [_setting_row(effective, name) for name in SETTINGS]
     sources = [_source_row(source) for source in runtime.sources(effective)]
     for key in effective.unknown:
         console.print_notice(f"notice: unknown setting {key}")
@@ -61,7 +216,13 @@ def config(json: params.Json = False) -> int:
         )
         return ExitCode.OK
     rows = [
-        (setting["name"], _format_value(setting["value"]), setting["from"], setting["about"])
+        (
+            setting["name"],
+            _format_value(setting["value"]),
+            setting["from"],
+            setting["variable"],
+            setting["about"],
+        )
         for setting in settings
     ]
     if screen := terminal.find_screen(runtime):
@@ -90,23 +251,28 @@ def config(json: params.Json = False) -> int:
     return ExitCode.OK
 
 
-_TITLES = ("setting", "value", "from", "about")
+_TITLES = ("setting", "value", "from", "variable", "about")
 
 
-def _draw_settings(screen: terminal.Screen, rows: list[tuple[str, str, str, str]]) -> None:
+def _draw_settings(screen: terminal.Screen, rows: list[tuple[str, str, str, str, str]]) -> None:
     """Draw the table of settings; those that somebody has set stand out."""
     wrapped = terminal.ColumnStyle(wrapped=True, max_width=screen.columns // 4)
     columns = [
         terminal.ColumnStyle(title=_TITLES[0]),
         replace(wrapped, title=_TITLES[1]),
         replace(wrapped, title=_TITLES[2]),
-        terminal.ColumnStyle(title=_TITLES[3], wrapped=True, flexible=True),
+        terminal.ColumnStyle(title=_TITLES[4], wrapped=True, flexible=True),
     ]
     drawn_rows = []
-    for name, value, origin, about in rows:
+    for name, value, origin, variable, about in rows:
         name_style, value_style = ("", "") if origin == "default" else ("name", "ok")
         drawn_rows.append(
-            [(name, name_style), (value, value_style), (origin, "detail"), (about, "detail")]
+            [
+                (name, name_style),
+                (value, value_style),
+                (origin, "detail"),
+                (f"{about} ({variable})", "detail"),
+            ]
         )
     terminal.print_table(screen, columns, drawn_rows)
 
@@ -133,4 +299,11 @@ def _source_row(source: DeclaredSource) -> dict[str, object]:
 
 
 def _format_value(value: object) -> str:
-    return ", ".join(map(str, value)) or "-" if isinstance(value, list) else str(value) or "-"
+    return (
+        ", ".join(map(str, value)) or "-" if isinstance(value, list) else _value_text(value) or "-"
+    )
+
+
+def _value_text(value: object) -> str:
+    """The value as `config set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,6 +16,7 @@ from capdisc_indexer.graph.drawing import DRAWINGS
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import unknown_choice
 
 # At most so many edges for each capability: with more, nobody can tell them apart in a picture.
 EDGES_PER_NODE = 5
@@ -268,7 +269,7 @@ def graph(
     """
     form = "json" if json else format
     if form not in FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(FORMATS)}")
+        raise unknown_choice("format", format, FORMATS)
     if stats and form not in ("table", "json"):
         raise UsageError(
             f"--stats are numbers, not a picture ({form})", "leave --format out, or print --json"
@@ -307,7 +308,5 @@ def _parse_edge_kinds(full_graph: CapabilityGraph, edge_names: list[str]) -> set
         capability_graph.EDGE_KINDS
     )
     if unknown := sorted(kinds - known_kinds):
-        raise UsageError(
-            f"unknown kind of edge {unknown[0]!r}", f"one of: {', '.join(sorted(known_kinds))}"
-        )
+        raise unknown_choice("kind of edge", unknown[0], sorted(known_kinds))
     return kinds

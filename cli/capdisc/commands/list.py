@@ -9,16 +9,16 @@ from typing import Annotated
 from capdisc.args import params, query_options
 from capdisc.args.params import option
 from capdisc.context import open_index
-from capdisc.output import console, terminal
+from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
 from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
 
 
@@ -50,6 +50,8 @@ def list_(
     ids: Annotated[
         bool, option("--ids", help="Print ids only, one on each line.", panel="Output")
     ] = False,
+    paths: params.Paths = False,
+    null: params.Null = False,
     cost: Annotated[
         bool,
         option(
@@ -73,6 +75,7 @@ def list_(
 
     Example: capdisc list --cost
     """
+    form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
     with open_index.open_index(index_dir) as ctx:
         if shadowed:
             return _print_shadowed(ctx, json)
@@ -88,8 +91,10 @@ def list_(
             console.print_long_document(
                 {"capabilities": []}, "capabilities", map(_header_row, _load_headers(ctx, places))
             )
-        elif ids:
-            console.print_long_lines(columns.ids[place] for place in places)
+        elif form and form.paths:
+            form.print_names(header["source"]["path"] for header in _load_headers(ctx, places))
+        elif form:
+            form.print_names(columns.ids[place] for place in places)
         elif screen := terminal.find_screen(ctx.runtime):
             console.print_pieces(_draw_listing(ctx, screen, places))
         else:
@@ -110,7 +115,7 @@ def _find_places(
     UsageError for an unknown risk.
     """
     if unknown := [risk for risk in risks if risk not in RISKS]:
-        raise UsageError(f"unknown risk {unknown[0]!r}", f"one of: {', '.join(RISKS)}")
+        raise unknown_choice("risk", unknown[0], RISKS)
     columns = ctx.index.columns
     places = columns.matching(query)
     if risks or confirm or not is_told_by_columns(query):  # the documents have the others
@@ -240,8 +245,10 @@ def _print_cost(
         console.print_lines(
             [f"all {len(order):,} in full: {total:,} tokens ({DEFAULT_TOKENIZER}); {names}"]
         )
-        fewer = f"{_saved_percent(budget, total)} % and {_saved_percent(budget, listing)} % fewer"
-        console.print_lines([f"a rendered context: at most {budget:,}, {fewer}"])
+        comparison = f"{_saved_percent(budget, total)} % fewer than all in full"
+        if saved := _saved_percent(budget, listing):
+            comparison += f", {saved} % fewer than names and descriptions"
+        console.print_lines([f"a rendered context: at most {budget:,} tokens, {comparison}"])
     return ExitCode.OK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -11,42 +12,57 @@ from capdisc.args.params import argument, option
 from capdisc.context import surroundings
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
+from capdisc_indexer.config.client_folders import CLIENT_PROFILES
 from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.text.normalization import readable_title
+from capdisc_indexer.text.similar_names import unknown_choice
 
 _VALID_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-DEFAULT_FOLDER = Path(".capdisc/capabilities")
+# No client reads manifests of tools, so they lie in a folder of ours.
+TOOL_FOLDER = Path(".capdisc/capabilities")
+# Folders of clients, in the order in which `guess_skill_folder` looks for them. The folder .github
+# says nothing: most repositories have one.
+_SKILL_FOLDERS = tuple(
+    folder
+    for folder in CLIENT_PROFILES["all"].workspace
+    if folder.endswith("/skills") and not folder.startswith(".github")
+)
+_SHARED_FOLDER = ".agents/skills"  # which most clients read beside their own
+# Hidden, so that no scan takes it for a capability.
+_SCHEMA_NAME = ".capability.schema.json"
 
 _SKILL_TEMPLATE = """---
 name: {name}
-description: Does one thing well. Use when the user asks for {title}.
+description: {description}
 ---
 
 # {title}
 
-1. Say what to look at first.
-2. Say what to do, with the exact commands.
-3. Say how to check the result.
+1. Read what the request is about before you change anything.
+2. Do the work. Name here the exact commands, files and formats.
+3. Check the result, and say what changed.
 """
 
-_TOOL_TEMPLATE = """name: {name}
+_TOOL_TEMPLATE = """# yaml-language-server: $schema={schema}
+name: {name}
 kind: tool
 displayName: {title}
-description: Does one thing well. Say what it takes and what it gives.
-category: general
-tags: [example]
+description: {description}
 # Requests as people write them: the largest lever there is for being found.
 phrases:
-  - please do {words} for me
+  - please {words} for me
 riskLevel: low
 hasSideEffects: false
 inputSchema:
   type: object
-  required: [input]
+  required: [path]
   properties:
-    input:
+    path:
       type: string
-      description: What to work on.
+      description: The file to work on.
+# How it is run; capdisc run {name} asks before it does. Without it, an agent gets the call to make.
+# run:
+#   command: ["{name}", "{{path}}"]
 """
 TEMPLATES = {"skill": ("SKILL.md", _SKILL_TEMPLATE), "tool": ("CAPABILITY.yaml", _TOOL_TEMPLATE)}
 
@@ -54,25 +70,80 @@ TEMPLATES = {"skill": ("SKILL.md", _SKILL_TEMPLATE), "tool": ("CAPABILITY.yaml",
 def new(
     kind: Annotated[str, argument(metavar="KIND", help="skill or tool.")],
     name: Annotated[str, argument(metavar="NAME", help="Lower case letters, digits and hyphens.")],
+    description: Annotated[
+        str,
+        option("--description", help="What it does and when it is used, in a sentence or two."),
+    ] = "",
     folder: Annotated[
-        Path, option("--in", metavar="DIR", help="The folder to write it to.")
-    ] = DEFAULT_FOLDER,
+        Path | None,
+        option("--in", metavar="DIR", help="The folder to write it to, by default your client's."),
+    ] = None,
     json: params.Json = False,
 ) -> int:
-    """Write the skeleton of a capability: SKILL.md for a skill, CAPABILITY.yaml for a tool.
+    """Write a capability to start from: SKILL.md for a skill, CAPABILITY.yaml for a tool.
 
-    Example: capdisc new skill tidy-changelog
+    A skill goes into the folder that your client reads: the first of .claude/skills,
+    .agents/skills and others that the workspace or your home has; a tool goes into
+    .capdisc/capabilities.
+
+    Example: capdisc new skill tidy-changelog --description "Sorts a changelog by kind of change.
+    Use before a release."
     """
     if kind not in TEMPLATES:
-        raise UsageError(f"there is no skeleton for {kind!r}", f"one of: {', '.join(TEMPLATES)}")
+        raise unknown_choice("kind", kind, TEMPLATES)
     if not _VALID_NAME.fullmatch(name) or len(name) > 64:
         raise UsageError(
             f"{name!r} is not a good name",
             "at most 64 lower case letters, digits and single hyphens",
         )
-    path = write_skeleton(_target_folder(folder), kind, name)
-    print_written([path], json)
+    runtime = surroundings.current_runtime()
+    if folder is not None:
+        target = runtime.expand(folder)
+    elif kind == "skill":
+        target = guess_skill_folder(runtime)
+    else:
+        target = runtime.workspace / TOOL_FOLDER
+    paths = write_files(target, name, *_fill_template(kind, name, " ".join(description.split())))
+    check = f"next: say in it what to do, then: capdisc validate {_shown_path(paths[0])}"
+    print_written(paths, json, check)
     return ExitCode.OK
+
+
+def _fill_template(kind: str, name: str, description: str) -> tuple[str, str]:
+    """The name and the text of the file."""
+    filename, template = TEMPLATES[kind]
+    title, words = readable_title(name), name.replace("-", " ")
+    text = description or f"{title}. Use when the user asks to {words}."
+    return filename, template.format(
+        name=name,
+        title=title,
+        words=words,
+        description=_yaml_text(text),
+        schema=f"../{_SCHEMA_NAME}",
+    )
+
+
+def _yaml_text(text: str) -> str:
+    """The text as a value of YAML, quoted where it would be read as something else."""
+    import yaml
+
+    return yaml.safe_dump(text, width=10_000, allow_unicode=True).removesuffix("\n...\n").strip()
+
+
+def guess_skill_folder(runtime: surroundings.Runtime) -> Path:
+    """The folder of the workspace in which the person's client looks for skills: one that is there,
+    else that of a client with a folder in the workspace, else of one with a folder at home, else
+    the folder that most clients share.
+    """
+    workspace = runtime.workspace
+    for folder in _SKILL_FOLDERS:
+        if (workspace / folder).is_dir():
+            return workspace / folder
+    for place in (workspace, runtime.home):
+        for folder in _SKILL_FOLDERS:
+            if (place / folder.partition("/")[0]).is_dir():
+                return workspace / folder
+    return workspace / _SHARED_FOLDER
 
 
 def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
@@ -83,28 +154,32 @@ def print_written(paths: list[Path], json: bool, *extra_lines: str) -> None:
         console.print_lines([*(f"wrote {path}" for path in paths), *extra_lines])
 
 
-def _target_folder(folder: Path) -> Path:
-    """The folder that was named, else the workspace's own."""
-    runtime = surroundings.current_runtime()
-    return runtime.workspace / folder if folder == DEFAULT_FOLDER else runtime.expand(folder)
+def _shown_path(path: Path) -> str:
+    """The path from the current folder, where it lies below it."""
+    from capdisc_indexer.execution.call_preview import quote_word
+
+    relative = os.path.relpath(path, surroundings.current_runtime().cwd)
+    return quote_word(str(path) if relative.startswith("..") else relative)
 
 
-def write_skeleton(folder: Path, kind: str, name: str) -> Path:
-    """Write the file and return its path. Raises InputError where it exists or cannot be written."""
-    filename, template = TEMPLATES[kind]
-    path = folder / name / filename
+def write_files(folder: Path, name: str, filename: str, text: str) -> list[Path]:
+    """Write the file of a capability, and beside a manifest the schema that its first line names.
+    Returns the paths. Raises InputError where the file exists or cannot be written.
+    """
+    path, schema = folder / name / filename, folder / _SCHEMA_NAME
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(
-                template.format(
-                    name=name, title=readable_title(name), words=name.replace("-", " ")
-                )
-            )
+            file.write(text)
+        if filename.endswith(".md") or schema.exists():
+            return [path]
+        from capdisc_indexer.validation.rules import manifest_schema
+
+        schema.write_text(manifest_schema("capability"), encoding="utf-8")
+        return [path, schema]
     except FileExistsError as error:
         raise InputError(f"{path} exists already", "choose another name") from error
     except OSError as error:
         raise InputError(
             f"{path} cannot be written ({error.strerror})", "choose another folder with --in DIR"
         ) from error
-    return path

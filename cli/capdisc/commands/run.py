@@ -75,8 +75,8 @@ def print_manual_call(
         console.print_lines(
             [call.get("line") or call.get("read") or json.dumps(call, ensure_ascii=False)]
         )
-    console.print_notice(f"error: {descriptor.id} does not say how it is run, so it was not")
-    console.print_notice("hint: the call is yours to make, as it was printed")
+    console.print_notice(f"error: {descriptor.id} does not say how it is run")
+    console.print_notice("hint: stdout has the call; make it yourself")
     return ExitCode.BAD_INPUT
 
 
@@ -260,12 +260,7 @@ def _check_timeout(timeout: float | None) -> float | None:
 
 
 def _find_capability(index: Index, identifier: str) -> Descriptor:
-    try:
-        return index.descriptor(identifier)
-    except UsageError as error:
-        hint = error.hint.removesuffix("run: capdisc list")
-        search = "capdisc search WORDS finds capabilities, capdisc list prints all"
-        raise UsageError(error.message, f"{hint}; {search}" if hint else search) from None
+    return index.descriptor(identifier)
 
 
 def _api_url(index: Index, descriptor: Descriptor) -> str:

@@ -27,6 +27,7 @@ from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.normalization import one_line
 
+_LISTED_CATEGORIES = 8
 # Hits below this are left to --explain and to programs: they hold the place of an answer, and are
 # none.
 
@@ -44,9 +45,10 @@ def search(
     explain: Annotated[
         bool, option("--explain", help="Show every signal of every hit.", panel="Output")
     ] = False,
-    ids: Annotated[
-        bool, option("--ids", help="Print ids only, one on each line.", panel="Output")
-    ] = False,
+    ids: params.Ids = False,
+    paths: params.Paths = False,
+    null: params.Null = False,
+    open: params.Open = False,
     expand: Annotated[
         int,
         option(
@@ -72,6 +74,11 @@ def search(
         raise UsageError(
             "the query is empty", 'say what you need: capdisc search "merge two PDF files"'
         )
+    form = None
+    if ids or paths or null or open:
+        from capdisc.output import names  # which other searches need not import
+
+        form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
@@ -90,9 +97,10 @@ def search(
                 _result_document(ctx, ranking, headers)
                 | {"gate": decision_document(ranking.gate, explain)}
             )
-        elif ids:
-            if ranking.hits:
-                console.print_lines(hit.id for hit in ranking.hits)
+        elif form:
+            form.answer(
+                ctx.runtime, ((hit.id, headers[hit.id]["source"]["path"]) for hit in ranking.hits)
+            )
         else:
             _print_hits(ctx, ranking, headers, explain)
             print_decision(ranking, explain)
@@ -231,16 +239,32 @@ def _hit_signals(hit: Hit) -> Iterator[str]:
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
-    """Print that nothing fits, which words are unknown here, and which categories come nearest."""
+    """Print that nothing fits, which words are unknown here, and what is here instead."""
     console.print_notice("nothing fits")
     if ranking.unmatched:
         console.print_notice(format_unmatched(ranking))
-    all_categories = [entry["category"] for entry in ctx.index.overview["categories"][:8]]
-    categories = list(ranking.categories or all_categories)
-    if not all_categories:
-        console.print_notice("hint: the index is empty: capdisc index PATH")
-    elif categories != [UNCATEGORISED]:
-        console.print_notice(f"hint: categories here: {', '.join(categories)}")
+    console.print_notice(f"hint: {_describe_catalogue(ctx, ranking)}")
+
+
+def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str:
+    """What the index holds, for a request that nothing in it fits."""
+    count, hidden = len(ctx.index.documents), len(ctx.index.columns.hidden)
+    if not count:
+        return "the index is empty: capdisc index PATH"
+    if count == hidden:
+        them = "the one capability" if count == 1 else f"all {count:,} capabilities"
+        return f"{them} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
+    words = {word for text in ranking.query.texts for word in ctx.index.documents.words(text)}
+    # Where no word is known here, the categories that are nearest are so by accident.
+    if ranking.categories and not words <= set(ranking.unmatched):
+        return f"categories here: {', '.join(ranking.categories)}"
+    entries = sorted(ctx.index.overview["categories"], key=lambda entry: -entry["count"])
+    names = [entry["category"] for entry in entries]
+    if [UNCATEGORISED] in (names, list(ranking.categories)):  # a category that says nothing
+        number = console.format_count(count - hidden, "capability", "capabilities")
+        return f"the index holds {number}: capdisc list"
+    more = ": capdisc list --categories" if len(names) > _LISTED_CATEGORIES else ""
+    return f"categories here: {console.format_names(names, _LISTED_CATEGORIES)}{more}"
 
 
 def _result_document(

@@ -11,6 +11,7 @@ from capdisc.context import surroundings
 from capdisc.sessions import verbs
 from capdisc.sessions.verbs import SessionCommand
 from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.text.similar_names import unknown_choice
 
 VERBS: dict[str, Callable[[SessionCommand], int]] = {
     "new": verbs.new,
@@ -94,7 +95,7 @@ def session(
 def _check_usage(verb: str, name: str | None, words: list[str], given_options: list[str]) -> None:
     """Raises UsageError for a verb with a name, words or options that it does not take."""
     if verb not in VERBS:
-        raise UsageError(f"unknown verb {verb!r}", f"one of: {', '.join(VERBS)}")
+        raise unknown_choice("verb", verb, VERBS)
     if (name is None) is not (verb == "list"):
         message = "list takes no name" if verb == "list" else "no session was named"
         raise UsageError(message, "capdisc session list names those that there are")

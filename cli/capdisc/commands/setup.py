@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     pass
 
 AGENTS_MD = "agents-md"
-_NAMES = (*CLIENTS, AGENTS_MD)
+CLIENT_NAMES = (*CLIENTS, AGENTS_MD)
 
 
 def setup(
     client: Annotated[
-        str | None, argument(metavar="[CLIENT]", help=f"{', '.join(_NAMES)}.")
+        str | None, argument(metavar="[CLIENT]", help=f"{', '.join(CLIENT_NAMES)}.")
     ] = None,
     file: Annotated[
         Path | None,
@@ -111,8 +111,8 @@ def setup(
         if hook or mcp or scope or undo or yes or options:
             raise UsageError("name a client", "see which are here: capdisc setup")
         return _print_clients(runtime, json)
-    if client not in _NAMES:
-        raise UsageError(f"there is no client {client!r}", f"one of: {', '.join(_NAMES)}")
+    if client not in CLIENT_NAMES:
+        raise UsageError(f"there is no client {client!r}", f"one of: {', '.join(CLIENT_NAMES)}")
     if scope is not None and scope not in SCOPES:
         raise UsageError(f"unknown --scope {scope!r}", f"one of: {', '.join(SCOPES)}")
     if client == AGENTS_MD:

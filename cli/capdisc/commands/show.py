@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import open_index
-from capdisc.output import console, standard_streams, terminal, user_files
+from capdisc.output import console, names, standard_streams, terminal, user_files
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.links import MAX_LINKS, Link, list_links, read_link
 from capdisc_indexer.model.errors import UsageError
@@ -214,6 +214,9 @@ def show(
             panel="Output",
         ),
     ] = None,
+    paths: params.Paths = False,
+    null: params.Null = False,
+    open: params.Open = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
 ) -> int:
@@ -224,7 +227,9 @@ def show(
     Example: capdisc search "merge PDF files" --ids -k 1 | capdisc show -
     """
     piped = (
-        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES).splitlines()
+        standard_streams.read_stdin_text(user_files.MAX_FILE_BYTES)
+        .replace("\0", "\n")
+        .splitlines()
         if "-" in (ids or ())
         else []
     )
@@ -243,8 +248,15 @@ def show(
             "--max-tokens goes with the text of a capability alone",
             "leave it out, or the other option",
         )
+    form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
+        if form:
+            form.answer(
+                ctx.runtime,
+                ((descriptor.id, descriptor.source.path) for descriptor in descriptors),
+            )
+            return ExitCode.OK
         if section or file:
             _print_part(ctx, descriptors, section, file, max_tokens, json)
             return ExitCode.OK

@@ -17,6 +17,7 @@ from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
 from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import (
     DEFINITION_FORMATS,
@@ -27,7 +28,7 @@ from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
 
-_FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
+FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
 _SWITCH_VALUES = {
     "on": True,
     "true": True,
@@ -385,7 +386,7 @@ def tools(
             "--format",
             help="The form of the definitions.",
             panel="Output",
-            choices=tuple(_FORMATS),
+            choices=tuple(FORMATS),
         ),
     ] = "json",
     names: Annotated[
@@ -497,8 +498,8 @@ def tools(
 
     Example: capdisc tools "merge PDF files" --format anthropic
     """
-    if format not in _FORMATS:
-        raise UsageError(f"unknown format {format!r}", f"one of: {', '.join(_FORMATS)}")
+    if format not in FORMATS:
+        raise unknown_choice("format", format, FORMATS)
     if defer or hosted:
         _check_deferral(
             format,

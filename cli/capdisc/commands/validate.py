@@ -27,6 +27,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import asdict
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Severity
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.finding_selection import is_guarded, unknown_code_error
 from capdisc_indexer.validation.rules import (
     ONLY,
@@ -155,6 +156,8 @@ def validate(
     except InputError as error:
         # Hooks know three exit codes only: 2 says that something was not checked.
         console.print_error(error)
+        if json:
+            console.print_error_document("input", error, ExitCode.USAGE)
         return ExitCode.USAGE
     errors = [*check_result.problems, *unwritten]
     if not quiet and (report.files or report.count or not errors):
@@ -295,7 +298,7 @@ def print_rules(code: str | None, json: bool) -> int:
 def print_schema(name: str) -> int:
     """Print the JSON Schema of a manifest's fields. Raises UsageError for an unknown name."""
     if name not in SCHEMAS:
-        raise UsageError(f"there is no schema of {name!r}", f"one of: {', '.join(SCHEMAS)}")
+        raise unknown_choice("schema", name, SCHEMAS)
     console.print_result(manifest_schema(name))
     return ExitCode.OK
 

@@ -9,12 +9,12 @@ from capdisc_indexer import tools
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.text.normalization import one_line, readable_title
+from capdisc_indexer.text.similar_names import nearest_names
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.agent_tools import AGENT_TOOLS, RUN_TOOL
 from capdisc_indexer.tools.definitions import encode_definitions
 from capdisc_indexer.tools.definitions.builders import Definition, drop_guards
 from capdisc_indexer.tools.tool_types import Tool, ToolContext
-from capdisc_indexer.validation.arguments.schema_walk import nearest_names
 
 EXECUTE_TOOL = "execute_tool"
 # The tools that run a capability, which nobody offers without leave.

@@ -93,6 +93,21 @@ def _no_room(error: OSError) -> InputError:
 
 SCHEMA_VERSION = 1
 
+# What the running command has printed and may print; `begin_output` sets both anew.
+_HAS_RESULT: ContextVar[bool] = ContextVar("a result was printed", default=False)
+_IS_SILENCED: ContextVar[bool] = ContextVar("notices are not printed", default=False)
+
+
+def begin_output() -> None:
+    """Forget what the command before printed: a server runs many in one process."""
+    _HAS_RESULT.set(False)
+    _IS_SILENCED.set(False)
+
+
+def silence_notices() -> None:
+    """Print no notices until the next command begins; errors are printed."""
+    _IS_SILENCED.set(True)
+
 
 class ReaderGoneError(Exception):
     """The reader of stdout has closed it."""
@@ -119,6 +134,11 @@ def print_pieces(pieces: Iterable[str]) -> None:
     """
     for block in gather(pieces):
         _write_stream(sys.stdout, block)
+
+
+def print_bytes(data: bytes) -> None:
+    """Print a result for a program as it is: nothing is made visible, no line end is added."""
+    _write_stream(sys.stdout, data)
 
 
 def print_lines(texts: Iterable[str]) -> None:
@@ -210,6 +230,11 @@ def print_notice(text: str) -> None:
     """Print a line on stderr, for a person: something that is not the result. Where stderr may be
     coloured, the word that says what kind of line it is has its colour.
     """
+    if not _IS_SILENCED.get():
+        _write_message(text)
+
+
+def _write_message(text: str) -> None:
     line = sanitise(text)
     _write_stream(sys.stderr, f"{colour_label(line) if _colours_stderr() else line}\n")
 
@@ -260,9 +285,18 @@ def _colours_stderr() -> bool:
 
 def print_error(error: CapdiscError) -> None:
     """Print on stderr what is wrong, and what to do."""
-    print_notice(f"error: {error.message}")
+    _write_message(f"error: {error.message}")
     if error.hint:
-        print_notice(f"hint: {error.hint}")
+        _write_message(f"hint: {error.hint}")
+
+
+def print_error_document(code: str, error: CapdiscError, exit_status: int) -> None:
+    """Print the error as JSON on stdout, for the program that reads the result there; nothing where
+    a result has been printed, which it would spoil.
+    """
+    if not _HAS_RESULT.get():
+        document = {"code": code, "message": error.message, "hint": error.hint}
+        print_document({"error": {**document, "exit": exit_status}})
 
 
 def write_through(data: bytes, to_stderr: bool, is_terminal: bool) -> None:
@@ -323,6 +357,8 @@ def _write_stream(stream: Any, text: str | bytes) -> None:
     """Write UTF-8 whatever the locale says: budgets are counted, and JSON is defined, in it."""
     if stream is None:  # it was closed when the process started
         return
+    if stream is sys.stdout and text:
+        _HAS_RESULT.set(True)
     if taker := _DIVERSION.get():
         data = text.encode("utf-8", "replace") if isinstance(text, str) else text
         if taker(data, stream is sys.stderr):

@@ -12,7 +12,9 @@ from capdisc_indexer.model.errors import (
     ApprovalRequiredError,
     BusyError,
     CapdiscError,
+    DamagedIndexError,
     EncoderError,
+    ForeignIndexError,
     IndexStateError,
     InputError,
     LinkRefusedError,
@@ -35,31 +37,33 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-_EXIT_CODES: dict[type[CapdiscError], ExitCode] = {
-    UsageError: ExitCode.USAGE,
-    InputError: ExitCode.BAD_INPUT,
-    EncoderError: ExitCode.BAD_INPUT,
-    IndexStateError: ExitCode.INDEX,
-    BusyError: ExitCode.BUSY,
-    LinkRefusedError: ExitCode.REFUSED,
-    ApprovalRequiredError: ExitCode.REFUSED,
+# The word for each kind of error in JSON, and its exit code. Programs rely on both.
+ERROR_KINDS: dict[type[CapdiscError], tuple[str, ExitCode]] = {
+    UsageError: ("usage", ExitCode.USAGE),
+    InputError: ("input", ExitCode.BAD_INPUT),
+    EncoderError: ("encoder", ExitCode.BAD_INPUT),
+    IndexStateError: ("index", ExitCode.INDEX),
+    DamagedIndexError: ("damaged-index", ExitCode.INDEX),
+    ForeignIndexError: ("foreign-index", ExitCode.INDEX),
+    BusyError: ("busy", ExitCode.BUSY),
+    LinkRefusedError: ("link-refused", ExitCode.REFUSED),
+    ApprovalRequiredError: ("approval-required", ExitCode.REFUSED),
+    CapdiscError: ("bug", ExitCode.BUG),
 }
 
 
 _REINSTALL_HINT = "install capdisc again; where memory is limited, raise the limit (ulimit -v)"
 
 
-def handle_error(error: BaseException) -> int:
-    """Print the error and return its exit code. SystemExit is raised again."""
+def handle_error(error: BaseException, *, as_json: bool = False) -> int:
+    """Print the error and return its exit code; with `as_json` also as a document on stdout, where
+    a program waits for the result. SystemExit is raised again.
+    """
     match error:
         case SystemExit():
             raise error
         case CapdiscError():
-            console.print_error(error)
-            return next(
-                (code for kind, code in _EXIT_CODES.items() if isinstance(error, kind)),
-                ExitCode.BUG,
-            )
+            return _report_error(error, as_json)
         case KeyboardInterrupt():
             console.print_notice("interrupted")
             return ExitCode.INTERRUPTED
@@ -70,10 +74,22 @@ def handle_error(error: BaseException) -> int:
         case OSError() | MemoryError() | ImportError() if "capdisc" not in str(
             getattr(error, "name", "")
         ):
-            console.print_error(_system_error(error))
-            return ExitCode.INDEX
+            return _report_error(_system_error(error), as_json)
         case _:
-            return _report_bug(error)
+            return _report_error(_write_crash_log(error), as_json)
+
+
+def _report_error(error: CapdiscError, as_json: bool) -> int:
+    console.print_error(error)
+    code, exit_code = next(
+        ERROR_KINDS[kind] for kind in type(error).__mro__ if kind in ERROR_KINDS
+    )
+    if as_json:
+        try:
+            console.print_error_document(code, error, exit_code)
+        except (OSError, console.ReaderGoneError) as gone:
+            handle_error(gone)
+    return exit_code
 
 
 def _system_error(error: OSError | MemoryError | ImportError) -> IndexStateError:
@@ -91,8 +107,8 @@ def _system_error(error: OSError | MemoryError | ImportError) -> IndexStateError
     )
 
 
-def _report_bug(error: BaseException) -> int:
-    """Write the traceback to a file for a report, and print its name."""
+def _write_crash_log(error: BaseException) -> CapdiscError:
+    """The error that names a file with the traceback, for a report."""
     import tempfile
     import traceback
 
@@ -101,10 +117,6 @@ def _report_bug(error: BaseException) -> int:
     ) as log:
         log.write(f"capdisc {__version__}, Python {sys.version}\n{' '.join(sys.argv[1:2])}\n")
         traceback.print_exception(error, file=log)
-    console.print_error(
-        CapdiscError(
-            f"this is a bug in capdisc ({type(error).__name__})",
-            f"please report it with {log.name}",
-        )
+    return CapdiscError(
+        f"this is a bug in capdisc ({type(error).__name__})", f"please report it with {log.name}"
     )
-    return ExitCode.BUG

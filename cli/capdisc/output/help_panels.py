@@ -40,7 +40,7 @@ COMMAND_PANELS = {
     "Index": ("index", "watch", "serve", "status", "doctor"),
     "Agents": ("setup", "hook", "mcp", "run", "session"),
     "Check": ("validate", "audit", "eval"),
-    "Settings": ("config", "trust", "init", "new"),
+    "Settings": ("config", "trust", "init", "new", "completion", "help"),
 }
 HELP_WORDS = ("--help", "-h")
 _MAX_OPTION_COLUMNS = 30

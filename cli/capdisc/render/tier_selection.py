@@ -75,7 +75,7 @@ def _make_key(path: Path) -> bytes:
     return key
 
 
-_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
+DETAIL_LEVELS = {"name": (1,), "summary": (1,), "full": (2,)}
 ON_EMPTY = ("none", "all", "error")
 
 
@@ -83,7 +83,7 @@ def check_options(options: RenderOptions) -> None:
     """Raises UsageError for an unknown value, and for options that do not go together."""
     shape, prompting = options.shape, options.prompting
     check_choice("format", shape.format, FORMATS)
-    check_choice("detail", shape.detail, _LEVELS)
+    check_choice("detail", shape.detail, DETAIL_LEVELS)
     check_choice("split", shape.split or None, SPLIT_MODES)
     check_choice("--on-empty", options.request.on_empty, ON_EMPTY)
     if shape.tier and shape.detail:
@@ -110,13 +110,15 @@ def check_options(options: RenderOptions) -> None:
 def check_choice(option: str, value: str | None, choices: Collection[str]) -> None:
     """Raises UsageError where the value is not None and none of the choices."""
     if value is not None and value not in choices:
-        raise UsageError(f"unknown {option} {value!r}", f"one of: {', '.join(choices)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice(option, value, choices)
 
 
 def parse_levels(shape: LayoutOptions) -> tuple[int, ...]:
     """The tiers that the options name. Raises UsageError for an unknown tier."""
     if shape.detail:
-        return _LEVELS[shape.detail]
+        return DETAIL_LEVELS[shape.detail]
     tiers = {part.strip() for part in (shape.tier or "0,1,2").split(",")}
     if tiers - {"0", "1", "2"}:
         raise UsageError(f"unknown tier {shape.tier!r}", "give 0, 1, 2 or several: --tier 1,2")

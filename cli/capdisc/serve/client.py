@@ -179,9 +179,11 @@ def _receive_parts(recv: Callable[[int], bytes]) -> list[bytes]:
     return protocol.decode_parts(data)
 
 
+# Another name of a command, which does not need a line of its own in the overview.
+COMMAND_ALIASES = {"find": "search"}
 # Commands that only read; and options with which they write, or may take long.
 READ_ONLY_COMMANDS = frozenset(("search", "render", "show", "list", "tools", "graph", "status"))
-_COLD_OPTIONS = ("--session", "--into", "--network", "--help", "-h")
+_COLD_OPTIONS = ("--session", "--into", "--network", "--open", "--help", "-h")
 # Files that differ between processes: <(command) is /dev/fd/63.
 _PROCESS_FILES = ("/dev/", "/proc/")
 SERVER_MODES = ("auto", "off", "require")
@@ -201,6 +203,7 @@ def run_on_server() -> int | None:
 
     `--server MODE` is removed from `sys.argv`, since no command knows it.
     """
+    sys.argv[1:2] = [COMMAND_ALIASES.get(word, word) for word in sys.argv[1:2]]
     if len(sys.argv) < 2 or sys.argv[1] not in READ_ONLY_COMMANDS:
         return None
     mode, sys.argv[1:] = _server_mode(sys.argv[1:])
@@ -293,4 +296,4 @@ def _print_error(error: CapdiscError) -> int:
     from capdisc.output import failures, standard_streams
 
     standard_streams.reopen_closed()
-    return failures.handle_error(error)
+    return failures.handle_error(error, as_json="--json" in sys.argv)

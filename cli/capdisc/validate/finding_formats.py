@@ -16,10 +16,10 @@ from unicodedata import combining, east_asian_width
 from capdisc.output import console
 from capdisc.validate import Report
 from capdisc_indexer import __version__
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import JsonObject
 from capdisc_indexer.model.types import Finding, Severity
+from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.validation.hidden_text import invisible_offsets
 from capdisc_indexer.validation.rules import RuleExplanation, explain_rule
 
@@ -312,5 +312,5 @@ FORMATS: Mapping[str, FindingFormat] = MappingProxyType(
 def find_format(name: str) -> FindingFormat:
     """The format of this name. Raises UsageError for an unknown name."""
     if name not in FORMATS:
-        raise UsageError(f"there is no format {name!r}", f"one of: {', '.join(FORMATS)}")
+        raise unknown_choice("format", name, FORMATS)
     return FORMATS[name]

@@ -127,7 +127,7 @@ def load_config(
     this workspace, and is called only where its file requests something.
     """
     user_settings = _load_file(user_file, is_users=True)
-    file = _find_workspace_file(workspace)
+    file = find_workspace_file(workspace)
     if file is None:
         workspace_settings, permitted = None, _Permitted(values={})
     else:
@@ -216,7 +216,8 @@ def _confine_source(
 # From files and variables to values.
 
 
-def _find_workspace_file(workspace: Path) -> Path | None:
+def find_workspace_file(workspace: Path) -> Path | None:
+    """The configuration file of the workspace; None where it has none."""
     for name in WORKSPACE_FILES:
         path = workspace / name
         if path.is_file() and (name != "pyproject.toml" or b"[tool.capdisc" in path.read_bytes()):
@@ -233,7 +234,7 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
     sources: list[DeclaredSource] = []
     unknown: list[str] = []
     for key, value in _flatten_table(table):
-        name = _to_snake_case(key)
+        name = snake_case(key)
         if name in SETTINGS and (is_users or name not in USER_ONLY_SETTINGS):
             checked = check_type(name, value, str(file))
             values[name] = _resolve_paths(name, checked, _base_folder(file))
@@ -241,10 +242,18 @@ def _load_file(file: Path, is_users: bool) -> _FileSettings:
             sources += parse_declarations(value, file, _base_folder(file), is_users)
         else:
             note = " (set it in your own file)" if name in USER_ONLY_SETTINGS else ""
-            unknown.append(f"{file}: {key}{note}")
+            unknown.append(f"{file}: {key}{note or _suggest_setting(name)}")
     return _FileSettings(
         values=values, sources=tuple(sources), unknown=tuple(unknown), digest=digest
     )
+
+
+def _suggest_setting(name: str) -> str:
+    """` (did you mean limit?)`, or "" where no setting has a similar name."""
+    from capdisc_indexer.text.similar_names import suggest_names
+
+    suggestion = suggest_names(name, SETTINGS)
+    return f" ({suggestion})" if suggestion else ""
 
 
 def _load_table(path: Path) -> tuple[JsonObject, str]:
@@ -277,7 +286,7 @@ def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:
     """The keys with their values; a key of an inner table of settings as `validate.select`."""
     for key, value in table.items():
         if isinstance(value, dict) and any(
-            name.startswith(f"{_to_snake_case(key)}.") for name in SETTINGS
+            name.startswith(f"{snake_case(key)}.") for name in SETTINGS
         ):
             for inner_key, inner_value in value.items():
                 yield f"{key}.{inner_key}", inner_value
@@ -285,7 +294,8 @@ def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _to_snake_case(key: str) -> str:
+def snake_case(key: str) -> str:
+    """The name of a setting from its key in a file: `fresh-for` and `freshFor` are `fresh_for`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower().replace("-", "_")
 
 

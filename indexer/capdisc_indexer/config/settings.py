@@ -154,7 +154,7 @@ def parse_variable(name: str, text: str, origin: str, path_separator: str) -> An
         return _check_range(name, type(default)(text), origin)
     except ValueError as error:
         raise InputError(
-            f"{origin} must be a {type(default).__name__}, not {text!r}", "see: capdisc config"
+            f"{origin} must be {_type_name(default)}, not {text!r}", "see: capdisc config"
         ) from error
 
 
@@ -175,11 +175,18 @@ def check_type(name: str, value: Any, origin: str) -> Any:
         return [value]
     has_wrong_items = isinstance(value, list) and not all(isinstance(item, str) for item in value)
     if type(value) is not type(default) or has_wrong_items:
-        type_name = "list of texts" if isinstance(default, list) else type(default).__name__
         raise InputError(
-            f"{origin}: {name} must be a {type_name}, not {value!r}", "see: capdisc config"
+            f"{origin}: {name} must be {_type_name(default)}, not {value!r}", "see: capdisc config"
         )
     return _check_range(name, value, origin)
+
+
+def _type_name(default: Any) -> str:
+    """What a setting with this default takes, in words."""
+    if isinstance(default, list):
+        return "a list of texts"
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    return names[type(default)]
 
 
 def _check_range(name: str, value: Any, origin: str) -> Any:

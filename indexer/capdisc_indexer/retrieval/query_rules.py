@@ -20,7 +20,6 @@ IsAvailable = Callable[[CapabilityHeader], bool]
 # A context lists so many hits whatever their scores, and further ones with this share of the best
 # score: chosen with the number of lines (`rendering.templates.TOP_SUMMARIES`) on ten judged sets.
 ALWAYS_LISTED, LISTED_SHARE = 5, 0.4
-_MAX_LISTED_NAMES = 20
 _NAME_CHARACTERS = 40
 
 
@@ -82,17 +81,17 @@ def require_known_filters(
         for value in values:
             is_general = label == "category" and value.lower() == UNCATEGORISED
             if value.lower() not in folded_values and not is_general:
-                raise UsageError(
-                    f"unknown {label} {one_line(value, _NAME_CHARACTERS)!r}",
-                    f"here there are: {join_names(known_values)}",
-                )
+                raise unknown_filter(label, value, known_values)
 
 
-def join_names(names: Collection[str]) -> str:
-    """The names in order, at most 20 of them, and how many more there are."""
-    sorted_names = sorted(one_line(name, _NAME_CHARACTERS) for name in names)
-    if not sorted_names:
-        return "none yet"
-    omitted = len(sorted_names) - _MAX_LISTED_NAMES
-    listed_names = ", ".join(sorted_names[:_MAX_LISTED_NAMES])
-    return f"{listed_names} and {omitted} more" if omitted > 0 else listed_names
+def unknown_filter(label: str, value: str, known_values: Collection[str]) -> UsageError:
+    """The error for a kind, category or tag that no capability has; its hint names the nearest, and
+    those that there are.
+    """
+    from capdisc_indexer.text.similar_names import hint_names
+
+    plural = "categories" if label == "category" else f"{label}s"
+    hint = f"the index holds no {plural}"
+    if known_values:
+        hint = hint_names(value, sorted(known_values), f"{plural} here")
+    return UsageError(f"unknown {label} {one_line(value, _NAME_CHARACTERS)!r}", hint)

@@ -160,6 +160,10 @@ class Documents:
         """The number of capabilities with the tag."""
         return int(self._searcher.doc_freq("tag", tag.lower()))
 
+    def tags(self, prefix: str = "") -> list[str]:
+        """The tags of all capabilities that begin with the prefix, most used first."""
+        return [tag for tag, _ in self._searcher.terms_with_prefix("tag", prefix.lower())]
+
     def search(
         self, terms: Sequence[str], query: Query, limit: int
     ) -> list[tuple[float, CapabilityHeader]]:

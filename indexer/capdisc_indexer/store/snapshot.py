@@ -217,15 +217,15 @@ class Index:
         return from_record(header, body), body["counts"]
 
     def _suggest_ids(self, name: str) -> str:
-        from difflib import get_close_matches
+        from capdisc_indexer.text.similar_names import nearest_names
 
         ids = self.columns.ids
         plain = {identifier.partition(":")[2]: identifier for identifier in ids}
-        close = [
-            plain.get(match, match)
-            for match in get_close_matches(name, [*plain, *ids], n=3, cutoff=0.5)
-        ]
-        return f"did you mean: {', '.join(dict.fromkeys(close))}" if close else "run: capdisc list"
+        near = dict.fromkeys(
+            plain.get(match, match) for match in nearest_names(name, [*plain, *ids])
+        )
+        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+        return f"{suggestion}capdisc search WORDS finds capabilities, capdisc list names all"
 
     def _open_matrix(self) -> Matrix | None:
         dim = self.generation.counts["dim"]

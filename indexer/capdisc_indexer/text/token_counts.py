@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from capdisc_indexer import lazy_imports
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 
 DEFAULT_TOKENIZER = "o200k_base"
@@ -179,5 +178,7 @@ def count_size(tokenizer: Tokenizer, size: Sequence[int]) -> int:
 def find_tokenizer(name: str) -> Tokenizer:
     """The tokenizer of this name. Raises UsageError for an unknown one."""
     if name not in TOKENIZERS:
-        raise UsageError(f"unknown tokenizer {name!r}", f"one of: {', '.join(TOKENIZERS)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("tokenizer", name, TOKENIZERS)
     return TOKENIZERS[name]()

@@ -5,6 +5,7 @@ arguments under the names that the tool takes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from capdisc_indexer.model.errors import InputError, UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import compact_name, nearest_names
 from capdisc_indexer.tools import (
     api_tools,
     content_tools,
@@ -26,7 +28,6 @@ from capdisc_indexer.tools import (
 )
 from capdisc_indexer.tools.tool_types import Tool, ToolAnswer, ToolContext
 from capdisc_indexer.validation.arguments import MAX_BYTES, fill_defaults, find_problems, too_deep
-from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
 __all__ = [
     "BRIDGE_TOOLS",
@@ -166,8 +167,10 @@ def bind_arguments(tools: Mapping[str, Tool], name: str, arguments: object) -> B
         named_arguments, notices = _rename_arguments(tool, arguments)
     problems = find_problems(tool.input_schema, named_arguments)
     if problems or not isinstance(named_arguments, Mapping):
+        # By the name that was typed, which may be an alias of the tool.
+        texts = [re.sub(r"^([\w.]+): (is|must|has) ", r"\1 \2 ", text) for text in problems]
         raise UsageError(
-            f"the arguments do not fit {tool.name}: {'; '.join(problems)}",
+            f"the arguments do not fit {one_line(name, 80)}: {'; '.join(texts)}",
             f"it takes: {describe_parameters(tool)}",
         )
     return BoundCall(

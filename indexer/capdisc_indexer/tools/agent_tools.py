@@ -23,6 +23,7 @@ from capdisc_indexer.rendering.formats.format import MORE_CATEGORIES
 from capdisc_indexer.retrieval.request_gate import TALK, judge_request
 from capdisc_indexer.text.location import locate_file
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import nearest_names
 from capdisc_indexer.tools.capability_lookup import SearchResult, search_capabilities
 from capdisc_indexer.tools.capability_reading import ReadRequest, read_capability
 from capdisc_indexer.tools.discovery_tools import exact_matches
@@ -34,7 +35,6 @@ from capdisc_indexer.tools.tool_types import (
     ToolContext,
     input_schema,
 )
-from capdisc_indexer.validation.arguments.schema_walk import nearest_names
 
 # An answer with this member alone is a text.
 TEXT_KEY = "text"

@@ -19,8 +19,8 @@ from capdisc_indexer.model.types import Descriptor, Hit, Query, Ranking
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.retrieval.query_rules import require_known_filters, select_shown_hits
 from capdisc_indexer.text.normalization import one_line, space_identifiers
+from capdisc_indexer.text.similar_names import compact_name, nearest_names
 from capdisc_indexer.tools.tool_types import ToolContext
-from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
 DESCRIPTION_CHARACTERS = 300
 # How many hits are searched for where a tool then filters by what the index cannot filter by.

@@ -15,6 +15,7 @@ from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Hit
 from capdisc_indexer.text.normalization import one_line, strip_controls
+from capdisc_indexer.text.similar_names import compact_name
 from capdisc_indexer.tools.capability_documents import (
     document_capability,
     document_tool,
@@ -38,7 +39,6 @@ from capdisc_indexer.tools.tool_types import (
     name_schema,
     query_schema,
 )
-from capdisc_indexer.validation.arguments.schema_walk import compact_name
 
 ANY_KIND = "any"
 DEFAULT_LIMIT = 5

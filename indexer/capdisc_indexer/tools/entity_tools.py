@@ -11,6 +11,7 @@ from capdisc_indexer.model.json_types import Arguments, CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Descriptor, Query
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import compact_name, nearest_names
 from capdisc_indexer.tools.capability_lookup import (
     WIDE_LIMIT,
     excerpt,
@@ -29,7 +30,6 @@ from capdisc_indexer.tools.tool_types import (
     query_schema,
     tool_factory,
 )
-from capdisc_indexer.validation.arguments.schema_walk import compact_name, nearest_names
 
 # How a name fits a capability, best first.
 _MATCH_RANKS = ("exact", "parameter", "prefix")

@@ -94,7 +94,8 @@ def check_manifest(part: ParsedCapability, path: str) -> Iterator[Finding]:
     if finding := placeholder_finding(part.node, path):
         yield finding
     elif len(descriptor.description) < _MIN_DESCRIPTION:
-        message = f"the description has only {len(descriptor.description)} characters"
+        count = len(descriptor.description)
+        message = f"the description has only {count} character{'s' if count != 1 else ''}"
         yield _finding_at(
             part.node,
             "description",

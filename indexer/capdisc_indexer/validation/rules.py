@@ -20,7 +20,6 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, Severity
 
@@ -143,7 +142,9 @@ def find_profile(name: str) -> str:
     plain = name.strip().lower().replace("_", "-").replace(" ", "-")
     profile = PROFILE_ALIASES.get(plain, plain)
     if profile not in PROFILES:
-        raise UsageError(f"there is no profile {name!r}", f"one of: {', '.join(PROFILES)}")
+        from capdisc_indexer.text.similar_names import unknown_choice
+
+        raise unknown_choice("profile", name, PROFILES)
     return profile
 
 

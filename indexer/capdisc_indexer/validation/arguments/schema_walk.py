@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.json_types import Arguments, JsonSchema
 from capdisc_indexer.text.normalization import one_line
+from capdisc_indexer.text.similar_names import nearest_names
 
 # A schema of a few lines can ask for more work than a lifetime, by references to references to
 # choices. 100,000 steps take about 0.4 s.
@@ -278,24 +279,6 @@ def _matches_in_process(pattern: str, text: str) -> bool:
 
 
 # Names of arguments that a schema does not list, and the nearest that it does
-
-
-def compact_name(name: str) -> str:
-    """The name without case and separators, so that all spellings of it are equal.
-
-    >>> compact_name("base_readQuery") == compact_name("base-read-query") == compact_name("BASE_READQUERY")
-    True
-    """
-    return "".join(filter(str.isalnum, name)).lower()
-
-
-def nearest_names(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
-    """The most similar of the known names, best first, at most `limit`."""
-    from difflib import get_close_matches
-
-    by_form = {compact_name(known_name): known_name for known_name in names}
-    forms = get_close_matches(compact_name(name[:100]), by_form, n=limit, cutoff=0.6)
-    return [by_form[form] for form in forms]
 
 
 def unknown_names(schema: JsonSchema | None, arguments: Arguments) -> list[str]:

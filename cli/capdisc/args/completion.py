@@ -1,0 +1,300 @@
+"""Which words can stand next on a command line? The answer to a shell, and the scripts that ask.
+
+`capdisc --complete WORD…` gets the words after `capdisc`, the last one as far as it is typed. Each
+line of the answer is a word, a tab and what it means; `:files` or `:dirs` alone asks the shell to
+complete paths. What cannot be found is no error: a shell has no place for one.
+
+A key press must not wait, so the commands, options and fixed values come from a table that
+`just docs` writes from the declarations, and ids, kinds and categories from one file of the index.
+Over `python -c pass`, in CPU time: an option 1.9, a session 3.4, an id or a tag 4.4.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from capdisc.serve.client import COMMAND_ALIASES
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Any, TypeAlias
+
+    from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.configuration import Config
+
+    # A candidate and what it means, "" where it speaks for itself.
+    Candidate: TypeAlias = tuple[str, str]
+
+TABLE_FILE = "completion.json"
+FILES, FOLDERS = "files", "dirs"
+# A shell draws a menu of these; nobody reads more.
+_MAX_CANDIDATES = 5_000
+
+
+def print_candidates(words: Sequence[str]) -> int:
+    """Print what can stand in the place of the last word. Returns the exit code, which is always
+    0.
+    """
+    try:
+        lines = [
+            f"{word}\t{about}" if about else word
+            for word, about in find_candidates(words)
+            if f"{word}{about}".isprintable()  # a tab or a line end would be read as another field
+        ]
+        text = "".join(f"{line}\n" for line in lines[:_MAX_CANDIDATES])
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+    except Exception:
+        return 0
+    return 0
+
+
+def load_table() -> dict[str, Any]:
+    """The table that `just docs` writes from the declarations of the commands."""
+    import json
+
+    path = f"{__file__.rpartition('/')[0]}/{TABLE_FILE}"
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        table: dict[str, Any] = json.load(file)
+    return table
+
+
+def find_candidates(words: Sequence[str]) -> list[Candidate]:
+    """The words that can stand in the place of the last one and begin as it does."""
+    table = load_table()
+    *before, current = words or ("",)
+    name = COMMAND_ALIASES.get(before[0], before[0]) if before else ""
+    command = table["commands"].get(name)
+    if not before:
+        candidates = [(word, entry["about"]) for word, entry in table["commands"].items()]
+        candidates += [("--help", "Explain the commands."), ("--version", "Print the version.")]
+    elif command is None:
+        candidates = []
+    else:
+        return _CommandLine(table, command, before[1:]).complete(current)
+    return _select_prefixed(candidates, current)
+
+
+def _select_prefixed(candidates: Iterable[Candidate], prefix: str) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate[0].startswith(prefix)]
+
+
+class _CommandLine:
+    """The words of one command before the cursor, read by the table."""
+
+    def __init__(self, table: dict[str, Any], command: dict[str, Any], words: list[str]) -> None:
+        self._table, self._command = table, command
+        self._options = {name: entry for entry in command["options"] for name in entry["names"]}
+        self._positionals: list[str] = []
+        self._used: set[str] = set()
+        self._values: dict[str, str] = {}
+        self._pending = ""  # the option whose value comes next
+        self._is_closed = False  # `--` came: no more options
+        for word in words:
+            self._read_word(word)
+
+    def _read_word(self, word: str) -> None:
+        if self._pending:
+            self._values[self._pending], self._pending = word, ""
+        elif self._is_closed or not word.startswith("-") or word == "-":
+            self._positionals.append(word)
+        elif word == "--":
+            self._is_closed = True
+        else:
+            name, sign, value = word.partition("=")
+            entry = self._options.get(name)
+            if entry and not entry["is_list"]:
+                self._used.update(entry["names"])
+            if entry and entry["values"] and sign:
+                self._values[name] = value
+            elif entry and entry["values"]:
+                self._pending = name
+
+    def complete(self, current: str) -> list[Candidate]:
+        """The words that can stand in the place of `current`."""
+        name, sign, value = current.partition("=")
+        if self._pending:
+            return self._complete_value(self._options[self._pending]["values"], current)
+        if not self._is_closed and sign and name in self._options:
+            values = self._complete_value(self._options[name]["values"], value)
+            return [
+                (word if word.startswith(":") else f"{name}={word}", about)
+                for word, about in values
+            ]
+        if not self._is_closed and current.startswith("-"):
+            return _select_prefixed(self._list_options(current), current)
+        sources = self._command["positionals"]
+        place = len(self._positionals)
+        if place < len(sources):
+            return self._complete_value(sources[place], current)
+        return self._complete_value(sources[-1], current) if self._command["is_list"] else []
+
+    def _list_options(self, current: str) -> Iterator[Candidate]:
+        """The long name of each option that may still come; a short one where it is typed."""
+        for entry in self._command["options"]:
+            if not self._used.isdisjoint(entry["names"]):
+                continue
+            for name in entry["names"]:
+                if name.startswith("--") or name == current:
+                    yield name, entry["about"]
+
+    def _complete_value(self, values: str | list[str], current: str) -> list[Candidate]:
+        if isinstance(values, list):
+            return _select_prefixed(((value, "") for value in values), current)
+        if values in (FILES, FOLDERS):
+            return [(f":{values}", "")]
+        if values == "setting-values":
+            choices = self._table["settings"].get(self._positionals[1], [])
+            return _select_prefixed(((choice, "") for choice in choices), current)
+        if values in self._table["lists"]:
+            candidates = self._table["lists"][values].items()
+            return _select_prefixed(candidates, current)
+        return [(name, "") for name in self._stored_names(values, current)]
+
+    def _stored_names(self, kind: str, prefix: str) -> list[str]:
+        """The ids, kinds, categories, tags or sessions that begin with the prefix."""
+        if kind not in _STORED:
+            return []
+        from capdisc.context import surroundings
+
+        runtime = surroundings.current_runtime()
+        config = runtime.config()
+        if kind == "sessions":
+            names = [path.stem for path in (runtime.state_dir() / "sessions").glob("*.json")]
+        else:
+            typed_dir = self._values.get("--index-dir")
+            names = list(_read_index(runtime, config, typed_dir, kind, prefix))
+        return sorted(name for name in set(names) if name.startswith(prefix))
+
+
+_STORED = ("ids", "kinds", "categories", "tags", "sessions")
+
+
+def _read_index(
+    runtime: Runtime, config: Config, typed_dir: str | None, kind: str, prefix: str
+) -> Iterable[str]:
+    """The names of one kind in the published index. Raises CapdiscError where there is none, or
+    somebody else built it.
+    """
+    import json
+    from pathlib import Path
+
+    from capdisc_indexer.store import generation
+
+    index_dir = runtime.index_dir(Path(typed_dir) if typed_dir else None, config)
+    published = generation.load_unchecked(index_dir)
+    if published is None:
+        return ()
+    shared = runtime.shared_index(Path(typed_dir) if typed_dir else None, config)
+    generation.check_builder(
+        index_dir, published.builder_id, runtime.builder_id(index_dir, shared)
+    )
+    folder = generation.generation_folder(index_dir, published.number)
+    if kind == "tags":
+        return _read_tags(folder, prefix)
+    columns = json.loads((folder / "meta" / "columns.json").read_bytes())
+    if kind != "ids":
+        values: list[str] = columns[kind]["values"]
+        return values
+    ids: list[str] = columns["ids"]
+    if not prefix or ":" in prefix:
+        return ids
+    return [*ids, *(identifier.partition(":")[2] for identifier in ids)]
+
+
+def _read_tags(folder: Path, prefix: str) -> Iterable[str]:
+    from capdisc_indexer.store.documents import Documents
+
+    return Documents(folder / "text").tags(prefix)
+
+
+# The scripts, which put the question and read the answer.
+
+# bash splits words at `:` and `=`, so the pieces of one word are put together again, and what
+# stands before the last of the signs is taken off the candidates, which bash adds to it. bash 3.2,
+# which macOS has, knows neither `compopt` nor `mapfile`.
+_BASH = r"""# Completion of capdisc for bash: eval "$(capdisc completion bash)"
+_capdisc() {
+    local rest=$COMP_LINE word start line head i
+    local -a words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        start=${rest%%[![:space:]]*}
+        rest=${rest#"$start"}
+        if ((i > 0)) && [[ -z $start && ${#words[@]} -gt 0 ]]; then
+            words[${#words[@]} - 1]+=$word
+        else
+            words+=("$word")
+        fi
+        rest=${rest#"$word"}
+    done
+    local current=${words[${#words[@]} - 1]} program=${words[0]/#\~/$HOME}
+    type "$program" &> /dev/null || program=capdisc
+    head=${current%"${current##*[:=]}"}
+    COMPREPLY=()
+    while IFS= read -r line; do
+        case $line in
+        :files)
+            compopt -o filenames 2> /dev/null
+            while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "${current#"$head"}")
+            ;;
+        :dirs)
+            compopt -o filenames 2> /dev/null
+            while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -d -- "${current#"$head"}")
+            ;;
+        *)
+            word=${line%%$'\t'*}
+            word=${word#"$head"}
+            [[ $current == [\'\"]* ]] || printf -v word %q "$word"
+            COMPREPLY+=("$word")
+            ;;
+        esac
+    done < <("$program" --complete "${words[@]:1}" 2> /dev/null)
+}
+complete -F _capdisc capdisc
+"""
+# The same text works where it is sourced, and as the file _capdisc in a folder of fpath.
+_ZSH = r"""#compdef capdisc
+# Completion of capdisc for zsh: source <(capdisc completion zsh)
+_capdisc() {
+    local line program=${~words[1]}
+    local -a lines candidates
+    whence -p "$program" > /dev/null || program=capdisc
+    lines=("${(@f)$("$program" --complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2> /dev/null)}")
+    for line in $lines; do
+        case $line in
+        :files) _files; return ;;
+        :dirs) _files -/; return ;;
+        *$'\t'*) candidates+=("${${line%%$'\t'*}//:/\:}:${line#*$'\t'}") ;;
+        *) candidates+=("${line//:/\:}") ;;
+        esac
+    done
+    (( ${#candidates} )) && _describe -t capdisc capdisc candidates
+}
+if [[ ${funcstack[1]} == _capdisc ]]; then _capdisc "$@"; else compdef _capdisc capdisc; fi
+"""
+_FISH = r"""# Completion of capdisc for fish: capdisc completion fish | source
+function __capdisc_complete
+    set -l words (commandline -opc)
+    set -l program (string replace -r '^~' $HOME -- $words[1])
+    type -q -- $program; or set program capdisc
+    set -e words[1]
+    set -l current (commandline -ct)
+    for line in ($program --complete $words "$current" 2> /dev/null)
+        switch $line
+            case :files
+                __fish_complete_path "$current"
+            case :dirs
+                __fish_complete_directories "$current"
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c capdisc -e
+complete -c capdisc -f -a '(__capdisc_complete)'
+"""
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}

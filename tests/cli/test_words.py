@@ -1,0 +1,283 @@
+"""The words of the command line: other names, names near by, -q, paths, null bytes, JSON errors."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from capdisc.args.command_table import COMMANDS
+from capdisc.output.failures import ERROR_KINDS
+
+
+def test_find_is_search(capdisc, process, small) -> None:
+    assert capdisc("find", "merge PDF files", "--ids").out == (
+        capdisc("search", "merge PDF files", "--ids").out
+    )
+    assert process("find", "merge PDF files", "-k", "1", "--ids").out == "skill:merge-pdfs\n"
+
+
+@pytest.mark.parametrize("words", [("version",), ("-V",), ("--version",)])
+def test_the_version_has_three_spellings(capdisc, process, words) -> None:
+    assert capdisc(*words).out == process(*words).out
+    assert capdisc(*words).out.startswith("capdisc 0.")
+
+
+@pytest.mark.parametrize("words", [("-n", "1"), ("-n1",), ("--top-k", "1"), ("--top-k=1",)])
+def test_other_names_of_the_limit_are_understood(capdisc, small, words) -> None:
+    assert len(capdisc("search", "merge PDF files", "--ids", *words).out.splitlines()) == 1
+    assert "-n" not in capdisc("search", "--help").out.split()
+
+
+def test_a_value_that_looks_like_another_name_stays_as_it_is(capdisc, small) -> None:
+    found = capdisc("search", "--also", "-n", "--", "-n")
+    assert "-k" not in found.err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_explains_a_command(capdisc, name) -> None:
+    assert capdisc("help", name).out == capdisc(name, "--help").out
+
+
+def test_help_alone_is_the_overview(capdisc) -> None:
+    assert capdisc("help").out == capdisc("--help").out
+    assert capdisc("help", "find").out == capdisc("search", "--help").out
+    wrong = capdisc("help", "serach")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "'search'" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("words", "suggestion"),
+    [
+        (("lint",), "'validate'"),
+        (("ls",), "'list'"),
+        (("serach", "pdf"), "'search'"),
+        (("merge two PDF files",), "capdisc search 'merge two PDF files'"),
+        (("search", "x", "--limt", "3"), "--limt. Did you mean '--limit'?"),
+        (("search", "x", "--expla"), "Did you mean '--explain'?"),
+        (("search", "x", "--kind", "skil"), "did you mean skill?"),
+        (("search", "x", "--category", "finanse"), "did you mean finance?"),
+        (("search", "x", "--tag", "inovice"), "did you mean invoice"),
+        (("search", "x", "--max-risk", "hihg"), "did you mean high?"),
+        (("search", "x", "--mode", "hybird"), "did you mean hybrid?"),
+        (("list", "--risk", "critcal"), "did you mean critical?"),
+        (("render", "x", "--format", "markdwn"), "did you mean markdown?"),
+        (("graph", "--format", "mermiad"), "did you mean mermaid?"),
+        (("graph", "--edge", "require"), "did you mean REQUIRES"),
+        (("tools", "--format", "opnai"), "did you mean openai"),
+        (("validate", ".", "--format", "jsn"), "did you mean json"),
+        (("validate", ".", "--profile", "clade"), "did you mean claude"),
+        (("validate", "--rule", "dupliacte-id"), "did you mean duplicate-id"),
+        (("call", "serch_tool"), "did you mean: search_tool"),
+        (("show", "pdff"), "capdisc search WORDS"),
+        (("show", "merge-pdf"), "did you mean skill:merge-pdfs"),
+        (("show", "MergePDFs!"), "did you mean skill:merge-pdfs"),
+        (("session", "shw", "x"), "did you mean show?"),
+        (("new", "skil", "x"), "did you mean skill?"),
+        (("completion", "bsh"), "did you mean bash"),
+        (("config", "set", "limt", "3"), "did you mean limit?"),
+        (("config", "set", "mode", "hybird"), "did you mean hybrid?"),
+        (("config", "sett", "limit", "3"), "did you mean set"),
+    ],
+)
+def test_an_error_names_what_was_meant(capdisc, small, words, suggestion) -> None:
+    done = capdisc(*words)
+    assert (done.code, done.out) == (2, "")
+    assert suggestion in done.err
+
+
+def test_a_name_like_no_other_gets_no_suggestion(capdisc, small) -> None:
+    assert "did you mean" not in capdisc("show", "xyzzyplugh").err
+    assert "did you mean" not in capdisc("run", "nosuch").err
+    assert "tags here: " in capdisc("search", "x", "--tag", "xyzzyplugh").err
+
+
+def test_an_unknown_setting_in_a_file_is_named_with_the_nearest(capdisc, hermetic) -> None:
+    (hermetic / "capdisc.toml").write_text("limt = 3\n")
+    assert "limt (did you mean limit?)" in capdisc("config").err
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("CAPDISC_BUDGET", "must be a whole number"),
+        ("CAPDISC_LOCK_TIMEOUT", "must be a number"),
+        ("CAPDISC_ALLOW_SECRET_FILES", "must be true or false"),
+    ],
+)
+def test_the_type_of_a_setting_is_said_in_words(
+    capdisc, small, monkeypatch, variable, message
+) -> None:
+    monkeypatch.setenv(variable, "abc")
+    assert f"{variable} {message}, not 'abc'" in capdisc("search", "x").err
+
+
+def test_wrong_arguments_are_said_of_the_tool_that_was_typed(capdisc, small) -> None:
+    done = capdisc("call", "search_tools", "{}")
+    assert (
+        done.err.splitlines()[0]
+        == "error: the arguments do not fit search_tools: query is missing"
+    )
+
+
+def test_a_catalogue_for_people_alone_is_not_called_empty(capdisc, hermetic) -> None:
+    path = hermetic / "skills" / "a" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "---\nname: a\ndescription: Merges PDF files. Use when asked.\n"
+        "disable-model-invocation: true\n---\n\nDo it.\n"
+    )
+    capdisc("index", "skills")
+    done = capdisc("search", "merge pdf")
+    assert done.code == 1
+    assert "the one capability of the index is for people alone" in done.err
+
+
+# The error as a document on stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "exit_code"),
+    [
+        (("search", "--json"), "usage", 2),
+        (("search", "x", "--limt", "3", "--json"), "usage", 2),
+        (("show", "nosuch", "--json"), "usage", 2),
+        (("serach", "--json"), "usage", 2),
+        (("index", "nowhere", "--json"), "input", 3),
+    ],
+)
+def test_under_json_an_error_is_a_document_on_stdout(
+    capdisc, small, words, code, exit_code
+) -> None:
+    """Errors are JSON for programs that asked for JSON (S199)."""
+    done = capdisc(*words)
+    error = done.json["error"]
+    assert (done.code, done.json["schema_version"]) == (exit_code, 1)
+    assert (error["code"], error["exit"]) == (code, exit_code)
+    assert done.err == f"error: {error['message']}\nhint: {error['hint']}\n"
+
+
+def test_without_an_index_a_program_reads_why(capdisc, hermetic) -> None:
+    """Without an index, --json and --envelope print the error on stdout (S199)."""
+    assert capdisc("search", "x", "--json").json["error"]["code"] == "index"
+    assert capdisc("call", "search_tool", "--envelope").json["status"] == "error"
+
+
+def test_an_error_after_a_result_does_not_spoil_it(capdisc, hermetic, write_skill) -> None:
+    write_skill(hermetic / "skills", "alpha")
+    done = capdisc("validate", "skills", "nowhere", "--format", "json")
+    assert done.code != 0
+    assert "error" not in done.json
+    assert capdisc("search", "x", "--", "--json").out == ""
+
+
+def test_the_error_goes_to_both_streams_of_a_process(process, hermetic) -> None:
+    done = process("search", "--json")
+    assert done.json["error"]["message"] == "the query is empty"
+    assert done.err.startswith("error: the query is empty\n")
+    assert len({code for code, _ in ERROR_KINDS.values()}) == len(ERROR_KINDS)
+
+
+# --quiet, --paths, --null, --open
+
+
+def test_quiet_prints_results_and_errors_alone(capdisc, small) -> None:
+    loud = capdisc("search", "frobnicate the quuxly zorbleflux")
+    quiet = capdisc("search", "frobnicate the quuxly zorbleflux", "-q")
+    assert loud.err
+    assert (quiet.code, quiet.out, quiet.err) == (1, "", "")
+    assert capdisc("render", "merge PDFs", "--budget", "300", "--quiet").err == ""
+    assert capdisc("search", "-q").err.startswith("error: ")
+    assert capdisc("search", "frobnicate the quuxly zorbleflux").err == loud.err
+
+
+def test_paths_and_ids_can_end_with_null_bytes(capdisc, small) -> None:
+    paths = capdisc("search", "invoice", "--paths", "-k", "2").out.splitlines()
+    assert all(Path(path).is_file() for path in paths)
+    ids = capdisc("search", "invoice", "-0", "-k", "2").out
+    assert ids.count("\0") == 2
+    assert "\n" not in ids
+    assert capdisc("show", "-", "--paths", stdin=ids).out.splitlines() == paths
+    assert capdisc("list", "--ids", "--null").out.split("\0")[:-1] == (
+        capdisc("list", "--ids").out.splitlines()
+    )
+
+
+def test_a_file_of_many_capabilities_is_named_once(capdisc, hermetic) -> None:
+    path = hermetic / "caps" / "CAPABILITY.yaml"
+    path.parent.mkdir()
+    path.write_text(
+        "capabilities:\n"
+        "  - {name: fold-crane, kind: tool, description: Folds a crane of paper.}\n"
+        "  - {name: fold-boat, kind: tool, description: Folds a boat of paper.}\n"
+    )
+    capdisc("index", "caps")
+    assert capdisc("list", "--paths").out == f"{path}\n"
+
+
+def test_an_id_with_a_blank_survives_xargs(process, hermetic) -> None:
+    path = hermetic / "caps" / "CAPABILITY.yaml"
+    path.parent.mkdir()
+    path.write_text("name: Burp Suite\nkind: tool\ndescription: Tests a web page for holes.\n")
+    process("index", "caps")
+    line = f"{sys.executable} -m capdisc list --ids -0 | xargs -0 -n1 {sys.executable} -m capdisc show"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Tests a web page for holes." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--ids", "--paths"), "--ids and --paths exclude each other"),
+        (("--paths", "--json"), "--paths and --json exclude each other"),
+        (("--open", "--ids"), "--open and --ids exclude each other"),
+        (("-0", "--json"), "--null does not go with --json"),
+        (("--open",), "--open works on a terminal only"),
+    ],
+)
+def test_forms_that_exclude_each_other_are_refused(capdisc, small, words, message) -> None:
+    done = capdisc("search", "invoice", *words)
+    assert done.code == 2
+    assert message in done.err
+
+
+def run_on_terminal(*words: str, **variables: str) -> tuple[int, str]:
+    """Exit code and output of a command whose streams are a terminal."""
+    leader, follower = pty.openpty()
+    environ = {**os.environ, **variables}
+    with subprocess.Popen(
+        [sys.executable, "-m", "capdisc", *words],
+        stdin=follower, stdout=follower, stderr=follower, env=environ,
+    ) as child:  # fmt: skip
+        os.close(follower)
+        output = b""
+        while True:
+            try:
+                output += os.read(leader, 4096)
+            except OSError:
+                break
+    os.close(leader)
+    return child.returncode, output.decode()
+
+
+@pytest.mark.parametrize("command", [("search", "send an invoice"), ("show", "send-invoice")])
+def test_open_starts_the_editor_with_the_first_file(small, tmp_path, command) -> None:
+    editor = tmp_path / "my editor"
+    editor.write_text(f'#!/bin/sh\nprintf "%s" "$2" > "{tmp_path}/opened"\n')
+    editor.chmod(0o755)
+    code, output = run_on_terminal(*command, "--open", EDITOR=f"'{editor}' --wait", VISUAL="")
+    assert (code, output) == (0, "")
+    assert (tmp_path / "opened").read_text().endswith("send-invoice/CAPABILITY.yaml")
+
+
+@pytest.mark.parametrize("editor", ["no-such-editor", "false", "'"])
+def test_an_editor_that_fails_is_an_error(small, editor) -> None:
+    code, output = run_on_terminal("search", "invoice", "--open", VISUAL=editor)
+    assert code == 3
+    assert "set EDITOR to an editor" in output
