@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, SkillRequirement
+from capdisc_indexer.model.types import ProducerEdge
 
 # These relations mean the same from either end; all others lead from their source to their target.
 UNDIRECTED = frozenset({"COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY"})
@@ -68,22 +69,30 @@ class CapabilityGraph:
 HOP_DECAY = 0.99
 MAX_HOPS = 5
 SEED_HITS = 3
+# What gives a first hit its parameters stands behind it: one hop for the tool, one for what that
+# tool needs in turn. Between 0.8 and 0.95 all of eleven data sets gain or stay, most at 0.95.
+PRODUCER_DECAY = 0.95
+PRODUCER_HOPS = 2
 PARTNER_SHARE = 0.15
 
 # From a name as an author wrote it to the header of the capability; None where there is none.
 ResolveName: TypeAlias = Callable[[str], CapabilityHeader | None]
+# From an id to what gives that capability its parameters.
+FindProducers: TypeAlias = Callable[[str], Sequence[ProducerEdge]]
+# By id, the score of a capability that a hit brings along, and the id of that hit.
+Companions: TypeAlias = dict[str, tuple[float, str]]
 
 
 def requirements(
     order: Sequence[CapabilityHeader], scores: Mapping[str, float], resolve: ResolveName
-) -> dict[str, tuple[float, str]]:
+) -> Companions:
     """The score and the parent of everything that the first hits require, directly or indirectly,
     by id.
 
     Each hop costs a little, so that a requirement stands right behind what requires it. What
     `resolve` refuses (filtered out, not indexed) is neither listed nor passed through.
     """
-    requirement_of_id: dict[str, tuple[float, str]] = {}
+    requirement_of_id: Companions = {}
     frontier = [(header, scores[header["id"]]) for header in order[:SEED_HITS]]
     for _ in range(MAX_HOPS):
         next_frontier = []
@@ -101,6 +110,34 @@ def requirements(
                     next_frontier.append((header, reached_score))
         frontier = next_frontier
     return requirement_of_id
+
+
+def producers(
+    order: Sequence[CapabilityHeader],
+    scores: Mapping[str, float],
+    find_producers: FindProducers,
+    resolve: ResolveName,
+) -> Companions:
+    """The score and the consumer of everything that gives the first hits what they need, by id.
+
+    Nothing is lowered: a producer that the request itself found higher up keeps its place.
+    """
+    producer_of_id: Companions = {}
+    frontier = [(header["id"], scores[header["id"]]) for header in order[:SEED_HITS]]
+    for _ in range(PRODUCER_HOPS):
+        next_frontier = []
+        for consumer, score in frontier:
+            for edge in find_producers(consumer):
+                reached_score = score * PRODUCER_DECAY * edge.weight
+                known_score = max(
+                    producer_of_id.get(edge.producer, (0.0, ""))[0],
+                    scores.get(edge.producer, 0.0),
+                )
+                if reached_score > known_score and resolve(edge.producer) is not None:
+                    producer_of_id[edge.producer] = (reached_score, consumer)
+                    next_frontier.append((edge.producer, reached_score))
+        frontier = next_frontier
+    return producer_of_id
 
 
 def partners(
