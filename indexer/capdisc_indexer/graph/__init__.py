@@ -4,8 +4,9 @@ little.
 
 `capdisc graph` shows every kind of edge with its weight, declared and derived. Ranking uses only
 the edges that proved useful, `requirements` and `partners`: a closure over `requires` took one
-data set from 48 to 88 points; "used together" is worth a share of the partner's score; "similar",
-same category and shared tags added nothing and are left out of ranking.
+data set from 48 to 88 points; "used together" is worth a share of the partner's score, and
+"related" half of that (0.8 points where it means "followed by" or "needs", 0.3 where it means "see
+also"); same category and shared tags added nothing and are left out of ranking.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 from capdisc_indexer.model.frozen import field, frozen
 from capdisc_indexer.model.json_types import CapabilityHeader, SkillRequirement
 from capdisc_indexer.model.types import ProducerEdge
+from capdisc_indexer.store.text_queries import alias_key
 
 # These relations mean the same from either end; all others lead from their source to their target.
 UNDIRECTED = frozenset({"COMPOSED_WITH", "RELATED", "TAGGED_WITH", "SAME_CATEGORY"})
@@ -74,6 +76,7 @@ SEED_HITS = 3
 PRODUCER_DECAY = 0.95
 PRODUCER_HOPS = 2
 PARTNER_SHARE = 0.15
+COMPOSED_WEIGHT, RELATED_WEIGHT = 0.5, 0.5
 
 # From a name as an author wrote it to the header of the capability; None where there is none.
 ResolveName: TypeAlias = Callable[[str], CapabilityHeader | None]
@@ -146,10 +149,19 @@ def partners(
     """What each hit gains from hits that are used together with it, by id; computed from the
     scores before any gain.
     """
+    weights_of_id = {
+        identifier: weights
+        for identifier in scores
+        if (weights := partner_weights(headers[identifier]))
+    }
+    if not weights_of_id:
+        return {}
+    # A name is looked up only where a hit has it: most lead elsewhere, and each takes a search.
+    known_names = {name for key in scores for name in _alias_keys(headers[key])}
     gains: dict[str, float] = {}
-    for identifier in scores:
-        for name, weight in partner_weights(headers[identifier]).items():
-            partner = resolve(name)
+    for identifier, weights in weights_of_id.items():
+        for name, weight in weights.items():
+            partner = resolve(name) if alias_key(name) in known_names else None
             if partner is None or partner["id"] not in scores or partner["id"] == identifier:
                 continue
             for receiver, giver in ((identifier, partner["id"]), (partner["id"], identifier)):
@@ -158,15 +170,23 @@ def partners(
     return gains
 
 
+def _alias_keys(header: CapabilityHeader) -> Iterator[str]:
+    """The keys of the ids and names by which `resolve` finds a capability."""
+    name, identifier = header["name"], header["id"]
+    category, title = header.get("category", ""), header.get("title", "")
+    aliases = (identifier, identifier.partition("@")[0], name, f"{category}/{name}", title)
+    return map(alias_key, aliases)
+
+
 def partner_weights(header: CapabilityHeader) -> dict[str, float]:
-    """The names that a capability is used together with, by its list (weight 1) and by its typed
-    edges; a table is used together with those that its keys refer to.
+    """The names that a capability is used together with, by its list (weight 1), by its typed
+    edges, and at half the weight by what it calls related; a table is used together with those
+    that its keys refer to.
     """
-    weights = {
-        edge["target"]: edge["weight"]
-        for edge in header.get("edges", ())
-        if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO")
-    }
+    weights = dict.fromkeys(header.get("related", ()), RELATED_WEIGHT)
+    for edge in header.get("edges", ()):
+        if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO"):
+            weights[edge["target"]] = edge["weight"]
     return weights | dict.fromkeys(header.get("composed_with", ()), 1.0)
 
 
@@ -184,7 +204,6 @@ def required_names(header: CapabilityHeader) -> dict[str, float]:
 
 # The relations that authors declare: lists of names, typed edges, tools that a skill may use.
 
-COMPOSED_WEIGHT, RELATED_WEIGHT = 0.5, 0.5
 # A tool that a skill is allowed to use is one that it may need.
 ALLOWED_TOOL_WEIGHT = 0.5
 _MAX_NAMES = 256

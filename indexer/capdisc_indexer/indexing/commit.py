@@ -12,7 +12,7 @@ from pathlib import Path
 
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.encoders import Encoder
-from capdisc_indexer.graph.producers import (
+from capdisc_indexer.graph.interfaces import (
     KINDS_WITHOUT_INTERFACE,
     InterfaceOwner,
     find_producers,

@@ -57,9 +57,7 @@ def find_candidates(
         for term, count in frequency.items()
     }
     scored = (
-        index.documents.search(terms, query, count)
-        if mode != "vector" or encoder is None
-        else []
+        index.documents.search(terms, query, count) if mode != "vector" or encoder is None else []
     )
     lexical = {header["id"]: score for score, header in scored}
     headers = {header["id"]: header for _, header in scored}

@@ -238,9 +238,7 @@ def python_sums(
             positions_of_bags, ends_of_bags, best_of_bags, totals_of_bags, strict=True
         ):
             matched = [sum(matched_weights[at] for at in positions[:end]) for end in ends]
-            results[-1].append(
-                ((sum(best[at] for at in part), *matched), (part_weight, *totals))
-            )
+            results[-1].append(((sum(best[at] for at in part), *matched), (part_weight, *totals)))
     return results
 
 

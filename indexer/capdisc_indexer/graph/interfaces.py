@@ -53,6 +53,7 @@ _QUALIFIERS = frozenset(
     "new old target source current origin destination from to parent the list".split()
 )
 _NAME_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")
+_PLURAL_IDS = re.compile(r"IDs(?![a-z])")
 _PLURALS = re.compile(
     r"\b(?:list|all|including|includes|their|its|of|any)\s(?:[a-z]+\s){0,3}?([a-z]+s)\b",
     re.IGNORECASE,
@@ -91,7 +92,8 @@ def name_words(name: str) -> Words:
     >>> name_words("listUserIDs")
     ('list', 'user', 'id')
     """
-    return tuple(_singular(word.lower()) for word in _NAME_BREAKS.split(name) if word)
+    parts = _NAME_BREAKS.split(_PLURAL_IDS.sub("Ids", name))
+    return tuple(_singular(part.lower()) for part in parts if part)
 
 
 def _singular(word: str) -> str:
@@ -241,9 +243,7 @@ def _edges_of(
         yield from _find_named(owner, parameter, description, owners_of_word)
 
 
-def _rate_producer(
-    parameter: str, needed: Words, other: InterfaceOwner
-) -> ProducerEdge | None:
+def _rate_producer(parameter: str, needed: Words, other: InterfaceOwner) -> ProducerEdge | None:
     """The edge to a tool that gives the parameter, where it does and needs no such value itself."""
     words, interface = other.words, other.interface
     if not words or words[0] not in _READING_VERBS or _requires(other, needed):
@@ -253,7 +253,7 @@ def _rate_producer(
         return ProducerEdge(other.identifier, SURE_WEIGHT, f"its name gives {parameter}")
     if " ".join(needed) in interface.get("yields", ()):
         return ProducerEdge(other.identifier, SURE_WEIGHT, f"its output holds {parameter}")
-    if words[0] in _LISTING_VERBS and _contains(_object_words(words), noun):
+    if words[0] in _LISTING_VERBS and _object_words(words)[-len(noun) :] == noun:
         return ProducerEdge(other.identifier, LISTING_WEIGHT, f"it finds {parameter}")
     if len(noun) == 1 and noun[0] in interface.get("lists", ()):
         return ProducerEdge(other.identifier, INCLUDING_WEIGHT, f"it includes {parameter}")
