@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -32,6 +33,10 @@ class Screenful(NamedTuple):
     def lines(self) -> list[str]:
         """The lines of the plain text."""
         return self.plain.splitlines()
+
+
+# A program that prints nothing for so long waits for somebody, as a pager does.
+SILENCE_SECONDS = 60
 
 
 def run_on_terminal(
@@ -62,6 +67,9 @@ def run_on_terminal(
         os.write(ours, keys)
     output = bytearray()
     while True:
+        if not select.select([ours], [], [], SILENCE_SECONDS)[0]:
+            process.kill()
+            raise TimeoutError(f"{argv} waits for keys: {output.decode('utf-8', 'replace')}")
         try:
             data = os.read(ours, 65536)
         except OSError:  # Linux says so at the end

@@ -32,12 +32,13 @@ def copy(indexed_catalogs, hermetic, monkeypatch) -> Path:
     """An index of its own to harm."""
     shutil.copytree(indexed_catalogs["small"], hermetic / "copy")
     monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "copy"))
+    monkeypatch.setenv("CAPDISC_FRESH", "off")  # else a lost index is built anew
     return adopt(hermetic / "copy")
 
 
 def _files(copy: Path) -> list[Path]:
-    """All that an answer rests on; the memory of folders is a build's, which does without."""
-    aside = ("LOCK", "folders.json")
+    """All that an answer rests on; a build does without the memory of folders and stamps."""
+    aside = ("LOCK", "folders.json", "stamps.bin")
     found = (
         path
         for path in copy.rglob("*")

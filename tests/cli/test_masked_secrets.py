@@ -294,11 +294,12 @@ def test_what_runs_gets_the_words_as_they_are_written(capdisc, workspace) -> Non
 def test_a_call_whose_file_says_something_else_by_now_is_refused(capdisc, workspace) -> None:
     path = workspace / "caps" / "order-turnips" / "CAPABILITY.yaml"
     path.write_text(path.read_text().replace("--token=", "--other="))
-    made = capdisc("run", "order-turnips", '{"amount": "b"}', "--yes")
+    made = capdisc("run", "order-turnips", '{"amount": "b"}', "--yes", "--fresh", "off")
     assert (made.code, made.out) == (3, "")
     assert "its file says other ones now" in made.err
     path.unlink()
-    assert capdisc("run", "order-turnips", '{"amount": "b"}', "--yes").code == 3
+    gone = capdisc("run", "order-turnips", '{"amount": "b"}', "--yes", "--fresh", "off")
+    assert gone.code == 3
 
 
 @pytest.mark.parametrize(

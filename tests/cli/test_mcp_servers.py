@@ -155,7 +155,9 @@ def test_a_key_in_the_arguments_of_a_server_is_a_finding(
     )
     entry["args"][1] = "--key="
     configured(near=entry)
-    assert "its file says other ones now" in capdisc("run", "tool:near.first", "--yes").err
+    stale = capdisc("run", "tool:near.first", "--yes", "--fresh", "off")
+    assert "its file says other ones now" in stale.err
+    assert "its definition changed" in capdisc("run", "tool:near.first", "--yes").err
 
 
 @needs_sdk

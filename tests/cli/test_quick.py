@@ -127,7 +127,7 @@ def test_typer_is_not_imported_for_a_plain_line(line, hermetic) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_search_imports_no_other_part_of_the_core(hermetic) -> None:
+def test_a_search_imports_no_other_part_of_the_core(small) -> None:
     """A cold search stays quick only as long as it imports little."""
     code = (
         "import sys; from capdisc.args.command_table import run_command; run_command(['search', 'x'])\n"

@@ -203,9 +203,10 @@ def test_a_folder_that_became_a_link_to_elsewhere_is_not_followed(
 ) -> None:
     skill.rename(hermetic / "moved")
     skill.symlink_to(hermetic / "elsewhere")
-    done = capdisc("show", "guide", "--link", "secret.txt")
+    done = capdisc("show", "guide", "--link", "secret.txt", "--fresh", "off")
     assert (done.code, done.out) == (5, "")
     assert "run: capdisc index" in done.err
+    assert "there is no capability 'guide'" in capdisc("show", "guide").err
 
 
 def test_a_file_that_cannot_be_read_as_text_is_an_error(capdisc, skill) -> None:

@@ -237,3 +237,32 @@ def test_a_hook_gets_the_server_s_answer_and_remembers_by_itself(serving, client
     other = event.replace('"one"', '"two"')
     assert client(*words, stdin=other) == alone
     assert client(*words, stdin=other) == (0, "", "")
+
+
+def test_a_file_saved_before_the_question_is_in_the_answer(
+    hermetic, write_skill, capdisc, serving, client
+) -> None:
+    write_skill(hermetic / ".claude" / "skills", "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index").code == 0
+    serving()
+    for wish in ("require", "auto"):
+        write_skill(hermetic / ".claude" / "skills", f"beta-{wish}", f"Sings {wish}. Use to sing.")
+        found = client("list", "--ids", "--server", wish)
+        assert f"skill:beta-{wish}" in found[1]
+        assert client("list", "--ids", "--server", "require") == found
+
+
+def test_many_changes_are_taken_in_beside_a_server(
+    hermetic, write_skill, capdisc, serving, client
+) -> None:
+    skills = hermetic / ".claude" / "skills"
+    write_skill(skills, "alpha", "Folds paper cranes. Use when asked.")
+    assert capdisc("index").code == 0
+    serving()
+    for number in range(12):
+        write_skill(skills, f"beta-{number}", f"Folds {number} cranes. Use when asked.")
+    ends = time.monotonic() + 60
+    while len((found := client("list", "--ids"))[1].split()) < 13:
+        assert "12 files have changed" in found[2] or "is from before" in found[2]
+        assert time.monotonic() < ends
+        time.sleep(0.2)

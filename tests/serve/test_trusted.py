@@ -34,12 +34,13 @@ def test_what_is_trusted_may_change_while_a_server_runs(
     waiting = both("search", "fold a crane", "--json")
     assert waiting[2].count("left out until you trust it: roots") == 1
     assert client("trust", "--yes")[0] == 0
+    assert client("search", "fold a crane", "--server", "off")[0] == 0  # takes the folder in
     assert "left out" not in both("search", "fold a crane", "--json")[2]
     assert client("trust", "--revoke", "idx")[0] == 0
     refused = both("search", "fold a crane")
     assert refused[:2] == (4, "") and "was not built by you" in refused[2]
     assert client("trust", "idx", "--yes")[0] == 0
-    assert both("list", "--ids")[:2] == (0, "skill:fold\n")
+    assert both("list", "--ids")[:2] == (0, "skill:fold\nskill:private\n")
 
 
 def test_another_s_index_is_refused_by_a_server_too(

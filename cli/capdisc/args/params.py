@@ -116,6 +116,15 @@ IndexDir = Annotated[
     option("--index-dir", metavar="DIR", help="The folder of the index.", panel="Index"),
 ]
 Json = Annotated[bool, option("--json", help="Print JSON.", panel="Output")]
+Fresh = Annotated[
+    str | None,
+    option(
+        "--fresh",
+        metavar="MODE",
+        help="Take in files that changed first: auto (a few), require (all), off.",
+        panel="Index",
+    ),
+]
 LockTimeout = Annotated[
     float | None,
     option(

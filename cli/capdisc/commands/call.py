@@ -75,6 +75,7 @@ def call(
     ] = "",
     mode: params.Mode = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
 ) -> int:
     """Ask one discovery tool, as an agent would, and print its answer as JSON.
 
@@ -102,7 +103,7 @@ def call(
     if call_id and format is None:
         raise UsageError("--call-id needs --format", "add --format anthropic or openai-responses")
     try:
-        with open_index.open_index(index_dir) as ctx:
+        with open_index.open_index(index_dir, fresh) as ctx:
             options = CallOptions(
                 tool_ctx=build_tool_context(ctx, mode), is_wrapped=envelope, max_tokens=max_tokens
             )

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.freshness import (
+    IndexPlace,
+    describe_look,
+    format_age,
+    locate_index,
+    look_around,
+)
+from capdisc.context.index_update import refresh_command
 from capdisc.hook import guard
 from capdisc.output import console, standard_streams, terminal
 from capdisc.output.failures import ExitCode
@@ -22,8 +31,9 @@ from capdisc_indexer.diagnosis import (
     examine_shared_index,
     worst_state,
 )
-from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.store.generation import load_unchecked
 
 # A hook's error is shown for so long, unless newer ones follow.
 _HOOK_ERRORS_S = 7 * 24 * 3600
@@ -47,7 +57,9 @@ def doctor(
     """
     runtime = surroundings.current_runtime()
     config = runtime.config()
-    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    shared = runtime.shared_index(index_dir, config)
+    place = locate_index(runtime, config, index_dir)
+    where = place.index_dir
     with standard_streams.silence_native_stderr():
         index_checks = (
             examine_shared_index(shared, deep)
@@ -56,6 +68,7 @@ def doctor(
         )
         checks = [
             *index_checks,
+            *(() if shared else _check_freshness(place)),
             _check_server(),
             _check_trust(runtime, config),
             _check_hook(runtime),
@@ -73,6 +86,29 @@ def doctor(
     else:
         console.print_lines(_format_checks(checks))
     return _EXIT_CODES.get(worst_state(checks), ExitCode.OK)
+
+
+def _check_freshness(place: IndexPlace) -> Iterator[Check]:
+    """Whether files changed since the index was built, and how long ago that was."""
+    try:
+        manifest = load_unchecked(place.index_dir)
+    except IndexStateError:
+        return
+    if manifest is None:
+        return
+    age, freshness = format_age(manifest.built_at, time.time()), describe_look(look_around(place))
+    if freshness.state != "behind":
+        unknown = "" if freshness.state == "current" else f", {freshness.reason}"
+        yield Check(name="newer", state=CheckState.OK, text=f"nothing on disk; {age}{unknown}")
+        return
+    count = console.format_count(freshness.changed_count, "file or folder", "files or folders")
+    names = console.format_names(freshness.changed, 3)
+    yield Check(
+        name="newer",
+        state=CheckState.NOTICE,
+        text=f"{count} changed on disk ({names}); {age}",
+        fix=f"{refresh_command(place)}; a search takes in a few by itself",
+    )
 
 
 def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:

@@ -257,6 +257,7 @@ def graph(
         ),
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Print the relations between capabilities: what they require, go with, and share tags or a
@@ -274,7 +275,7 @@ def graph(
         raise UsageError(
             f"--stats are numbers, not a picture ({form})", "leave --format out, or print --json"
         )
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         roots = [ctx.index.descriptor(name).id for name in dict.fromkeys(ids or ())]
         full_graph = capability_graph.build_graph(ctx.index)
     subgraph = capability_graph.filter_edges(

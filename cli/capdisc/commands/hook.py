@@ -215,7 +215,11 @@ def _answer_prompt(
     from capdisc.context import open_index
     from capdisc.hook.suggestions import suggest_capabilities
 
-    with open_index.open_index(place) as ctx:
+    with open_index.open_index(place, may_build=False) as ctx:
+        if ctx.freshness.state == "behind":
+            from capdisc.hook import background_build
+
+            background_build.start_update(ctx.place, kind.name)
         return suggest_capabilities(ctx, event.prompt, limits, count_texts)
 
 

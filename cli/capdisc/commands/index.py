@@ -14,20 +14,15 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
-from capdisc.context.client_places import link_rules
-from capdisc.context.roots import existing_roots
+from capdisc.context.freshness import locate_index
+from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.model.errors import CapdiscError, InputError, UsageError
 from capdisc_indexer.model.frozen import replace
-from capdisc_indexer.model.types import (
-    BuildOptions,
-    BuildReport,
-    DeclaredSource,
-    Finding,
-    Severity,
-)
+from capdisc_indexer.model.types import BuildReport, DeclaredSource, Finding, Severity
 from capdisc_indexer.remote.shared_build import build_shared_index
+from capdisc_indexer.sources import SOURCES
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.store import state_file
 from capdisc_indexer.text.normalization import one_line
@@ -139,26 +134,24 @@ def index(
         console.print_notice(f"notice: unknown setting {key}")
     waiting = workspace_trust.announce_all(runtime, config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    if not shared and not paths:
+        place = locate_index(runtime, config, index_dir)
+        where, runtime, config = place.index_dir, place.runtime, place.config
     declared = runtime.sources(config, paths or ())
     if not paths and (ask_servers or not quiet):
         server_sources.ask_client_servers(runtime, config, declared, ask_servers)
-    sources = runtime.build_sources(config, paths or ())
     builder_id = None if shared else runtime.ensure_builder_id(where)
-    server_sources.ask_servers(runtime, config, sources, ask_servers)
-    ask_databases(runtime, sources, ask_servers)
-    build_options = BuildOptions(
+    build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
+    server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
+    ask_databases(runtime, build_options.sources, ask_servers)
+    build_options = replace(
+        build_options,
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
         rebuild=bool(rebuild),
         may_rebuild=rebuild is not False,
         verify=verify,
-        lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=sources,
-        guard=runtime.definition_guard(),
-        builder_id=builder_id,
-        confined={} if paths else runtime.confined_roots(config),
-        workspace=str(runtime.workspace),
-        links=link_rules(runtime),
+        is_conventional=not paths and not (again and was_built_by_name(where)),
     )
 
     def build(folder: Path) -> BuildReport:
@@ -205,6 +198,17 @@ def _print_report(
         )
     else:
         console.print_lines(_format_summary(report))
+    if not report.counts["files"]:
+        console.print_notice(
+            f"hint: looked for {_list_sources()}; to start one: capdisc new skill"
+        )
+
+
+def _list_sources() -> str:
+    """The names and endings of files that a scan recognises."""
+    names = [name for source in SOURCES.values() for name in source.filenames[:1]]
+    endings = [f"*{ending}" for source in SOURCES.values() for ending in source.endings]
+    return ", ".join(dict.fromkeys([*names, *endings]))
 
 
 def _print_findings(report: BuildReport, quiet: bool) -> None:

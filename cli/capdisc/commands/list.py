@@ -69,6 +69,7 @@ def list_(
         ),
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """List the capabilities by category, or their cost in a prompt.
@@ -76,7 +77,7 @@ def list_(
     Example: capdisc list --cost
     """
     form = names.choose_form(ids=ids, paths=paths, null=null, json=json)
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         if shadowed:
             return _print_shadowed(ctx, json)
         query = filters.query((), 0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from capdisc.args import params
 from capdisc.args.params import option
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.gateway_servers import ServerSelection, select_servers
 from capdisc.context.shared_index import provenance_warning
 from capdisc.mcp_service.discovery_service import DiscoveryService, build_executor
@@ -108,8 +109,15 @@ def mcp(
         _open_gateway(runtime, selection, index_dir) as opened,
     ):
         await_first = opened.await_lists if opened else _wait_for_nothing
-        where = runtime.index_dir(index_dir, config)
-        live = LiveIndex(runtime, config, where, shared, await_first)
+        # The tools that a gateway lists belong to this workspace alone.
+        place = (
+            IndexPlace(
+                index_dir=runtime.index_dir(index_dir, config), runtime=runtime, config=config
+            )
+            if opened
+            else locate_index(runtime, config, index_dir)
+        )
+        live = LiveIndex(runtime, config, place, shared, await_first)
         run = None
         if allow_run or opened:
             servers = opened.gateway if opened else None

@@ -254,6 +254,7 @@ def render(
     mode: params.Mode = None,
     encoder: params.EncoderName = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
 ) -> int:
     """Print a context for a query, for any agent: an overview, summaries, and the best
     capabilities in full.
@@ -303,11 +304,13 @@ def render(
             threshold_pct=threshold_pct,
         ),
     )
-    return _print_context(options, index_dir, into)
+    return _print_context(options, index_dir, fresh, into)
 
 
-def _print_context(options: RenderOptions, index_dir: Path | None, into: Path | None) -> int:
-    with open_index.open_index(index_dir) as ctx:
+def _print_context(
+    options: RenderOptions, index_dir: Path | None, fresh: str | None, into: Path | None
+) -> int:
+    with open_index.open_index(index_dir, fresh) as ctx:
         render_ctx = prepare_render(ctx, options)
         if into and not render_ctx.texts and options.has_default_layout:
             _keep_catalogue(render_ctx, into)

@@ -207,6 +207,7 @@ def run(
         bool, option("--allow-http", help="For HTTP: also without encryption.")
     ] = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Run a capability whose manifest says how: a command, a tool of an MCP server, or an HTTP
@@ -219,7 +220,7 @@ def run(
     Example: capdisc run git-status --dry-run
     """
     runtime = surroundings.current_runtime()
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         if doubt := ctx.provenance_warning:
             raise ApprovalRequiredError(f"nothing is run from this index: {doubt}", NOT_RUN_HINT)
         descriptor = _find_capability(ctx.index, identifier)

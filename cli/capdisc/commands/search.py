@@ -62,6 +62,7 @@ def search(
     gate: Gate = "auto",
     session: params.SessionName = None,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Find the capabilities that fit a sentence; - reads it from stdin. Exit status 1: nothing
@@ -79,7 +80,7 @@ def search(
         from capdisc.output import names  # which other searches need not import
 
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
@@ -263,7 +264,7 @@ def _describe_catalogue(ctx: open_index.CommandContext, ranking: Ranking) -> str
     """What the index holds, for a request that nothing in it fits."""
     count, hidden = len(ctx.index.documents), len(ctx.index.columns.hidden)
     if not count:
-        return "the index is empty: capdisc index PATH"
+        return "the index is empty: write a capability (capdisc new skill NAME), or capdisc index PATH"
     if count == hidden:
         them = "the one capability" if count == 1 else f"all {count:,} capabilities"
         return f"{them} of the index {'is' if count == 1 else 'are'} for people alone, not for requests: capdisc list"
@@ -292,6 +293,7 @@ def _result_document(
         "categories": ranking.categories,
         "generation": ctx.index.generation.number,
         "total_indexed": len(ctx.index.documents),
+        "freshness": ctx.freshness.document(),
         "hits": [_hit_document(ctx, hit, headers[hit.id]) for hit in ranking.hits],
     }
 

@@ -218,6 +218,7 @@ def show(
     null: params.Null = False,
     open: params.Open = False,
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Print one capability (or several) in full.
@@ -249,7 +250,7 @@ def show(
             "leave it out, or the other option",
         )
     form = names.choose_form(ids=False, paths=paths, null=null, json=json, opens=open)
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         descriptors = [_find_descriptor(ctx, identifier) for identifier in identifiers]
         if form:
             form.answer(

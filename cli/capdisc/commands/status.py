@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from capdisc.args import params
 from capdisc.context import open_index
+from capdisc.context.freshness import format_age
 from capdisc.output import console, terminal
 from capdisc.output.failures import ExitCode
 from capdisc.serve import claim
@@ -19,7 +22,7 @@ def status(index_dir: params.IndexDir = None, json: params.Json = False) -> int:
 
     Example: capdisc status --json
     """
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, "auto", may_build=False) as ctx:
         document = _status_document(ctx)
         screen = terminal.find_screen(ctx.runtime)
     if json:
@@ -47,6 +50,7 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
         "copy": str(index.index_dir) if ctx.shared_index else None,
         "generation": index.generation.number,
         "built_at": index.generation.built_at,
+        "freshness": ctx.freshness.document(),
         "index_version": generation.SCHEMA_VERSION,
         "roots": index.scan["roots"],
         "files": len(files),
@@ -66,6 +70,18 @@ def _status_document(ctx: open_index.CommandContext) -> JsonObject:
     }
 
 
+def _format_newer(freshness: JsonObject) -> str:
+    """What changed on disk since the index was built."""
+    if freshness["state"] == "unchecked":
+        return f"unknown: {freshness['reason'] or 'nobody looks at the folders of this index'}"
+    if freshness["changed"]:
+        count = console.format_count(freshness["changed"], "file or folder", "files or folders")
+        hidden = freshness["changed"] - len(freshness["names"])
+        names = console.format_names(freshness["names"], unnamed=hidden)
+        return f"{count} changed on disk ({names}); the next search takes in a few"
+    return "nothing on disk" if freshness["complete"] else "nothing in the files looked at"
+
+
 def _format_status(status: JsonObject) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in status["kinds"].items())
     copy, held_back, server = [], [], []
@@ -75,9 +91,11 @@ def _format_status(status: JsonObject) -> list[str]:
         held_back = [f"held back   {names}: changed definitions; see each: capdisc trust ID"]
     if status["server"]:
         server = [f"server      process {status['server']}"]
+    age = format_age(status["built_at"], time.time())
     return [
-        f"index       {status['index_dir']} (generation {status['generation']}, {status['built_at']})",
+        f"index       {status['index_dir']} (generation {status['generation']}, {age})",
         *copy,
+        f"newer       {_format_newer(status['freshness'])}",
         f"roots       {', '.join(status['roots'])}",
         f"holds       {status['capabilities']:,} capabilities from {status['files']:,} files: {kinds}",
         f"vectors     {status['vectors']:,} by {status['encoder'] or 'no encoder: searching goes by words alone'}",

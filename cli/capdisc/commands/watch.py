@@ -13,11 +13,11 @@ import capdisc_indexer as cd
 from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.context import surroundings, workspace_trust
-from capdisc.context.client_places import link_rules
-from capdisc.context.roots import expected_roots
+from capdisc.context.roots import expected_roots, make_build_options
 from capdisc.output import console, standard_streams
 from capdisc_indexer.model.errors import UsageError
-from capdisc_indexer.model.types import BuildOptions, BuildReport
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import BuildReport
 from capdisc_indexer.watching import WatchOptions, WatchUpdate
 
 
@@ -128,16 +128,10 @@ def watch(
     builder_id = runtime.ensure_builder_id(where)
     named_paths = [runtime.expand(path) for path in paths or []]
     roots = list(dict.fromkeys(named_paths)) or expected_roots(runtime, config, where, builder_id)
-    build = BuildOptions(
+    build = replace(
+        make_build_options(runtime, config, builder_id, named_paths, lock_timeout),
         encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
         encoder_required=bool(encoder),
-        lock_timeout_s=config["lock_timeout"] if lock_timeout is None else lock_timeout,
-        sources=runtime.build_sources(config, named_paths),
-        guard=runtime.definition_guard(),
-        builder_id=builder_id,
-        confined={} if named_paths else runtime.confined_roots(config),
-        workspace=str(runtime.workspace),
-        links=link_rules(runtime),
     )
     expected = {*named_paths, *runtime.configured_roots(config)}
     watch_options = _watch_options(

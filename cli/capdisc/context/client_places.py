@@ -93,6 +93,36 @@ def plugin_roots(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
     return [(f"plugin {plugin.id}", path) for plugin in plugins for path in plugin.skills]
 
 
+def plugin_folders(runtime: Runtime, config: Config) -> set[str]:
+    """What the plugins that are switched on here bring: their folders and files."""
+    plugins, _ = _plugins(runtime, config["folders"])
+    return {
+        str(path)
+        for plugin in plugins
+        for path in (*plugin.skills, *plugin.agents, *plugin.commands)
+    }
+
+
+def plugin_switches(runtime: Runtime) -> list[Path]:
+    """The files and folders that say which plugins are installed and switched on; they need not
+    exist.
+    """
+    environ, home = runtime.environ, runtime.home
+    claude = runtime.expand(Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
+    codex = runtime.expand(Path(environ.get("CODEX_HOME") or home / ".codex"))
+    gemini = runtime.expand(Path(environ.get("GEMINI_CLI_HOME") or home)) / ".gemini/extensions"
+    return [
+        claude / "plugins" / "installed_plugins.json",
+        claude / "plugins" / "known_marketplaces.json",
+        claude / "settings.json",
+        runtime.workspace / ".claude" / "settings.json",
+        runtime.workspace / ".claude" / "settings.local.json",
+        codex / "config.toml",
+        gemini,
+        gemini / "extension-enablement.json",
+    ]
+
+
 def plugin_server_files(runtime: Runtime) -> list[ClientFile]:
     """The files of the plugins that are switched on which may name MCP servers."""
     from capdisc_indexer.config.client_servers import ClientFile

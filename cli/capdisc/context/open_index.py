@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING
 
 from capdisc.args import query_options
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.freshness import (
+    Freshness,
+    IndexPlace,
+    choose_mode,
+    describe_look,
+    locate_index,
+    look_around,
+)
 from capdisc.output import console, standard_streams
 from capdisc_indexer import encoders
 from capdisc_indexer.config.configuration import Config
@@ -33,16 +41,22 @@ def _sync_copy(shared: SharedIndex) -> tuple[str, ...]:
     return sync_copy(shared)
 
 
+def _allow_build(place: IndexPlace) -> None:
+    pass
+
+
 @frozen(kw_only=True)
 class IndexAccess:
     """How this process opens indexes and loads encoders. The defaults do both anew for each
     command; the warm server's stay open between requests, and it leaves `sync_copy`, which needs
-    the client's credentials, to the client.
+    the client's credentials, to the client. `before_build` is called with the place of an index
+    that is to be built or brought up to date, and may refuse that by an error.
     """
 
     open: Callable[[Path, str | None], AbstractContextManager[Index]] = Index
     load_encoder: Callable[[str], Encoder] = encoders.load_encoder
     sync_copy: Callable[[SharedIndex], tuple[str, ...]] = _sync_copy
+    before_build: Callable[[IndexPlace], None] = _allow_build
 
 
 # The one value that a process sets for its commands; only `open_index` reads it, and hands it on
@@ -71,7 +85,9 @@ class CommandContext:
     runtime: surroundings.Runtime
     config: Config
     index: Index
+    place: IndexPlace
     access: IndexAccess = _OWN_ACCESS
+    freshness: Freshness = Freshness()
     shared_index: SharedIndex | None = None
     degraded: tuple[str, ...] = ()
 
@@ -86,27 +102,88 @@ class CommandContext:
 
 
 @contextmanager
-def open_index(index_dir: Path | None) -> Iterator[CommandContext]:
-    """The open index of this command. Raises IndexStateError where there is none, and
-    ForeignIndexError where somebody else built it.
+def open_index(
+    index_dir: Path | None, fresh: str | None = None, *, may_build: bool = True
+) -> Iterator[CommandContext]:
+    """The open index of this command, brought up to date as the mode `fresh` (None: the setting)
+    says, and built where there is none; with `may_build` False, as it is. Raises IndexStateError
+    where there is none and none is built, and ForeignIndexError where somebody else built it.
     """
     runtime, access = surroundings.current_runtime(), _ACCESS.get()
     config = runtime.config()
+    mode = choose_mode(fresh, config)
     waiting = workspace_trust.announce_settings(config)
-    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
+    shared = runtime.shared_index(index_dir, config)
     with standard_streams.silence_native_stderr():
         notices = (*waiting, *access.sync_copy(shared)) if shared else waiting
-        with access.open(where, runtime.builder_id(where, shared)) as index:
-            if reason := distrust_reason(where):
-                console.print_notice(f"notice: {reason}")
-            yield CommandContext(
-                runtime=runtime,
-                config=config,
-                index=index,
-                access=access,
-                shared_index=shared,
-                degraded=notices,
+    place = locate_index(runtime, config, index_dir)
+    if not shared and not (place.index_dir / "CURRENT").exists():
+        _build_first(place, access, may_build and mode != "off" and index_dir is None)
+    with standard_streams.silence_native_stderr(), ExitStack() as opened:
+        index = opened.enter_context(
+            access.open(place.index_dir, place.runtime.builder_id(place.index_dir, shared))
+        )
+        freshness = Freshness()
+        if not shared and mode != "off":
+            freshness = refresh_index(place, index, mode if may_build else "", access)
+            notices += describe_lag(place, freshness) if may_build else ()
+        if freshness.state == "updated":
+            index = opened.enter_context(
+                access.open(place.index_dir, place.runtime.builder_id(place.index_dir))
             )
+        if reason := distrust_reason(place.index_dir):
+            console.print_notice(f"notice: {reason}")
+        yield CommandContext(
+            runtime=runtime,
+            config=config,
+            index=index,
+            place=place,
+            access=access,
+            freshness=freshness,
+            shared_index=shared,
+            degraded=notices,
+        )
+
+
+def _build_first(place: IndexPlace, access: IndexAccess, is_allowed: bool) -> None:
+    """Build the index that is not there, where that is allowed: where an option names a folder, it
+    may be a wrong name. Raises IndexStateError where it is not.
+    """
+    from capdisc.context import index_update
+
+    if not is_allowed:
+        raise index_update.no_index_error(place)
+    access.before_build(place)
+    index_update.build_first(place)
+
+
+def refresh_index(
+    place: IndexPlace, index: Index, mode: str, access: IndexAccess = _OWN_ACCESS
+) -> Freshness:
+    """How the index stands to the disk, after what changed was taken in where the mode says so;
+    without a mode, nothing is taken in.
+    """
+    look = look_around(place)
+    is_current = look.is_known and not look.changed
+    if not mode or (is_current and (look.is_complete or mode != "require")):
+        return describe_look(look)
+    access.before_build(place)
+    from capdisc.context.index_update import take_in_changes
+
+    return take_in_changes(place, index.generation, look, mode)
+
+
+def describe_lag(place: IndexPlace, freshness: Freshness) -> tuple[str, ...]:
+    """The notice that the answer is older than what lies on disk, which is printed, too; none where
+    it is not.
+    """
+    if freshness.state != "behind":
+        return ()
+    from capdisc.context import index_update
+
+    text = index_update.describe_lag(place, freshness)
+    console.print_notice(f"notice: {text}")
+    return (text,)
 
 
 def is_available(runtime: surroundings.Runtime, header: CapabilityHeader) -> bool:

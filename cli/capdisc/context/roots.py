@@ -1,16 +1,67 @@
-"""Which folders a build or a watch takes when none is named."""
+"""Which folders a build or a watch takes when none is named, and with which options an index is
+built.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from capdisc.context import surroundings
-from capdisc.context.client_places import has_places
+from capdisc.context.client_places import has_places, link_rules, plugin_switches
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import InputError
+from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.store.folder_stamps import look_at_disk
+from capdisc_indexer.store.generation import read_pointer
+
+
+def make_build_options(
+    runtime: surroundings.Runtime,
+    config: Config,
+    builder_id: str | None,
+    paths: Sequence[Path],
+    lock_timeout_s: float | None = None,
+) -> BuildOptions:
+    """The options with which the index is built from these paths; without paths, from the folders
+    of configuration and convention.
+    """
+    return BuildOptions(
+        encoder=runtime.encoder_name(config["encoder"]) or None,
+        lock_timeout_s=config["lock_timeout"] if lock_timeout_s is None else lock_timeout_s,
+        sources=runtime.build_sources(config, paths),
+        guard=runtime.definition_guard(),
+        builder_id=builder_id,
+        confined={} if paths else runtime.confined_roots(config),
+        workspace=str(runtime.workspace),
+        links=link_rules(runtime),
+        is_conventional=not paths,
+        awaited=() if paths else _awaited_paths(runtime, config),
+    )
+
+
+def _awaited_paths(runtime: surroundings.Runtime, config: Config) -> tuple[str, ...]:
+    """Paths that need not exist and change what is indexed: folders, configuration, and trust."""
+    files = [runtime.workspace / name for name in ("capdisc.toml", ".capdisc/config.toml")]
+    files += [Path(config.file)] if config.file else []
+    paths = (
+        *runtime.candidate_roots(config),
+        *plugin_switches(runtime),
+        *files,
+        runtime.user_config,
+        runtime.trust_dir,
+        runtime.tool_lists_dir,
+    )
+    return tuple(dict.fromkeys(map(str, paths)))
+
+
+def was_built_by_name(index_dir: Path) -> bool:
+    """Whether the folders of the last build were named by hand."""
+    look = look_at_disk(index_dir, read_pointer(index_dir))
+    return look.is_known and not look.is_conventional
 
 
 def existing_roots(
@@ -28,12 +79,17 @@ def existing_roots(
     folders = folders or (
         [] if config.sources else _last_roots(runtime, config, where, builder_id)
     )
-    if not (folders or config.sources or runtime.has_tool_lists() or has_places(runtime, config)):
+    if not folders and not has_other_sources(runtime, config):
         raise InputError(
             "there is nothing to index here",
             "name a folder: capdisc index PATH, or start one: capdisc init",
         )
     return list(dict.fromkeys(folders))
+
+
+def has_other_sources(runtime: surroundings.Runtime, config: Config) -> bool:
+    """Whether there is something to index beside folders of skills."""
+    return bool(config.sources) or runtime.has_tool_lists() or has_places(runtime, config)
 
 
 def find_default_roots(runtime: surroundings.Runtime, config: Config) -> list[Path]:

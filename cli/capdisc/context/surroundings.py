@@ -298,6 +298,33 @@ class Runtime:
             (scope, path) for scope, path in self.conventional(config) if str(path) not in waiting
         ]
 
+    def candidate_roots(self, config: Config) -> list[Path]:
+        """The same with the links that wait for trust and without plugins; no look at the disk."""
+        conventional = (path for _, path in self.conventional(config))
+        return [*self.configured_roots(config), *conventional]
+
+    def has_own_capabilities(self, config: Config) -> bool:
+        """Whether an index of this workspace would hold anything else than the index of the home
+        folder: a folder or source of the workspace, a setting that only counts here, or tools that
+        the gateway has listed for it.
+        """
+        users = ("default", str(self.user_config))
+        if any(config.origins[name] not in users for name in ("roots", "folders", "encoder")):
+            return True
+        if any(source.origin != str(self.user_config) for source in config.sources):
+            return True
+        from capdisc.context.client_places import place_folders, plugin_folders
+
+        places = (*self.conventional(config), *place_folders(self, config))
+        folders = (path for scope, path in places if scope == "workspace")
+        if any(path.exists() for path in folders) or self.has_tool_lists():
+            return True
+        return plugin_folders(self, config) != plugin_folders(self.at_home(), config)
+
+    def at_home(self) -> Runtime:
+        """The same surroundings with the home folder as the current one."""
+        return replace(self, cwd=self.home)
+
     def link_requests(self, config: Config) -> tuple[TrustRequest, ...]:
         """A request for each conventional folder of the workspace that is a link out of it, to a
         place that is not scanned anyway: a clone can bring links.

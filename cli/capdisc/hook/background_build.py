@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from capdisc.context.freshness import IndexPlace, locate_index
 from capdisc.context.surroundings import Runtime
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.model.errors import CapdiscError, IndexStateError, InputError
@@ -23,6 +24,8 @@ from capdisc_indexer.store.durable_files import make_private_folder
 from capdisc_indexer.store.generation import read_pointer
 
 PAUSE_S = 600
+# Where files are known to have changed: two prompts in a row start one build.
+_UPDATE_PAUSE_S = 5
 # With the same sys.path as here, and without the current folder.
 _CODE = (
     "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
@@ -43,7 +46,8 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
     config = runtime.config()
     if shared := runtime.shared_index(index_dir, config):
         return f"{shared.url} is built by those who write it"
-    where = runtime.index_dir(index_dir, config)
+    place = locate_index(runtime, config, index_dir)
+    runtime, config, where = place.runtime, place.config, place.index_dir
     try:
         existing_roots(runtime, config, where, runtime.builder_id(where))
     except InputError as error:
@@ -60,9 +64,45 @@ def start_build(runtime: Runtime, index_dir: Path | None, client: str) -> str:
         if (waited_s := time.time() - _read_time(lock)) < PAUSE_S:
             return f"a build was tried {waited_s:.0f} s ago; capdisc index says what is wrong"
         _write_time(lock)
-        _start_process(lock, index_dir, client)
+        _start_process(lock, index_dir, client, runtime.cwd)
     finally:
         os.close(lock)  # the process has the lock, too, and keeps it
+    return "the index is being built from now on"
+
+
+def start_update(place: IndexPlace, client: str) -> None:
+    """Start to bring the index up to date with what changed, from the folders of the last build,
+    unless that is being done or was begun a moment ago. Whether it can be started or not, the
+    index answers.
+    """
+    from capdisc.context.roots import was_built_by_name
+
+    with suppress(CapdiscError, OSError):
+        lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
+        if lock is None:
+            return
+        try:
+            if time.time() - _read_time(lock) < _UPDATE_PAUSE_S:
+                return
+            _write_time(lock)
+            is_named = was_built_by_name(place.index_dir)
+            _start_process(lock, place.index_dir, client, place.runtime.cwd, again=is_named)
+        finally:
+            os.close(lock)
+
+
+def start_first_build(place: IndexPlace) -> str:
+    """Start to build the index of a place that has none, unless that is being done. Returns what is
+    the case, for a person. Raises CapdiscError where the user's state cannot be written.
+    """
+    lock = _lock_build(place.runtime.user_state_dir() / "hook", place.index_dir)
+    if lock is None:
+        return "the index is being built"
+    try:
+        _write_time(lock)
+        _start_process(lock, None, "", place.runtime.cwd)
+    finally:
+        os.close(lock)
     return "the index is being built from now on"
 
 
@@ -75,7 +115,8 @@ def refresh_index(runtime: Runtime, index_dir: Path | None, client: str) -> bool
     config = runtime.config()
     if runtime.shared_index(index_dir, config):
         return False
-    where = runtime.index_dir(index_dir, config)
+    place = locate_index(runtime, config, index_dir)
+    runtime, config, where = place.runtime, place.config, place.index_dir
     lock = _lock_build(runtime.user_state_dir() / "hook", where)
     if lock is None:
         return False
@@ -85,7 +126,7 @@ def refresh_index(runtime: Runtime, index_dir: Path | None, client: str) -> bool
         _write_time(lock)
         if _find_other_roots(runtime, config, where):
             return False
-        _start_process(lock, index_dir, client)
+        _start_process(lock, index_dir, client, runtime.cwd)
         return True
     finally:
         os.close(lock)
@@ -138,12 +179,15 @@ def _write_time(lock: int) -> None:
     os.pwrite(lock, f"{time.time():.0f}".encode(), 0)
 
 
-def _start_process(lock: int, index_dir: Path | None, client: str) -> None:
+def _start_process(
+    lock: int, index_dir: Path | None, client: str, folder: Path, again: bool = False
+) -> None:
     import subprocess
 
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)  # noqa: PTH100
     command = [sys.executable, "-P", "-c", _CODE, path, client]
-    command += [] if index_dir is None else [str(index_dir)]
+    command += ["--again"] if again else []
+    command += [] if index_dir is None else ["--index-dir", str(index_dir)]
     nowhere = subprocess.DEVNULL
     subprocess.Popen(
         command,
@@ -151,6 +195,7 @@ def _start_process(lock: int, index_dir: Path | None, client: str) -> None:
         stdout=nowhere,
         stderr=nowhere,
         pass_fds=(lock,),
+        cwd=folder,
         start_new_session=True,
     )
 
@@ -164,11 +209,11 @@ def main() -> None:
     from capdisc.hook import guard
     from capdisc.output.failures import ExitCode
 
-    client, index_dir = sys.argv[1], sys.argv[2:]
+    client, words = sys.argv[1], sys.argv[2:]
     with suppress(OSError):
         os.nice(_NICENESS)
     notes = sys.stderr = io.StringIO()
-    code = run_command(["index", "--quiet", *(["--index-dir", *index_dir] if index_dir else [])])
+    code = run_command(["index", "--quiet", *words])
     if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.BUSY):
         errors = [line for line in notes.getvalue().splitlines() if line.startswith("error: ")]
         failure = "; ".join(errors).removeprefix("error: ") or f"exit status {code}"

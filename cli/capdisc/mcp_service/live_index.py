@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from capdisc.context import open_index, surroundings
+from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.open_index import build_tool_context
 from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
@@ -47,8 +47,8 @@ class BackgroundBuild:
     that outlives the server.
     """
 
-    def __init__(self, runtime: surroundings.Runtime, index_dir: Path) -> None:
-        self._runtime, self._index_dir = runtime, index_dir
+    def __init__(self, place: IndexPlace) -> None:
+        self._place = place
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
@@ -90,9 +90,9 @@ class BackgroundBuild:
                     # Without -P a file of the current folder could take the place of a library.
                     [
                         *(sys.executable, "-P", "-m", "capdisc", "index", "--quiet"),
-                        *("--index-dir", str(self._index_dir)),
+                        *("--index-dir", str(self._place.index_dir)),
                     ],
-                    cwd=self._runtime.cwd,
+                    cwd=self._place.runtime.cwd,
                     stdin=nowhere,
                     stdout=nowhere,
                     stderr=self._errors,
@@ -103,23 +103,25 @@ class BackgroundBuild:
 
 class LiveIndex:
     """The newest generation, opened for its first call; an older one stays open until the last
-    call that answers from it ends. `await_first` waits, before a first build, for another one that
-    may be under way; its argument says whether the caller is gone.
+    call that answers from it ends. A call takes in the few files that changed before it.
+    `await_first` waits, before a first build, for another one that may be under way; its argument
+    says whether the caller is gone.
     """
 
     def __init__(
         self,
         runtime: surroundings.Runtime,
         config: Config,
-        index_dir: Path,
+        place: IndexPlace,
         shared: SharedIndex | None,
         await_first: Callable[[Callable[[], bool]], None] = lambda _: None,
     ) -> None:
         self._runtime, self._config, self._await_first = runtime, config, await_first
-        self._index_dir, self._shared = index_dir, shared
+        self._place, self._index_dir, self._shared = place, place.index_dir, shared
+        self._lag = Freshness()
         self._lock = threading.Lock()
         self._newest: OpenGeneration | None = None
-        self._build = BackgroundBuild(runtime, index_dir)
+        self._build = BackgroundBuild(place)
         with suppress(IndexStateError):  # with numpy the same answers take half the time
             numpy()
 
@@ -141,6 +143,8 @@ class LiveIndex:
             self._build.wait(lambda: bool(self.version()) or is_stopped())
         with self._lock:
             current = self._load_newest()
+            if self._take_in_changes(current):
+                current = self._load_newest()
             current.users += 1
         try:
             yield current
@@ -149,12 +153,28 @@ class LiveIndex:
                 current.users -= 1
                 self._release(current)
 
+    def _take_in_changes(self, current: OpenGeneration) -> bool:
+        """Bring the index up to date with a few files that changed. Returns whether that published
+        a generation; what is not taken in is named on stderr, once.
+        """
+        mode: str = self._config["fresh"]
+        if self._shared is not None or mode == "off":
+            return False
+        freshness = open_index.refresh_index(self._place, current.ctx.index, mode)
+        if freshness.state == "behind" and freshness != self._lag:
+            open_index.describe_lag(self._place, freshness)
+        self._lag = freshness
+        return freshness.state == "updated"
+
     def _load_newest(self) -> OpenGeneration:
         version, previous = self.version(), self._newest
         if previous is not None and previous.version == version:
             return previous
         index = Index(self._index_dir, self._runtime.builder_id(self._index_dir, self._shared))
-        ctx = open_index.CommandContext(runtime=self._runtime, config=self._config, index=index)
+        place = IndexPlace(index_dir=self._index_dir, runtime=self._runtime, config=self._config)
+        ctx = open_index.CommandContext(
+            runtime=self._runtime, config=self._config, index=index, place=place
+        )
         self._newest = OpenGeneration(version=version, ctx=ctx, tool_ctx=build_tool_context(ctx))
         if previous is not None:
             self._release(previous)

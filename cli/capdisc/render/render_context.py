@@ -182,7 +182,7 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
     form = tier_selection.select_format(options.shape, is_laid_out, ctx.runtime.user_state_dir())
     limits, texts = build_token_limits(ctx.config, options.limits), _request_texts(ctx, options)
     if not len(ctx.index.documents) and not form.is_catalogue:
-        hint = "write one (capdisc new skill NAME), then run: capdisc index PATH"
+        hint = "write one (capdisc new skill NAME), or name a folder: capdisc index PATH"
         raise IndexStateError("no capabilities are indexed", hint)
     query = options.request.filters.query(texts, max(limits.summaries, limits.details, 1))
     query_options.check_query(ctx, query)

@@ -216,7 +216,8 @@ def run_on_server() -> int | None:
             sys.argv[1:], ANSWER_TIMEOUT_S if mode == "auto" else _REQUIRED_TIMEOUT_S
         )
     except NoServerError as error:
-        return _no_answer(str(error)) if mode == "require" else None
+        is_error = mode == "require" and str(error) != protocol.FILES_CHANGED
+        return _no_answer(str(error)) if is_error else None
 
 
 def _server_mode(argv: Sequence[str]) -> tuple[str, list[str]]:

@@ -190,6 +190,9 @@ _LENGTH_BYTES = 4
 # Sent where other questions are before this one; the answer follows as another message.
 QUEUED = bytes(_LENGTH_BYTES)
 ANSWERED, DECLINED, STDIN = b"answered", b"declined", b"stdin"
+# Why a server declines to answer from an index that files have changed under: the client takes
+# them in.
+FILES_CHANGED = "files changed since the index was built"
 
 
 def encode_parts(parts: Iterable[bytes]) -> bytes:

@@ -13,6 +13,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 from capdisc.args import command_table
+from capdisc.context.freshness import IndexPlace
 from capdisc.context.open_index import IndexAccess
 from capdisc.serve import protocol
 from capdisc_indexer import encoders
@@ -54,11 +55,18 @@ class IndexCache:
     def __init__(self) -> None:
         self._indexes: dict[Path, _CachedIndex] = {}
         self._encoders: dict[str, Encoder] = {}
+        # The pointers of indexes that files had changed under.
+        self._declined: dict[Path, str] = {}
 
     @property
     def access(self) -> IndexAccess:
         """How commands reach this cache."""
-        return IndexAccess(open=self.index, load_encoder=self.encoder, sync_copy=self.decline_sync)
+        return IndexAccess(
+            open=self.index,
+            load_encoder=self.encoder,
+            sync_copy=self.decline_sync,
+            before_build=self.decline_build,
+        )
 
     @contextmanager
     def index(self, index_dir: Path, builder_id: str | None) -> Iterator[Index]:
@@ -97,6 +105,18 @@ class IndexCache:
     def decline_sync(self, shared: SharedIndex) -> tuple[str, ...]:
         """Raises DeclinedError: the client alone has the credentials of an object store."""
         raise DeclinedError(f"{shared.url} is not looked after here")
+
+    def decline_build(self, place: IndexPlace) -> None:
+        """Raises DeclinedError: other clients would wait for the build, which is the client's. What
+        it leaves out, since it is much, is taken in by a process in the background.
+        """
+        pointer = generation.read_pointer(place.index_dir)
+        if pointer and self._declined.get(place.index_dir) == pointer:
+            from capdisc.hook import background_build
+
+            background_build.start_update(place, "serve")
+        self._declined[place.index_dir] = pointer
+        raise DeclinedError(protocol.FILES_CHANGED)
 
     def evict_stale(self) -> None:
         """Close generations that are not published any more: an open one stays on disk."""

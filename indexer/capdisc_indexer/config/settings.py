@@ -82,6 +82,11 @@ SETTINGS: dict[str, Setting] = {
     "tier1_top_k": Setting(20, "CAPDISC_TIER1_TOP_K", "how many summaries at most"),
     "tier2_top_k": Setting(2, "CAPDISC_TIER2_TOP_K", "how many details"),
     "lock_timeout": Setting(10.0, "CAPDISC_LOCK_TIMEOUT", "seconds to wait for another writer"),
+    "fresh": Setting(
+        "auto",
+        "CAPDISC_FRESH",
+        "a look at the folders before an answer: auto (take in what changed), require, off",
+    ),
     "pin": Setting(
         [], "CAPDISC_PIN", "names of capabilities that every list of tools and every prompt has"
     ),

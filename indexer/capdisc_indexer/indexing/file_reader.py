@@ -16,6 +16,7 @@ from typing import IO, TypeAlias
 
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import WorkerPool
+from capdisc_indexer.model.errors import ManyChangesError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.records import decode_descriptor, digest_record, encode_descriptor
 from capdisc_indexer.model.types import BuildOptions, Descriptor, Finding, Severity
@@ -51,6 +52,40 @@ class ParsedFile:
     content_hash: str
     findings: tuple[Finding, ...]
     records: tuple[tuple[str, bytes], ...] = ()
+
+
+# So many files are read to see whether one with other stamps has another content: a switch of
+# branches forth and back leaves many such files.
+_MAX_COMPARED = 500
+
+
+def require_few_changes(
+    files: Sequence[FoundFile], previous: PreviousBuild, max_changes: int | None
+) -> None:
+    """Raises ManyChangesError where more than `max_changes` files (None: any number) are new, gone,
+    or other than in the last build.
+    """
+    if max_changes is None:
+        return
+    found_paths = {file.path for file in files}
+    gone_paths = [path for path in previous.files if path not in found_paths]
+    suspects = [
+        file
+        for file in files
+        if (state := previous.files.get(file.path)) is None or state.stat != _file_stamps(file)
+    ]
+    if len(suspects) + len(gone_paths) <= max_changes:
+        return
+    if len(suspects) <= _MAX_COMPARED:
+        suspects = [file for file in suspects if not _has_content_of(previous, file)]
+    changed_paths = [*(file.path for file in suspects), *gone_paths]
+    if len(changed_paths) > max_changes:
+        raise ManyChangesError(changed_paths)
+
+
+def _has_content_of(previous: PreviousBuild, file: FoundFile) -> bool:
+    state = previous.files.get(file.path)
+    return state is not None and state.content_hash == hash_content(file)
 
 
 class FileReader:
@@ -119,7 +154,7 @@ class FileReader:
         if old_state.stat == stat and self._is_settled(stat):
             return old_state
         self.hashed_count += 1
-        if old_state.content_hash == _hash_content(file):
+        if old_state.content_hash == hash_content(file):
             return old_state._replace(stat=stat)
         new_state = self._parse_file(file, stat)
         return (
@@ -190,7 +225,7 @@ def read_file(file: FoundFile) -> ParsedFile:
         findings = tuple(
             redact_findings(findings, SourceLines([], {file.path: readable_text(data)}))
         )
-    return ParsedFile(content_hash=_hash_content(file, data), findings=findings, records=records)
+    return ParsedFile(content_hash=hash_content(file, data), findings=findings, records=records)
 
 
 def _was_unreadable(old_state: FileState) -> bool:
@@ -245,7 +280,7 @@ def _reading_key(file: FoundFile) -> str:
     return f"{file.format}:{file.name}:{dict(file.options)}{alone}{secrets}{linked}"
 
 
-def _hash_content(file: FoundFile, data: bytes | None = None) -> str:
+def hash_content(file: FoundFile, data: bytes | None = None) -> str:
     """One digest over the file and its companions; _UNREADABLE when the file cannot be read."""
     # A companion may be a SKILL.md, which may be larger than the manifest that it belongs to.
     contents = [read_bytes(companion, MAX_READ_BYTES) for companion in file.companions]

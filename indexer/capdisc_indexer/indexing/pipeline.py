@@ -24,7 +24,12 @@ from capdisc_indexer.indexing.build_plan import (
 )
 from capdisc_indexer.indexing.cached_scan import ScanSnapshot, save_cache, scan_with_cache
 from capdisc_indexer.indexing.change_detection import detect_changes, review_parsed_files
-from capdisc_indexer.indexing.file_reader import DescriptorSpool, FileReader, Progress
+from capdisc_indexer.indexing.file_reader import (
+    DescriptorSpool,
+    FileReader,
+    Progress,
+    require_few_changes,
+)
 from capdisc_indexer.indexing.id_resolution import resolve_ids
 from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
@@ -32,6 +37,7 @@ from capdisc_indexer.indexing.previous_build import (
     check_digests,
     load_previous_build,
 )
+from capdisc_indexer.indexing.scan_stamps import save_scan_stamps
 from capdisc_indexer.indexing.worker_pool import GC_THRESHOLDS, BackgroundTask, WorkerPool
 from capdisc_indexer.model.errors import MALFORMED_DATA_ERRORS, DamagedIndexError, IndexStateError
 from capdisc_indexer.model.frozen import replace
@@ -56,7 +62,8 @@ def build_index(
     same roots that the caller made a moment ago; without it the folders are scanned here.
 
     Raises BusyError when another process keeps writing, InputError for a root that does not exist,
-    IndexStateError when the disk refuses or this user may not write the index.
+    IndexStateError when the disk refuses or this user may not write the index, ManyChangesError
+    when more files changed than the options allow.
     """
     started = time.monotonic()
     request = BuildRequest(roots=roots, index_dir=index_dir, options=options, progress=progress)
@@ -87,7 +94,8 @@ def _run_build(
     # The digest of the encoder is checked in a thread while files are read.
     selection = BackgroundTask(partial(select_encoder, options, previous.encoder))
     snapshot = snapshot or _scan_folders(request, previous)
-    scan = snapshot.scan
+    scan = replace(snapshot.scan, files=snapshot.scan.files[: options.max_files])
+    require_few_changes(scan.files, previous, options.max_changes)
     with DescriptorSpool(request.index_dir) as spool, _worker_pool(previous) as workers:
         reader = FileReader(previous, spool, options)
         states = reader.read_states(scan.files, workers, request.progress)
@@ -104,7 +112,11 @@ def _run_build(
         )
         written = keep_generation(plan) if is_unchanged(plan) else _write_generation(plan, workers)
     save_cache(request.index_dir, snapshot.memory)
-    return summarise_build(plan, written)
+    report = summarise_build(plan, written)
+    if len(scan.files) == len(snapshot.scan.files):
+        unfinished_paths = {finding.path for finding in reader.unfinished_findings}
+        save_scan_stamps(request, snapshot, changes.files, report, unfinished_paths)
+    return report
 
 
 def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration:

@@ -5,6 +5,8 @@ Each says what is wrong (`message`) and what to do next (`hint`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # What parsing raises for stored values of another shape than expected; some show only where they
 # are used.
 MALFORMED_DATA_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -52,6 +54,14 @@ class ForeignIndexError(IndexStateError):
 
 class BusyError(CapdiscError):
     """Another process is writing this index and did not finish within the limit."""
+
+
+class ManyChangesError(CapdiscError):
+    """More files changed than a build was allowed to read; `paths` are all of them."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(f"{len(paths):,} files changed", "run: capdisc index")
+        self.paths = tuple(paths)
 
 
 class EncoderError(CapdiscError):

@@ -419,7 +419,12 @@ class BuildOptions:
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
-    says which links are followed out of the roots.
+    says which links are followed out of the roots. A build that
+    would read or remove more than `max_changes` files is not made (None: any number). With
+    `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
+    that need not exist and whose change makes another build worth while. With
+    `max_files`, only the first so many files are read, those of the first roots; the next build
+    reads the others.
     """
 
     encoder: str | None = None
@@ -434,6 +439,10 @@ class BuildOptions:
     builder_id: str | None = None
     confined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workspace: str = ""
+    max_changes: int | None = None
+    is_conventional: bool = False
+    awaited: tuple[str, ...] = ()
+    max_files: int | None = None
     links: LinkRules = LinkRules()
 
 

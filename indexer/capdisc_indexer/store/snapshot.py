@@ -26,7 +26,7 @@ from capdisc_indexer.store.matrix import Matrix
 
 PRODUCERS_FILE = "producers.jsonl"
 _NO_INDEX_MESSAGE = "there is no index yet"
-_INDEX_HINT = "run: capdisc index PATH"
+_INDEX_HINT = "run: capdisc index"
 
 
 class Index:

@@ -144,7 +144,9 @@ def test_a_signal_ends_a_server_that_hangs_and_its_shell(user_file, hermetic) ->
             request("tools/call", name=name, arguments=arguments)
             while name[:3] == "sea" and b'"tools/call"' not in process.stdout.readline():
                 pass
+        give_up = time.monotonic() + 60
         while len(pids := (hermetic / "started").read_text().split()) < 2:
+            assert time.monotonic() < give_up, "the server did not start"
             time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 143

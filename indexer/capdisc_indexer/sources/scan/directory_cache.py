@@ -58,6 +58,8 @@ class DirectoryCache:
         self._known, self._devices = remembered or {}, devices
         self._settled = time.time_ns() - GRAIN_NS
         self._hits: list[str] = []
+        # Every folder of the scan with its time of content, time of inode and size.
+        self.stamps: list[tuple[ScanFolder, tuple[int, int, int]]] = []
         self.learned: dict[str, tuple[StatKey, DirectoryEntry]] = {}
 
     @property
@@ -79,12 +81,11 @@ class DirectoryCache:
         """The folder's stamps, to be taken before it is read; None if they are too new, or not to
         be believed.
         """
-        if not self._devices:
-            return None
         try:
             status = os.stat(folder.resolved, follow_symlinks=False)
         except OSError:
             return None
+        self.stamps.append((folder, (status.st_mtime_ns, status.st_ctime_ns, status.st_size)))
         mark = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
         return mark if mark[0] < self._settled > mark[1] and mark[3] in self._devices else None
 

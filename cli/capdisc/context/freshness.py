@@ -1,0 +1,152 @@
+"""Is the open index as new as what lies on disk, and what is said where it is not?
+
+A look at the stamps of files and folders (`store.folder_stamps`) precedes each answer. Where
+something changed, `index_update` takes it in. Imported by every query, so it imports little.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capdisc_indexer.config.client_folders import CLIENT_PROFILES
+from capdisc_indexer.model.errors import UsageError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.json_types import JsonObject
+from capdisc_indexer.store.folder_stamps import MAX_CHANGES, Look, look_at_disk
+from capdisc_indexer.store.generation import read_pointer
+
+if TYPE_CHECKING:
+    from capdisc.context.surroundings import Runtime
+    from capdisc_indexer.config.configuration import Config
+
+MODES = ("auto", "require", "off")
+_SHOWN_NAMES = 5
+
+
+@frozen(kw_only=True)
+class Freshness:
+    """How the index stands to the disk. `state` is "current", "updated" (what changed was taken in
+    for this answer), "behind" (the answer is from before the change, for this `reason`), or
+    "unchecked". `changed` are the first paths, `changed_count` is the number of all;
+    `is_complete` is whether every file was looked at.
+    """
+
+    state: str = "unchecked"
+    changed: tuple[str, ...] = ()
+    changed_count: int = 0
+    reason: str = ""
+    is_complete: bool = True
+
+    def document(self) -> JsonObject:
+        """The JSON of it."""
+        return {
+            "state": self.state,
+            "changed": self.changed_count,
+            "names": list(self.changed[:_SHOWN_NAMES]),
+            "reason": self.reason or None,
+            "complete": self.is_complete,
+        }
+
+
+@frozen(kw_only=True)
+class IndexPlace:
+    """Where the index of a command lies, with the surroundings and settings of the workspace that it
+    is for: the current one, or the home folder where the current one has nothing of its own.
+    """
+
+    index_dir: Path
+    runtime: Runtime
+    config: Config
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is the index of the home folder."""
+        return self.runtime.cwd == self.runtime.home
+
+
+def locate_index(runtime: Runtime, config: Config, option: Path | None) -> IndexPlace:
+    """The place of the index that option, setting or workspace name; of a shared index, of its
+    copy. The user's own index stands in for that of a workspace that has none and would only hold
+    the same.
+    """
+    place = IndexPlace(index_dir=runtime.index_dir(option, config), runtime=runtime, config=config)
+    if (
+        option is not None
+        or config["index_dir"]
+        or read_pointer(place.index_dir)
+        or runtime.workspace == runtime.home
+        or runtime.has_own_capabilities(config)
+    ):
+        return place
+    home = runtime.at_home()
+    home_config = home.config()
+    if home_config["index_dir"]:
+        return place
+    return IndexPlace(
+        index_dir=home.index_dir(None, home_config), runtime=home, config=home_config
+    )
+
+
+def choose_mode(option: str | None, config: Config) -> str:
+    """The mode by option or setting. Raises UsageError for an unknown one."""
+    mode: str = option or config["fresh"]
+    if mode not in MODES:
+        raise UsageError(f"unknown --fresh {mode!r}", f"one of: {', '.join(MODES)}")
+    return mode
+
+
+def look_around(place: IndexPlace) -> Look:
+    """What changed on disk since the index was built, and which folders appeared or are not asked
+    for any more.
+    """
+    look = look_at_disk(place.index_dir, read_pointer(place.index_dir))
+    if not look.is_known or not look.is_conventional:
+        return look
+    # What was asked for then is among the awaited paths; the roots of plugins are not.
+    asked = dict.fromkeys(map(str, place.runtime.candidate_roots(place.config)))
+    new = [path for path in asked if path not in look.awaited and os.path.exists(path)]  # noqa: PTH110
+    dropped = [
+        root
+        for root in look.roots
+        if root in look.awaited and root not in asked and not _is_local(place, root)
+    ]
+    if not new and not dropped:
+        return look
+    from capdisc_indexer.model.frozen import replace
+
+    return replace(look, changed=(*look.changed, *(f"{path}/" for path in (*new, *dropped))))
+
+
+def _is_local(place: IndexPlace, root: str) -> bool:
+    """Whether a root may belong to another folder of the workspace than the current one."""
+    client = CLIENT_PROFILES[place.config["folders"]]
+    return client.searches_parents and root.startswith(f"{place.runtime.workspace}/")
+
+
+def describe_look(look: Look) -> Freshness:
+    """How an index with this look stands to the disk, before anything is done about it."""
+    if not look.is_known:
+        return Freshness(reason="it was built without the stamps of its files")
+    return Freshness(
+        state="behind" if look.changed else "current",
+        changed=look.changed,
+        changed_count=min(len(look.changed), MAX_CHANGES),
+        is_complete=look.is_complete,
+    )
+
+
+def format_age(built_at: str, now_s: float) -> str:
+    """How long ago the index was built, by the time in its manifest.
+
+    >>> format_age("2026-11-22T12:00:00+00:00", 1_795_348_985.0)
+    'built 3 minutes ago'
+    """
+    from datetime import datetime
+
+    age_s = max(0.0, now_s - datetime.fromisoformat(built_at).timestamp())
+    for unit, unit_s in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if count := int(age_s // unit_s):
+            return f"built {count:,} {unit}{'s' if count > 1 else ''} ago"
+    return "built just now"

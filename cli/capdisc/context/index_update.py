@@ -1,0 +1,222 @@
+"""How does an index come into being, and up to date, before a command answers from it?
+
+The build is that of `capdisc index`. What would take long is left to a process of its own, and
+whatever goes wrong, an index that stands answers. Imported only where something is to be built.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import capdisc_indexer as cd
+from capdisc.context import surroundings
+from capdisc.context.freshness import Freshness, IndexPlace
+from capdisc.context.roots import (
+    find_default_roots,
+    has_other_sources,
+    make_build_options,
+    was_built_by_name,
+)
+from capdisc.output import console, standard_streams
+from capdisc_indexer.indexing.previous_build import load_previous_build
+from capdisc_indexer.model.errors import (
+    CapdiscError,
+    IndexStateError,
+    InputError,
+    ManyChangesError,
+)
+from capdisc_indexer.model.frozen import replace
+from capdisc_indexer.model.types import BuildOptions, BuildReport, Generation, Severity
+from capdisc_indexer.store.folder_stamps import Look
+
+# So many changed files are taken in before an answer: 5 ms each.
+FEW_FILES = 10
+# A build that finds one change in so many files takes two seconds.
+_MAX_FILES = 20_000
+# So many are built while the first query waits, in three to five seconds.
+FIRST_FILES = 1_000
+# Another process that takes in the same change is done by then.
+_LOCK_WAIT_S = 0.5
+_SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
+
+
+def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode: str) -> Freshness:
+    """Bring the index, whose open generation this is, up to date with what the look found, if that is soon
+    done or `mode` requires it. Returns how the index stands to the disk then, and prints what a
+    person should know.
+
+    With `mode` require, raises what a build raises.
+    """
+    is_required = mode == "require"
+    if generation.counts["files"] > _MAX_FILES and not is_required:
+        return _stay_behind(place, look.changed, "")
+    try:
+        report = _build_again(place, look, is_required)
+    except ManyChangesError as error:
+        return _stay_behind(place, error.paths, "")
+    except (CapdiscError, OSError) as error:
+        if is_required:
+            raise
+        return _stay_behind(place, look.changed, _say_why(error))
+    if report.generation.number == generation.number:
+        return Freshness(state="current")
+    _print_new_errors(report, look)
+    return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))
+
+
+def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
+    runtime, config = place.runtime, place.config
+    builder_id = runtime.builder_id(place.index_dir)
+    roots, is_conventional = _choose_roots(place, look, builder_id)
+    options = make_build_options(
+        runtime,
+        config,
+        builder_id,
+        () if is_conventional else roots,
+        None if is_required else _LOCK_WAIT_S,
+    )
+    options = replace(options, max_changes=None if is_required else FEW_FILES)
+    return _build(runtime, roots, place.index_dir, options, is_shown=is_required)
+
+
+def _choose_roots(
+    place: IndexPlace, look: Look, builder_id: str | None
+) -> tuple[list[Path], bool]:
+    """The folders to build from, and whether they are those of convention and configuration."""
+    runtime, config = place.runtime, place.config
+    is_conventional = look.is_conventional
+    last_roots = look.roots
+    if not look.is_known:
+        last_roots = load_previous_build(place.index_dir, builder_id=builder_id).roots
+        asked = {os.path.realpath(path) for _, path in runtime.roots(config)}
+        is_conventional = {os.path.realpath(root) for root in last_roots} <= asked
+    if is_conventional:
+        return find_default_roots(runtime, config), True
+    roots = [Path(root) for root in last_roots if os.path.exists(root)]  # noqa: PTH110
+    if not roots:
+        raise InputError("the folders that it was built from are gone", "run: capdisc index PATH")
+    return roots, False
+
+
+def _build(
+    runtime: surroundings.Runtime,
+    roots: Sequence[Path],
+    index_dir: Path,
+    options: BuildOptions,
+    *,
+    is_shown: bool,
+) -> BuildReport:
+    with (
+        standard_streams.silence_native_stderr(),
+        console.progress_bar(is_shown and runtime.stderr_is_terminal) as progress,
+    ):
+        return cd.build(roots, index_dir, options, progress)
+
+
+def _stay_behind(place: IndexPlace, changed: Sequence[str], reason: str) -> Freshness:
+    return Freshness(
+        state="behind", changed=tuple(changed), changed_count=len(changed), reason=reason
+    )
+
+
+def describe_lag(place: IndexPlace, freshness: Freshness) -> str:
+    """What changed since the index was built and is not in it, and why, or the command that takes
+    it in.
+    """
+    count = freshness.changed_count
+    verb = "has" if count == 1 else "have"
+    names = console.format_names(
+        [_short_name(place, path) for path in freshness.changed], _SHOWN_FILES
+    )
+    files = console.format_count(count, "file")
+    if not count:
+        return f"the answer may be from before a change: {freshness.reason}"
+    text = f"{files} {verb} changed since the index was built ({names})"
+    if freshness.reason:
+        return f"{text}, and the answer is from before: {freshness.reason}"
+    return f"{text}: {refresh_command(place)}"
+
+
+def refresh_command(place: IndexPlace) -> str:
+    """The command that brings the index up to date, from the folders that it was built from."""
+    return f"capdisc index{' --again' if was_built_by_name(place.index_dir) else ''}"
+
+
+def _short_name(place: IndexPlace, path: str) -> str:
+    """The path as a person knows it: below the workspace or the home folder."""
+    runtime = place.runtime
+    for folder, prefix in ((str(runtime.workspace), ""), (str(runtime.home), "~/")):
+        if path.startswith(f"{folder}/"):
+            return prefix + path[len(folder) + 1 :]
+    return path
+
+
+def _say_why(error: CapdiscError | OSError) -> str:
+    if isinstance(error, CapdiscError):
+        return error.message
+    return error.strerror or str(error)
+
+
+def _print_new_errors(report: BuildReport, look: Look) -> None:
+    """Print why a file that was just written is not found."""
+    places = tuple(look.changed)
+    errors = [
+        finding
+        for finding in report.findings
+        if finding.severity is Severity.ERROR
+        and any(
+            finding.path == place or (place.endswith("/") and finding.path.startswith(place))
+            for place in places
+        )
+    ]
+    for finding in errors[:_SHOWN_ERRORS]:
+        for line in console.format_finding(finding):
+            console.print_notice(line)
+    if changed := report.changed_definitions:
+        console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
+
+
+def build_first(place: IndexPlace) -> None:
+    """Build the index that is not there. Of many files the first ones are read at once, those of
+    the nearest folders, and all of them in the background.
+
+    Raises IndexStateError where there is nothing to build it from.
+    """
+    from capdisc.hook import background_build
+
+    runtime, config = place.runtime, place.config
+    builder_id = runtime.ensure_builder_id(place.index_dir)
+    # A build that was ended before it published anything may have left its folders.
+    roots, is_conventional = _choose_roots(place, Look(), builder_id)
+    if not roots and not has_other_sources(runtime, config):
+        raise no_index_error(place)
+    options = make_build_options(runtime, config, builder_id, () if is_conventional else roots)
+    options = replace(options, max_changes=FIRST_FILES)
+    try:
+        report = _build(runtime, roots, place.index_dir, options, is_shown=True)
+        state = ""
+    except ManyChangesError as error:
+        options = replace(options, max_files=FIRST_FILES)
+        report = _build(runtime, roots, place.index_dir, options, is_shown=True)
+        state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
+    count = console.format_count(report.counts["files"], "file")
+    console.print_notice(f"notice: indexed {count} in {report.seconds:.1f} s{state}")
+
+
+def no_index_error(place: IndexPlace) -> IndexStateError:
+    """The error where there is no index: where capdisc looked, and what makes one."""
+    runtime, config = place.runtime, place.config
+    if find_default_roots(runtime, config) or has_other_sources(runtime, config):
+        default = runtime.index_dir(None, config)
+        option = "" if place.index_dir == default else f" --index-dir {place.index_dir}"
+        return IndexStateError(
+            f"there is no index yet in {place.index_dir}", f"run: capdisc index{option}"
+        )
+    folders = [_short_name(place, str(path)) for path in runtime.candidate_roots(config)]
+    return IndexStateError(
+        "there is no index yet, and nothing to make one from",
+        f"looked in {console.format_names(folders, _SHOWN_FOLDERS)} (capdisc config lists them): "
+        "put a capability there, or name a folder: capdisc index PATH",
+    )

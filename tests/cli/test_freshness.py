@@ -1,0 +1,306 @@
+"""Is an answer as new as what lies on disk, without a word of `capdisc index`?"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from capdisc_indexer.store import folder_stamps
+from capdisc_indexer.store.generation import read_pointer
+
+
+@pytest.fixture
+def skills(hermetic: Path) -> Path:
+    """The skills of a workspace, which nobody has indexed."""
+    (hermetic / ".git").mkdir()
+    return hermetic / ".claude" / "skills"
+
+
+@pytest.fixture
+def indexed(skills: Path, write_skill, capdisc) -> Path:
+    """The skills of a workspace with one skill, indexed a while ago."""
+    write_skill(skills, "paper-crane", "Folds paper cranes. Use for paper cranes.")
+    assert capdisc("index").code == 0
+    return skills
+
+
+def _freshness(capdisc, *words: str) -> dict:
+    return capdisc("search", "paper cranes", "--json", *words).json["freshness"]
+
+
+def _index_dir(capdisc) -> Path:
+    return Path(capdisc("status", "--json").json["index_dir"])
+
+
+def test_a_new_skill_is_found_by_the_next_search(indexed, write_skill, capdisc) -> None:
+    write_skill(indexed, "kanban-board", "Builds a kanban board. Use to plan tasks on a board.")
+    assert (
+        capdisc("search", "build a kanban board", "--ids").out.split()[0] == "skill:kanban-board"
+    )
+
+
+def test_an_edit_in_place_is_seen(indexed, capdisc) -> None:
+    with (indexed / "paper-crane" / "SKILL.md").open("r+") as file:
+        text = file.read().replace("paper cranes", "linen swans")
+        file.seek(0)
+        file.write(text)
+    assert "linen swans" in capdisc("search", "fold a linen swan").out
+    assert "linen swans" in capdisc("show", "paper-crane").out
+
+
+def test_what_was_taken_in_is_said_in_json_and_once(indexed, write_skill, capdisc) -> None:
+    path = write_skill(indexed, "swan", "Folds paper swans. Use for paper swans.")
+    taken_in = _freshness(capdisc)
+    assert (taken_in["state"], taken_in["reason"]) == ("updated", None)
+    assert any(path.is_relative_to(name) for name in taken_in["names"])
+    assert _freshness(capdisc) == {
+        "state": "current",
+        "changed": 0,
+        "names": [],
+        "reason": None,
+        "complete": True,
+    }
+
+
+def test_a_removed_skill_is_not_found_any_more(indexed, write_skill, capdisc) -> None:
+    (write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")).unlink()
+    assert capdisc("list", "--ids").out.split() == ["skill:paper-crane"]
+    (indexed / "paper-crane" / "SKILL.md").unlink()
+    assert capdisc("list", "--ids").out.split() == []
+
+
+def test_a_folder_that_appears_is_a_new_root(indexed, hermetic, write_skill, capdisc) -> None:
+    write_skill(hermetic / ".agents" / "skills", "swan", "Folds paper swans. Use for paper swans.")
+    write_skill(Path.home() / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
+    assert set(capdisc("list", "--ids").out.split()) == {
+        "skill:paper-crane",
+        "skill:swan",
+        "skill:boat",
+    }
+
+
+def test_a_setting_that_names_a_folder_is_followed(
+    indexed, hermetic, write_skill, capdisc
+) -> None:
+    write_skill(hermetic / "more", "swan", "Folds paper swans. Use for paper swans.")
+    (hermetic / "capdisc.toml").write_text('roots = ["more"]\n')
+    assert "skill:swan" in capdisc("list", "--ids").out
+    (hermetic / "capdisc.toml").unlink()
+    assert "skill:swan" not in capdisc("list", "--ids").out
+
+
+def test_folders_named_by_hand_stay_the_folders(hermetic, write_skill, capdisc) -> None:
+    write_skill(hermetic / "named", "crane", "Folds paper cranes. Use for paper cranes.")
+    assert capdisc("index", "named").code == 0
+    write_skill(hermetic / "named", "swan", "Folds paper swans. Use for paper swans.")
+    write_skill(hermetic / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
+    assert set(capdisc("list", "--ids").out.split()) == {"skill:crane", "skill:swan"}
+
+
+def test_many_changes_are_named_and_left(indexed, write_skill, capdisc) -> None:
+    for number in range(14):
+        write_skill(indexed, f"swan-{number}", f"Folds {number} linen swans. Use for linen swans.")
+    done = capdisc("search", "paper cranes", "--ids")
+    assert done.out.split() == ["skill:paper-crane"]
+    assert "notice: 14 files have changed since the index was built (" in done.err
+    assert done.err.rstrip().endswith("and 11 more): capdisc index")
+    lag = _freshness(capdisc)
+    assert (lag["state"], lag["changed"], len(lag["names"])) == ("behind", 14, 5)
+    assert "14 files have changed" in capdisc("render", "paper cranes").err
+    assert len(capdisc("list", "--ids", "--fresh", "require").out.split()) == 15
+    assert _freshness(capdisc)["state"] == "current"
+
+
+def test_files_that_were_only_written_again_have_not_changed(
+    indexed, write_skill, capdisc
+) -> None:
+    for number in range(14):
+        write_skill(indexed, f"swan-{number}", f"Folds {number} linen swans. Use for linen swans.")
+    assert capdisc("index").code == 0
+    for path in indexed.glob("*/SKILL.md"):
+        path.write_bytes(path.read_bytes())
+    assert _freshness(capdisc)["state"] == "current"
+    assert capdisc("status", "--json").json["freshness"]["state"] == "current"
+
+
+def test_a_mode_turns_the_look_off(indexed, write_skill, capdisc, monkeypatch) -> None:
+    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
+    assert capdisc("list", "--ids", "--fresh", "off").out.split() == ["skill:paper-crane"]
+    assert _freshness(capdisc, "--fresh", "off")["state"] == "unchecked"
+    monkeypatch.setenv("CAPDISC_FRESH", "off")
+    assert capdisc("list", "--ids").out.split() == ["skill:paper-crane"]
+    assert len(capdisc("list", "--ids", "--fresh", "auto").out.split()) == 2
+    refused = capdisc("list", "--fresh", "never")
+    assert refused.code == 2 and "one of: auto, require, off" in refused.err
+
+
+def test_another_writer_costs_no_answer(indexed, write_skill, capdisc) -> None:
+    index_dir = _index_dir(capdisc)
+    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
+    with (index_dir / "LOCK").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = capdisc("list", "--ids")
+        assert (done.code, done.out.split()) == (0, ["skill:paper-crane"])
+        assert "the answer is from before" in done.err and "is writing this index" in done.err
+        refused = capdisc("list", "--ids", "--fresh", "require")
+        assert (refused.code, refused.out) == (75, "")
+    assert len(capdisc("list", "--ids").out.split()) == 2
+
+
+def test_an_index_that_cannot_be_written_answers(
+    indexed, write_skill, capdisc, monkeypatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(30, "Read-only file system", str(indexed))
+
+    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
+    with monkeypatch.context() as patch:
+        patch.setattr("capdisc_indexer.store.locks._open_lock_file", refuse)
+        done = capdisc("list", "--ids")
+    assert (done.code, done.out.split()) == (0, ["skill:paper-crane"])
+    assert "the answer is from before" in done.err and "Read-only file system" in done.err
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}\n", b'{"version": 1', b"\0" * 5000])
+def test_lost_or_damaged_stamps_are_made_again(indexed, write_skill, capdisc, content) -> None:
+    stamps = _index_dir(capdisc) / folder_stamps.FILE_NAME
+    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
+    stamps.unlink() if content is None else stamps.write_bytes(content)
+    assert len(capdisc("list", "--ids").out.split()) == 2
+    assert folder_stamps.look_at_disk(stamps.parent, read_pointer(stamps.parent)).is_known
+
+
+def test_a_broken_new_file_is_said_and_costs_no_answer(indexed, capdisc) -> None:
+    (indexed / "broken").mkdir()
+    (indexed / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")
+    done = capdisc("search", "paper cranes", "--ids")
+    assert done.out.split() == ["skill:paper-crane"] and "SKILL.md" in done.err
+
+
+def test_the_first_search_builds_the_index(skills, write_skill, capdisc) -> None:
+    write_skill(skills, "paper-crane", "Folds paper cranes. Use for paper cranes.")
+    done = capdisc("search", "paper cranes", "--ids")
+    assert (done.code, done.out) == (0, "skill:paper-crane\n")
+    assert "notice: indexed 1 file in" in done.err
+    assert capdisc("search", "paper cranes").err == ""
+
+
+def test_a_project_without_skills_answers_from_the_user_s_index(
+    hermetic, write_skill, capdisc, monkeypatch
+) -> None:
+    write_skill(Path.home() / ".claude" / "skills", "boat", "Folds paper boats. Use for boats.")
+    assert capdisc("search", "paper boats", "--ids").out == "skill:boat\n"
+    users = capdisc("status", "--json").json["index_dir"]
+    other = hermetic.parent / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    done = capdisc("search", "paper boats", "--ids")
+    assert (done.out, done.err) == ("skill:boat\n", "")
+    assert capdisc("index").code == 0
+    monkeypatch.chdir(Path.home())
+    assert capdisc("status", "--json").json["index_dir"] == users
+
+
+def test_the_nearest_capability_wins_and_the_other_is_named(skills, write_skill, capdisc) -> None:
+    write_skill(
+        Path.home() / ".claude" / "skills", "crane", "Folds the user's cranes. Use for cranes."
+    )
+    assert "the user's cranes" in capdisc("search", "fold cranes").out
+    write_skill(skills, "crane", "Folds the project's cranes. Use for cranes.")
+    shown = capdisc("show", "skill:crane").out
+    assert "the project's cranes" in shown and "the user's cranes" not in shown
+    assert str(Path.home() / ".claude") in capdisc("list", "--shadowed").out
+
+
+def test_where_there_is_nothing_it_says_where_it_looked(capdisc) -> None:
+    done = capdisc("search", "paper cranes")
+    assert done.code == 4 and "there is no index yet" in done.err
+    assert "~/.claude/skills" in done.err or ".claude/skills" in done.err
+    assert "capdisc index PATH" in done.err
+
+
+def test_where_it_may_not_build_it_says_that_plain_index_does(
+    skills, write_skill, capdisc
+) -> None:
+    write_skill(skills, "crane", "Folds paper cranes. Use for paper cranes.")
+    done = capdisc("search", "paper cranes", "--fresh", "off")
+    assert done.code == 4 and done.err.rstrip().endswith("run: capdisc index")
+
+
+def test_many_files_are_indexed_in_the_background(
+    skills, write_skill, capdisc, monkeypatch
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr("capdisc.context.index_update.FIRST_FILES", 3)
+    monkeypatch.setattr(
+        "capdisc.hook.background_build._start_process", lambda *words, **_: started.append(words)
+    )
+    for number in range(15):
+        write_skill(skills, f"crane-{number}", f"Folds {number} paper cranes. Use for cranes.")
+    done = capdisc("list", "--ids")
+    assert len(done.out.split()) == 3 and len(started) == 1
+    assert "the first of 15: the index is being built from now on" in done.err
+    assert capdisc("index").code == 0
+    assert len(capdisc("list", "--ids").out.split()) == 15
+
+
+def test_an_index_of_hidden_capabilities_is_not_called_empty(skills, capdisc) -> None:
+    (skills / "quiet").mkdir(parents=True)
+    (skills / "quiet" / "SKILL.md").write_text(
+        "---\nname: quiet\ndescription: Says nothing. Use never.\n"
+        "disable-model-invocation: true\n---\nHush.\n"
+    )
+    done = capdisc("search", "zebra")
+    assert done.code == 1 and "empty" not in done.err
+    assert "1 capability, all hidden from search" in done.err
+
+
+def test_index_says_what_it_looks_for(hermetic, capdisc) -> None:
+    done = capdisc("index", ".")
+    assert done.code == 0
+    assert "looked for CAPABILITY.yaml, SKILL.md" in done.err
+
+
+def test_status_and_doctor_tell_the_age_and_what_is_newer(indexed, write_skill, capdisc) -> None:
+    assert "built just now" in capdisc("status").out
+    assert "newer       nothing on disk" in capdisc("status").out
+    write_skill(indexed, "swan", "Folds linen swans. Use for linen swans.")
+    assert "changed on disk" in capdisc("status").out
+    assert capdisc("status", "--json").json["freshness"]["state"] == "behind"
+    checks = json.loads(capdisc("doctor", "--json").out)["checks"]
+    newer = next(check for check in checks if check["name"] == "newer")
+    assert newer["state"] == "notice" and "capdisc index" in newer["fix"]
+    assert capdisc("list", "--ids", "--fresh", "off").out.split() == ["skill:paper-crane"]
+
+
+def test_a_look_reads_stamps_by_turns_where_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_stamps, "_MIN_ENTRIES", 20)
+    monkeypatch.setattr(folder_stamps, "_MAX_ENTRIES", 40)
+    monkeypatch.setattr(folder_stamps, "_BLOCK_ENTRIES", 5)
+    files = []
+    for number in range(100):
+        path = tmp_path / f"{number}.md"
+        path.write_text("x")
+        os.utime(path, (1_000 + number, 1_000 + number))
+        files.append((str(path), folder_stamps.read_stamp(str(path))))
+    tree = folder_stamps.StampedTree(
+        roots=[], is_conventional=False, awaited=(), folders=(), files=files, owned_folders=()
+    )
+    folder_stamps.save_stamps(tmp_path, "1", tree)
+    (tmp_path / "99.md").write_text("the newest is always looked at")
+    (tmp_path / "0.md").unlink()
+    found = set()
+    for second in range(40):
+        monkeypatch.setattr(time, "time", lambda second=second: float(second))
+        look = folder_stamps.look_at_disk(tmp_path, "1")
+        assert look.looked_at <= 40 and not look.is_complete
+        assert str(tmp_path / "99.md") in look.changed
+        found |= set(look.changed)
+    assert found == {str(tmp_path / "99.md"), str(tmp_path / "0.md")}
