@@ -33,10 +33,12 @@ MAX_PRODUCERS = 3
 _MAX_ALTERNATIVES = 3
 # How sure an edge is: the producer's name or its output schema holds the parameter, or the
 # parameter's description names the producer; the producer lists or searches what the parameter
-# identifies; its description says that it includes those; it shows what the consumer changes.
-SURE_WEIGHT, LISTING_WEIGHT, INCLUDING_WEIGHT, READING_WEIGHT = 1.0, 0.9, 0.85, 0.85
+# identifies, or a narrower sort of it; its description says that it includes those; it shows what
+# the consumer changes.
+SURE_WEIGHT, LISTING_WEIGHT, NARROW_LISTING_WEIGHT = 1.0, 0.9, 0.87
+INCLUDING_WEIGHT, READING_WEIGHT = 0.85, 0.85
 
-_IDENTIFYING = frozenset("id identifier uuid guid token code slug handle sku key number".split())
+_IDENTIFYING = frozenset("id identifier uuid guid token code slug handle sku key".split())
 _READING_VERBS = frozenset(
     "get find search lookup list fetch retrieve query resolve show read look browse check convert "
     "view enumerate discover generate obtain".split()
@@ -253,8 +255,10 @@ def _rate_producer(parameter: str, needed: Words, other: InterfaceOwner) -> Prod
         return ProducerEdge(other.identifier, SURE_WEIGHT, f"its name gives {parameter}")
     if " ".join(needed) in interface.get("yields", ()):
         return ProducerEdge(other.identifier, SURE_WEIGHT, f"its output holds {parameter}")
-    if words[0] in _LISTING_VERBS and _object_words(words)[-len(noun) :] == noun:
-        return ProducerEdge(other.identifier, LISTING_WEIGHT, f"it finds {parameter}")
+    listed = _object_words(words) if words[0] in _LISTING_VERBS else ()
+    if listed[-len(noun) :] == noun:
+        weight = LISTING_WEIGHT if listed == noun else NARROW_LISTING_WEIGHT
+        return ProducerEdge(other.identifier, weight, f"it finds {parameter}")
     if len(noun) == 1 and noun[0] in interface.get("lists", ()):
         return ProducerEdge(other.identifier, INCLUDING_WEIGHT, f"it includes {parameter}")
     return None

@@ -125,6 +125,14 @@ def test_the_surest_producers_win() -> None:
     }
 
 
+def test_a_list_of_all_wins_over_one_of_some() -> None:
+    lists = _owner("list_orders"), _owner("list_pending_orders")
+    assert _edges(_owner("cancel_order", "order_id"), *lists) == {"cancel_order": ["list_orders"]}
+    assert _edges(_owner("cancel_order", "order_id"), lists[1]) == {
+        "cancel_order": ["list_pending_orders"]
+    }
+
+
 def test_tools_without_parameters_have_no_edges() -> None:
     assert _edges(_owner("cancel_order"), _owner("list_orders"), _owner("get_order")) == {}
     assert (
