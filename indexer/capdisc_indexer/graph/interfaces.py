@@ -35,8 +35,8 @@ _MAX_ALTERNATIVES = 3
 # parameter's description names the producer; the producer lists or searches what the parameter
 # identifies, or a narrower sort of it; its description says that it includes those; it shows what
 # the consumer changes.
-SURE_WEIGHT, LISTING_WEIGHT, NARROW_LISTING_WEIGHT = 1.0, 0.9, 0.87
-INCLUDING_WEIGHT, READING_WEIGHT = 0.85, 0.85
+SURE_WEIGHT, LISTING_WEIGHT, NARROW_LISTING_WEIGHT = 1.0, 0.95, 0.93
+INCLUDING_WEIGHT, READING_WEIGHT = 0.92, 0.92
 
 _IDENTIFYING = frozenset("id identifier uuid guid token code slug handle sku key".split())
 _READING_VERBS = frozenset(
