@@ -182,9 +182,11 @@ def _read_index(
     import json
     from pathlib import Path
 
+    from capdisc.context.freshness import locate_index
     from capdisc_indexer.store import generation
 
-    index_dir = runtime.index_dir(Path(typed_dir) if typed_dir else None, config)
+    place = locate_index(runtime, config, Path(typed_dir) if typed_dir else None)
+    index_dir, runtime = place.index_dir, place.runtime
     published = generation.load_unchecked(index_dir)
     if published is None:
         return ()

@@ -120,9 +120,9 @@ Fresh = Annotated[
     str | None,
     option(
         "--fresh",
-        metavar="MODE",
-        help="Take in files that changed first: auto (a few), require (all), off.",
+        help="Take in files that changed first: auto: a few; require: all; off: none.",
         panel="Index",
+        choices=("auto", "require", "off"),
     ),
 ]
 LockTimeout = Annotated[

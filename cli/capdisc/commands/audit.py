@@ -81,6 +81,7 @@ def audit(
         option("--format", help="The layout of the report.", panel="Output", choices=_FORMATS),
     ] = "text",
     index_dir: params.IndexDir = None,
+    fresh: params.Fresh = None,
     json: params.Json = False,
 ) -> int:
     """Print what clients show of the skills within their own budgets, what each skill costs, and
@@ -95,7 +96,7 @@ def audit(
     form = "json" if json else format
     if svg:
         user_files.check_target(surroundings.current_runtime().expand(svg))
-    with open_index.open_index(index_dir) as ctx:
+    with open_index.open_index(index_dir, fresh) as ctx:
         headers = _load_headers(ctx, kind)
         if not headers:
             _print_nothing(ctx, kind)

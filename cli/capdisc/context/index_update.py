@@ -39,6 +39,8 @@ _MAX_FILES = 20_000
 FIRST_FILES = 1_000
 # Another process that takes in the same change is done by then.
 _LOCK_WAIT_S = 0.5
+# A link that waits for trust is a warning, and what it leads to is not found.
+_LINK_CODE = "symlink"
 _SHOWN_ERRORS, _SHOWN_FILES, _SHOWN_FOLDERS = 3, 3, 4
 
 
@@ -165,7 +167,7 @@ def _print_new_errors(report: BuildReport, look: Look) -> None:
     errors = [
         finding
         for finding in report.findings
-        if finding.severity is Severity.ERROR
+        if (finding.severity is Severity.ERROR or finding.code == _LINK_CODE)
         and any(
             finding.path == place or (place.endswith("/") and finding.path.startswith(place))
             for place in places

@@ -199,7 +199,7 @@ def _drop_known_folders(paths: Sequence[str]) -> Iterator[str]:
     """The paths without the folders whose change a changed file in them explains: programs replace
     a file by another one of its name.
     """
-    explained = {os.path.dirname(path) for path in paths}  # noqa: PTH120
+    explained = {os.path.dirname(path) for path in paths if os.path.isfile(path)}  # noqa: PTH113, PTH120
     for path in dict.fromkeys(paths):
         is_folder = os.path.isdir(path)  # noqa: PTH112
         if not is_folder:
