@@ -71,6 +71,20 @@ def test_what_is_related_counts_half_of_what_is_used_together() -> None:
     assert gains["tool:next"] == graph.PARTNER_SHARE * 0.5 * 0.8
 
 
+def test_what_says_see_also_raises_nobody() -> None:
+    both = {
+        "tool:a": {"id": "tool:a", "name": "a", "kind": "tool", "related": ["b"]},
+        "tool:b": {"id": "tool:b", "name": "b", "kind": "tool", "related": ["tool:a"]},
+    }
+    skill = {
+        "tool:a": {"id": "tool:a", "name": "a", "kind": "tool"},
+        "tool:b": {"id": "tool:b", "name": "b", "kind": "skill", "related": ["a"]},
+    }
+    for heads in (both, skill):
+        find = {**heads, "a": heads["tool:a"], "b": heads["tool:b"]}.get
+        assert graph.partners(heads, {"tool:a": 0.8, "tool:b": 0.4}, find) == {}
+
+
 def test_only_names_that_a_hit_has_are_looked_up() -> None:
     scores = {"tool:send": 0.8, "tool:next": 0.4}
     looked_up = []

@@ -5,8 +5,7 @@ little.
 `capdisc graph` shows every kind of edge with its weight, declared and derived. Ranking uses only
 the edges that proved useful, `requirements` and `partners`: a closure over `requires` took one
 data set from 48 to 88 points; "used together" is worth a share of the partner's score, and
-"related" half of that (0.8 points where it means "followed by" or "needs", 0.3 where it means "see
-also"); same category and shared tags added nothing and are left out of ranking.
+"related" half of that between tools of which only one names the other (0.8 points); same category and shared tags added nothing and are left out of ranking.
 """
 
 from __future__ import annotations
@@ -77,6 +76,8 @@ PRODUCER_DECAY = 0.95
 PRODUCER_HOPS = 2
 PARTNER_SHARE = 0.15
 COMPOSED_WEIGHT, RELATED_WEIGHT = 0.5, 0.5
+# What people read, whose `related` means "see also".
+_KINDS_OF_TEXT = frozenset({"skill", "document", "term"})
 
 # From a name as an author wrote it to the header of the capability; None where there is none.
 ResolveName: TypeAlias = Callable[[str], CapabilityHeader | None]
@@ -164,10 +165,22 @@ def partners(
             partner = resolve(name) if alias_key(name) in known_names else None
             if partner is None or partner["id"] not in scores or partner["id"] == identifier:
                 continue
+            if weight == RELATED_WEIGHT and _is_see_also(headers[identifier], partner, name):
+                continue
             for receiver, giver in ((identifier, partner["id"]), (partner["id"], identifier)):
                 gain = PARTNER_SHARE * weight * scores[giver]
                 gains[receiver] = max(gains.get(receiver, 0.0), gain)
     return gains
+
+
+def _is_see_also(header: CapabilityHeader, partner: CapabilityHeader, name: str) -> bool:
+    """Whether `related` says "see also" here rather than "followed by": with a text at the other
+    end, or where each of the two names the other.
+    """
+    if name not in header.get("related", ()) or name in header.get("composed_with", ()):
+        return False
+    names_back = set(map(alias_key, partner.get("related", ())))
+    return partner.get("kind") in _KINDS_OF_TEXT or not names_back.isdisjoint(_alias_keys(header))
 
 
 def _alias_keys(header: CapabilityHeader) -> Iterator[str]:
@@ -180,10 +193,11 @@ def _alias_keys(header: CapabilityHeader) -> Iterator[str]:
 
 def partner_weights(header: CapabilityHeader) -> dict[str, float]:
     """The names that a capability is used together with, by its list (weight 1), by its typed
-    edges, and at half the weight by what it calls related; a table is used together with those
+    edges, and at half the weight by what a tool calls related; a table is used together with those
     that its keys refer to.
     """
-    weights = dict.fromkeys(header.get("related", ()), RELATED_WEIGHT)
+    related = () if header.get("kind") in _KINDS_OF_TEXT else header.get("related", ())
+    weights = dict.fromkeys(related, RELATED_WEIGHT)
     for edge in header.get("edges", ()):
         if edge["kind"].upper() in ("COMPOSED_WITH", "REFERS_TO"):
             weights[edge["target"]] = edge["weight"]
