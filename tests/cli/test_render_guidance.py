@@ -195,7 +195,7 @@ def test_what_a_session_holds_active_is_always_shown_in_full(capdisc, small) -> 
 
 
 def test_a_template_has_the_memory_where_it_says(capdisc, small, hermetic) -> None:
-    capdisc("render", "book a room", "--session", "trip")
+    capdisc("render", "send an invoice", "--session", "trip")
     (hermetic / "t.txt").write_text("$overview\nYou know:\n$memory\nSo:\n$summaries")
     out = capdisc("render", "merge PDF files", "--session", "trip", "--template", "t.txt").out
     assert "You know:\nSession memory:\n" in out

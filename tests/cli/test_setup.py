@@ -281,6 +281,7 @@ def test_an_entry_of_another_capdisc_is_brought_up_to_date(capdisc, home, place)
 @pytest.mark.mcp
 @pytest.mark.parametrize("client", FILES)
 def test_options_of_the_server_come_and_go(capdisc, client, place) -> None:
+    pytest.importorskip("mcp", reason="needs the extra mcp")
     path = place(client)
     key = SERVERS.get(client, "mcpServers")
     text = "[b]\nc = 1\n" if client == "codex" else '{"' + key + '": {}, "b": 1}\n'

@@ -18,7 +18,8 @@ STATUSES = (0, 1, 2, 3)
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-OWN_COLOURS = re.compile("\x1b\\[[012]m")
+# Bold, dim and the colours of letters; nothing that hides a text, moves the cursor or clears.
+OWN_COLOURS = re.compile("\x1b\\[(?:[012]|3[0-79])(?:;(?:[012]|3[0-79]))*m")
 _FAILURES = ("Traceback (most recent call last)", "panicked at", "this is a bug")
 
 

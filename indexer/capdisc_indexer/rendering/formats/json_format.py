@@ -17,6 +17,8 @@ from capdisc_indexer.text.normalization import one_line
 SCHEMA_VERSION = 1
 # The query is repeated within the budget, so a long prompt must not use it up.
 MAX_QUERY_ECHO = 160
+# So many ids of what was left out stand in a tier: each costs as much as a short line would.
+_MAX_LEFT_OUT = 10
 _EXTRA_LEVELS = {MEMORY: "memory", APPENDED: "append"}
 # Facts that stand elsewhere in the document than among its first fields.
 _PLACED_FACTS = ("results", "static_tokens")
@@ -126,12 +128,13 @@ def _tier_document(
         )
         if tier.level:
             described_ids.add(block.id)
+    left_out = [block.id for block in tier.dropped if not block.clipped and tier.level]
     return {
         "level": tier.level,
         "tokens": tier.tokens,
         "blocks": blocks,
         "cut": [block.id for block in tier.dropped if block.clipped],
-        "left_out": [block.id for block in tier.dropped if not block.clipped and tier.level],
+        "left_out": left_out[:_MAX_LEFT_OUT],
         "left_out_count": sum(not block.clipped for block in tier.dropped) + tier.omitted,
     }
 
