@@ -113,7 +113,9 @@ def test_a_transcript_shows_what_the_commands_print(shell, page, block) -> None:
 
 
 def _steady(output: str) -> str:
-    output = re.sub(r"^(Reading|Writing): .* s\n", "", output, flags=re.M)  # after ten seconds each
+    output = re.sub(
+        r"^(Reading|Writing): .* s\n", "", output, flags=re.M
+    )  # after ten seconds each
     return re.sub(r"\b\d+\.\d s\b", "1.2 s", output)
 
 
