@@ -340,6 +340,24 @@ def test_what_gives_a_parameter_comes_with_the_tool_that_needs_it(capdisc, tmp_p
     assert "gives an input of" not in alone.out
 
 
+def test_producers_are_found_across_files_and_after_a_change(capdisc, tmp_path) -> None:
+    wanted = [("tool:cancel_order", "tool:find_order_id_by_email")]
+    for name, parameter in (("cancel_order", "order_id"), ("find_order_id_by_email", "email")):
+        (tmp_path / "shop" / name).mkdir(parents=True)
+        (tmp_path / "shop" / name / "CAPABILITY.yaml").write_text(
+            f"name: {name}\nkind: tool\ncategory: shop\ndescription: Does {name} for a customer.\n"
+            f"parameters:\n  type: object\n  properties: {{{parameter}: {{type: string}}}}\n"
+            f"  required: [{parameter}]\n"
+        )
+    for text in ("for a customer", "for one customer"):
+        changed = tmp_path / "shop" / "cancel_order" / "CAPABILITY.yaml"
+        changed.write_text(changed.read_text().replace("for a customer", text))
+        assert capdisc("index", str(tmp_path / "shop")).code == 0
+        edges = capdisc("graph", "--json").json["edges"]
+        found = [edge for edge in edges if edge["kind"] == "TAKES_INPUT_FROM"]
+        assert [(edge["source"], edge["target"]) for edge in found] == wanted
+
+
 def _tool(name: str, description: str, properties: dict[str, object]) -> dict[str, object]:
     """A tool that requires all of its parameters."""
     schema = {"type": "object", "properties": properties, "required": list(properties)}

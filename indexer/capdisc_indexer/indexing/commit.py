@@ -19,6 +19,7 @@ from capdisc_indexer.graph.interfaces import (
 )
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.category_overview import (
+    FOLDER_FILES,
     count_kinds,
     full_catalogue_size,
     summarise_categories,
@@ -157,7 +158,7 @@ def write_metadata(
 
 
 def _group_interfaces(states: StatesByPath) -> list[list[InterfaceOwner]]:
-    """The capabilities of each source and category: those of one file, or of the files of one
+    """The capabilities of each source and category: those of one file, or of the files in one
     folder that hold one each. The operations of an API belong together whatever their category.
     """
     groups: dict[tuple[str, str], list[InterfaceOwner]] = defaultdict(list)
@@ -167,13 +168,19 @@ def _group_interfaces(states: StatesByPath) -> list[list[InterfaceOwner]]:
             for declared in state.declared_ids
             if declared.resolved_id and declared.card and not declared.card["hidden"]
         ]
-        source = path if len(cards) > 1 else path.rpartition("/")[0]
+        source = path if len(cards) > 1 else _surrounding_folder(path)
         is_api = any(card.get("interface", {}).get("is_api") for _, card in cards)
         for identifier, card in cards:
             if card["kind"] not in KINDS_WITHOUT_INTERFACE:
                 owner = InterfaceOwner(identifier, card["name"], card.get("interface", {}))
                 groups[source, "" if is_api else card["category"]].append(owner)
     return list(groups.values())
+
+
+def _surrounding_folder(path: str) -> str:
+    """The folder of a file, or the one around it where the file has a folder of its own."""
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[0] if name.lower() in FOLDER_FILES else folder
 
 
 def _make_overview(
