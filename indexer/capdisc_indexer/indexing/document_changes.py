@@ -22,6 +22,7 @@ from capdisc_indexer.encoders import Encoder, quantise, quantise_row
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph import find_skill_requirements
+from capdisc_indexer.graph.interfaces import describe_interface
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
@@ -191,17 +192,20 @@ class DocumentBuilder:
         if descriptor.id != resolved_id:
             descriptor = replace(descriptor, id=resolved_id)
         counts = count_pieces(descriptor, self.counter, self._workspace)
+        card: CapabilityCard = {
+            "kind": descriptor.kind,
+            "name": descriptor.name,
+            "category": find_category(descriptor),
+            "is_general": descriptor.category in ("", UNCATEGORISED),
+            "hidden": descriptor.hidden,
+            "size": full_size(counts),
+        }
+        if interface := describe_interface(descriptor):
+            card["interface"] = interface
         return BuiltDocument(
             document=build_document(descriptor, counts, self._encode_bag),
             texts=embedding_texts(descriptor),
-            card={
-                "kind": descriptor.kind,
-                "name": descriptor.name,
-                "category": find_category(descriptor),
-                "is_general": descriptor.category in ("", UNCATEGORISED),
-                "hidden": descriptor.hidden,
-                "size": full_size(counts),
-            },
+            card=card,
             passages=build_passages(descriptor, self._limits, self._encode_rows),
         )
 

@@ -123,15 +123,35 @@ class OverviewCard(TypedDict):
     category: str
 
 
+class CapabilityInterface(TypedDict, total=False):
+    """What tells which capability gives what another one needs; all names as words in the
+    singular.
+
+    `needs` is what each required parameter identifies, by the parameter's name; `inputs` are all
+    required parameters; `hints` are parameters with a description that may name a producer;
+    `yields` are the identifying properties of the output schema, `lists` the plural nouns of the
+    description. With `is_api`, what stands in the same file belongs to one API.
+    """
+
+    needs: Mapping[str, str]
+    inputs: Sequence[str]
+    hints: Sequence[Sequence[str]]
+    yields: Sequence[str]
+    lists: Sequence[str]
+    is_api: bool
+
+
 class CapabilityCard(OverviewCard):
     """What a build keeps of a capability for overview and columns; `size` as in its header.
 
-    `is_general` says that the capability declares no category.
+    `is_general` says that the capability declares no category. `interface` is left out where it is
+    empty.
     """
 
     is_general: bool
     hidden: bool
     size: Sequence[int]
+    interface: NotRequired[CapabilityInterface]
 
 
 class NumberedColumn(TypedDict):

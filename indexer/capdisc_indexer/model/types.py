@@ -59,6 +59,17 @@ class Edge:
     weight: float = 1.0
 
 
+@frozen
+class ProducerEdge:
+    """A capability, by id, that gives what another one needs; `weight` is 0..1, `why` names the
+    parameter and the rule.
+    """
+
+    producer: str
+    weight: float
+    why: str
+
+
 @frozen(kw_only=True)
 class Parameter:
     """One input of a capability, as its JSON schema declares it."""

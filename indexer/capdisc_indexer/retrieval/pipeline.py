@@ -27,7 +27,7 @@ from capdisc_indexer.retrieval.calibration import (
 from capdisc_indexer.retrieval.candidates import (
     Candidates,
     collect_headers,
-    find_candidates,
+    find_candidates_of_parts,
     fuse_candidates,
 )
 from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
@@ -59,7 +59,7 @@ def search_index(
     times = [time.perf_counter()]
     texts = [analyse_text(index, text) for text in _require_texts(query)]
     candidates = [
-        [find_candidates(index, part, query, encoders.vectors, mode) for part in text.parts]
+        find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
     ]
     passages = [
@@ -68,10 +68,10 @@ def search_index(
     headers = collect_headers(candidates)
     for evidence in passages:
         headers |= evidence.headers
-    fused_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
+    part_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
     rerankings = [
-        rerank(index, encoders.reranker, text.text, scores, headers, evidence.gains)
-        for text, scores, evidence in zip(texts, fused_scores, passages, strict=True)
+        rerank(index, encoders.reranker, text.part_texts, scores, headers, evidence.gains)
+        for text, scores, evidence in zip(texts, part_scores, passages, strict=True)
     ]
     signals = collect_signals(candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
