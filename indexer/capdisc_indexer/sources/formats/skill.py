@@ -12,13 +12,13 @@ from capdisc_indexer.sources.formats.identity_fields import (
     LONG_DESCRIPTION,
     MAX_DESCRIPTION,
     find_lead,
-    name_in_words,
 )
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
     clean_name,
     mended_name,
+    name_in_words,
     name_problem,
     usable_name,
 )
