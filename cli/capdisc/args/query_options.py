@@ -133,6 +133,8 @@ def rank_query(
     encoder, failure = None, ""
     if chosen != "lexical":
         encoder, failure = try_load_encoder(ctx, encoder_name)
+    if query.graph_boost is None:
+        query = replace(query, graph_boost=ctx.config["graph_boost"])
     ranking = cd.OpenIndex(ctx.index, encoder).search_query(
         query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
     )
@@ -141,6 +143,11 @@ def rank_query(
     if not ctx.degraded:
         return ranking
     return replace(ranking, degraded=(*ctx.degraded, *ranking.degraded))
+
+
+def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None) -> float:
+    """The least relevance of a hit that is worth showing, by option or setting."""
+    return float(ctx.config["min_relevance"]) if min_relevance is None else min_relevance
 
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
