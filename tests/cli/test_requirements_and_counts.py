@@ -57,7 +57,11 @@ def test_the_reported_total_is_that_of_the_text(capdisc, articles, tokenizer) ->
 def test_a_full_prompt_saves_nothing_and_loses_nothing(capdisc, articles) -> None:
     """`--model claude-2` prints everything: tokens and static_tokens are equal (S10)."""
     printed = capdisc("render", "--model", "claude-2", "--json").json
-    assert (printed["style"], printed["use_tools"], printed["model"]) == ("full", False, "claude-2")
+    assert (printed["style"], printed["use_tools"], printed["model"]) == (
+        "full",
+        False,
+        "claude-2",
+    )
     assert printed["tokens"] == printed["static_tokens"]
     assert printed["savings_percent"] == 0
 
