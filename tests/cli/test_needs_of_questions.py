@@ -281,3 +281,25 @@ def test_what_the_designs_tested_holds(capdisc, data) -> None:
     assert exact["match_type"] == "exact"
     assert call(capdisc, "search_tool", query="list tables")["tools"]
     assert capdisc("search", "a").code == 1
+
+
+@pytest.mark.parametrize("name", ["cms_getPage", "cms_listPosts", "getPage", "cms-search"])
+def test_a_reading_tool_that_remembers_nothing_is_named(capdisc, hermetic, name) -> None:
+    """`extraction: null` of a tool that gets, lists or searches is a finding (S293)."""
+    (hermetic / "caps" / name).mkdir(parents=True)
+    (hermetic / "caps" / name / "CAPABILITY.yaml").write_text(
+        f"kind: tool\nname: {name}\ndescription: Gets a page by its id.\nextraction: null\n"
+    )
+    found = capdisc("validate", "caps", "--json").json["findings"]
+    assert "extraction-missing" in [finding["code"] for finding in found]
+
+
+@pytest.mark.parametrize(
+    "verb", ["new", "show", "list", "use", "observe", "clear", "add", "drop", "note", "prompt"]
+)
+def test_each_verb_of_a_session_has_a_page_of_its_own(capdisc, verb) -> None:
+    """`session VERB --help` says what is typed after the verb, and modes stand there (S86, S87)."""
+    page = capdisc("session", verb, "--help")
+    assert page.out.startswith(f"Usage: capdisc session {verb} ") or verb == "list"
+    assert f"Example: capdisc session {verb}" in page.out
+    assert ("redo in exploratory mode" in page.out) is (verb == "note")
