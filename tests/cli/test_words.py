@@ -342,3 +342,16 @@ def test_a_first_build_counts_files_with_errors(capdisc, hermetic, write_skill) 
         r"^notice: indexed 2 files in .* s; 1 has errors: capdisc index$", done.err, re.M
     )
     assert "file-empty" in capdisc("index").err
+
+
+def test_an_unknown_setting_is_named_by_the_next_search_and_by_doctor(
+    capdisc, hermetic, write_skill
+) -> None:
+    (hermetic / ".git").mkdir()
+    write_skill(hermetic / ".claude" / "skills", "fold", "Folds paper. Use to fold.")
+    assert "unknown setting" not in capdisc("search", "fold paper").err
+    (hermetic / "capdisc.toml").write_text("limt = 3\n")
+    assert "limt (did you mean limit?)" in capdisc("search", "fold paper").err
+    assert "unknown setting" not in capdisc("search", "fold paper").err
+    checks = {check["name"]: check for check in capdisc("doctor", "--json").json["checks"]}
+    assert checks["settings"]["state"] == "notice" and "limt" in checks["settings"]["text"]

@@ -38,6 +38,7 @@ from capdisc_indexer.diagnosis.surroundings import quote_path
 from capdisc_indexer.model.errors import IndexStateError, InputError
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.store.generation import load_unchecked
+from capdisc_indexer.text.normalization import one_line
 
 # A hook's error is shown for so long, unless newer ones follow.
 _HOOK_ERRORS_S = 7 * 24 * 3600
@@ -74,6 +75,7 @@ def doctor(
             *index_checks,
             *(() if shared else _check_freshness(place)),
             _check_server(),
+            *_check_settings(config),
             _check_trust(runtime, config),
             _check_hook(runtime),
         ]
@@ -120,6 +122,17 @@ def _check_freshness(place: IndexPlace) -> Iterator[Check]:
         text=f"{count} changed on disk ({names}); {age}",
         fix=f"{refresh_command(place)}; a search takes in a few by itself",
     )
+
+
+def _check_settings(config: Config) -> Iterator[Check]:
+    """Settings that no command reads, which only a build names otherwise."""
+    if config.unknown:
+        yield Check(
+            name="settings",
+            state=CheckState.NOTICE,
+            text=f"unknown: {'; '.join(one_line(key, 300) for key in config.unknown[:3])}",
+            fix="capdisc config",
+        )
 
 
 def _check_trust(runtime: surroundings.Runtime, config: Config) -> Check:

@@ -63,6 +63,8 @@ def take_in_changes(place: IndexPlace, generation: Generation, look: Look, mode:
             raise
         return _stay_behind(look.changed, _say_why(error))
     _print_new_errors(report, look)
+    if place.config.file in look.changed:
+        _print_unknown_settings(place)
     if report.generation.number == generation.number:
         return Freshness(state="current")
     return Freshness(state="updated", changed=look.changed, changed_count=len(look.changed))
@@ -184,6 +186,11 @@ def _print_findings(findings: Sequence[Finding]) -> None:
             console.print_notice(line)
 
 
+def _print_unknown_settings(place: IndexPlace) -> None:
+    for key in place.config.unknown:
+        console.print_notice(f"notice: unknown setting {key}")
+
+
 def build_first(place: IndexPlace) -> None:
     """Build the index that is not there. Of many files the first ones are read at once, those of
     the nearest folders, and all of them in the background.
@@ -208,6 +215,7 @@ def build_first(place: IndexPlace) -> None:
         report = _build(runtime, roots, place.index_dir, options, is_shown=True)
         state = f", the first of {len(error.paths):,}: {background_build.start_first_build(place)}"
     count = console.format_count(report.counts["files"], "file")
+    _print_unknown_settings(place)
     # A first build may have hundreds of errors in files that nobody asked about.
     _print_findings([finding for finding in report.findings if finding.code == LINK_CODE])
     if failed := report.counts["failed"]:
