@@ -79,7 +79,7 @@ def doctor(
             _check_trust(runtime, config),
             _check_hook(runtime),
         ]
-    if where == runtime.index_dir(None, config):
+    if not config["index_dir"] and where == runtime.index_dir(None, config):
         checks = [replace(check, fix=_drop_option(check.fix, where)) for check in checks]
     if json:
         console.print_document(
