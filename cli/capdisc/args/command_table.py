@@ -350,9 +350,9 @@ def _dispatch(argv: list[str]) -> int:
         if values is not None:
             return call_command(command, values)
     if name == "session" and {"-h", "--help"} & set(argv[2:]):
-        from capdisc.commands.session import print_verb_help
+        from importlib import import_module
 
-        if print_verb_help(argv[1]):
+        if import_module("capdisc.commands.session").print_verb_help(argv[1]):
             return 0
     if _is_on_terminal() and _print_help(argv, name, command):
         return 0

@@ -52,8 +52,10 @@ def search_index(
     """The capabilities that fit the query, best first; none when nothing does.
 
     Without an encoder, or with another one than the index was made with, words alone decide, and
-    `degraded` says so. `is_available` filters where the query asks for what is available. Raises
-    UsageError for an empty query.
+    `degraded` says so. `is_available` filters where the query asks for what is available; with it,
+    what its author switched off stands behind what comes near it.
+
+    Raises UsageError for an empty query.
     """
     encoders = _choose_encoders(index, encoder, mode)
     times = [time.perf_counter()]
@@ -84,7 +86,8 @@ def search_index(
     }
     times.append(time.perf_counter())
     scores = fusion.penalize_keyword_stuffing(scores, headers)
-    scores = fusion.lower_unavailable(scores, headers)
+    if is_available is not None:  # an evaluation asks what fits, wherever it can be used
+        scores = fusion.lower_unavailable(scores, headers)
     use_graph = mode != "no-graph"
     expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
     times.append(time.perf_counter())
