@@ -15,6 +15,7 @@ from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
 from capdisc.context.freshness import locate_index
+from capdisc.context.gateway_servers import names_servers
 from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
 from capdisc.output.failures import ExitCode
@@ -134,7 +135,7 @@ def index(
         console.print_notice(f"notice: unknown setting {key}")
     waiting = workspace_trust.announce_all(runtime, config)
     where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
-    if not shared and not paths:
+    if not shared and not paths and not (ask_servers and names_servers(runtime, config)):
         place = locate_index(runtime, config, index_dir)
         where, runtime, config = place.index_dir, place.runtime, place.config
     declared = runtime.sources(config, paths or ())
@@ -219,8 +220,7 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         [
             finding
             for finding in report.findings
-            if finding.severity is Severity.ERROR
-            or (finding.severity is Severity.WARNING and has_warnings)
+            if finding.severity is Severity.ERROR or (has_warnings and _is_shown(finding))
         ]
     )
     if changed := report.changed_definitions:
@@ -233,6 +233,11 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         console.print_notice(
             f"notice: no longer scanned: {count} of declared sources, such as {example}; without PATH all are"
         )
+
+
+def _is_shown(finding: Finding) -> bool:
+    """Whether a run names what is no error. Nothing else would say why a list of tools is missing."""
+    return finding.severity is Severity.WARNING or finding.code == "tools-empty"
 
 
 def _print_finding_groups(findings: Sequence[Finding]) -> None:
