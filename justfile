@@ -92,6 +92,10 @@ real:
 scores *ARGS:
     {{bin}}/python tests/bench/scores.py ../shared/eval {{ARGS}}
 
+# deep sections of real skills by their headings: just sections ../shared
+sections PATH *ARGS:
+    {{bin}}/python tests/bench/sections.py {{PATH}} {{ARGS}}
+
 # what is refused, and what of it should not be
 refusal *ARGS:
     {{bin}}/python tests/bench/refusal.py ../shared/eval {{ARGS}}

@@ -23,6 +23,7 @@ from capdisc_indexer.evaluation.query_files import resolve_judgements
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.retrieval.body_passages import PassageEvidence
 from capdisc_indexer.retrieval.late_interaction import SIGNALS, Signal
 from capdisc_indexer.retrieval.query_analysis import CorrectedQuery
 from capdisc_indexer.store.snapshot import Index
@@ -49,7 +50,8 @@ def _unstemmed() -> Any:
     return builder.build()
 
 
-def _as_typed(documents: Any, text: str) -> CorrectedQuery:
+def _as_typed(index: Index, text: str) -> CorrectedQuery:
+    documents = index.documents
     return CorrectedQuery(
         tuple(dict.fromkeys(documents.analyse(" ".join(documents.words(text))))), text
     )
@@ -70,6 +72,7 @@ PARTS = (
         for signal in SIGNALS
     ),
     Part("clauses", {"retrieval.query_analysis.content_clauses": lambda text: ()}),
+    Part("passages of bodies", {"retrieval.pipeline.find_passages": lambda *_: PassageEvidence()}),
     Part("spelling", {"retrieval.query_analysis.correct_spelling": _as_typed}),
     Part("words' share by what is known", {"retrieval.fusion.LEXICAL_SHARE": 0.5, "retrieval.candidates.coverage": lambda *_: 1.0}),
     Part("query stop words", {"text.normalization.STOP_WORDS": frozenset()}),

@@ -3,12 +3,14 @@
 import pytest
 
 from capdisc_indexer import graph
+from capdisc_indexer.model.types import ProducerEdge
 
 HEADS = {
-    "tool:send": {"id": "tool:send", "requires": ["render"]},
-    "tool:render": {"id": "tool:render", "requires": ["tool:read"]},
-    "tool:read": {"id": "tool:read", "requires": ["send"]},
-    "tool:other": {"id": "tool:other", "composed_with": ["tool:send"]},
+    "tool:send": {"id": "tool:send", "name": "send", "requires": ["render"]},
+    "tool:render": {"id": "tool:render", "name": "render", "requires": ["tool:read"]},
+    "tool:read": {"id": "tool:read", "name": "read", "requires": ["send"]},
+    "tool:other": {"id": "tool:other", "name": "other", "composed_with": ["tool:send"]},
+    "tool:next": {"id": "tool:next", "name": "next", "related": ["send", "elsewhere"]},
 }
 
 
@@ -55,6 +57,56 @@ def test_an_edge_of_type_requires_counts_as_a_requirement() -> None:
 @pytest.mark.parametrize("kind", ["COMPOSED_WITH", "REFERS_TO"])
 def test_an_edge_of_use_together_counts_by_its_weight(kind) -> None:
     edge = {"kind": kind, "target": "tool:send", "weight": 0.5}
-    heads = {"tool:send": HEADS["tool:send"], "tool:join": {"id": "tool:join", "edges": [edge]}}
+    heads = {
+        "tool:send": HEADS["tool:send"],
+        "tool:join": {"id": "tool:join", "name": "join", "edges": [edge]},
+    }
     gains = graph.partners(heads, {"tool:send": 0.8, "tool:join": 0.4}, resolve)
     assert gains["tool:join"] == graph.PARTNER_SHARE * 0.5 * 0.8
+
+
+def test_what_is_related_counts_half_of_what_is_used_together() -> None:
+    scores = {"tool:send": 0.8, "tool:next": 0.4}
+    gains = graph.partners({key: HEADS[key] for key in scores}, scores, resolve)
+    assert gains["tool:next"] == graph.PARTNER_SHARE * 0.5 * 0.8
+
+
+def test_what_says_see_also_raises_nobody() -> None:
+    both = {
+        "tool:a": {"id": "tool:a", "name": "a", "kind": "tool", "related": ["b"]},
+        "tool:b": {"id": "tool:b", "name": "b", "kind": "tool", "related": ["tool:a"]},
+    }
+    skill = {
+        "tool:a": {"id": "tool:a", "name": "a", "kind": "tool"},
+        "tool:b": {"id": "tool:b", "name": "b", "kind": "skill", "related": ["a"]},
+    }
+    for heads in (both, skill):
+        find = {**heads, "a": heads["tool:a"], "b": heads["tool:b"]}.get
+        assert graph.partners(heads, {"tool:a": 0.8, "tool:b": 0.4}, find) == {}
+
+
+def test_only_names_that_a_hit_has_are_looked_up() -> None:
+    scores = {"tool:send": 0.8, "tool:next": 0.4}
+    looked_up = []
+    graph.partners({key: HEADS[key] for key in scores}, scores, looked_up.append)
+    assert looked_up == ["send"]
+
+
+def test_producers_stand_behind_what_needs_them() -> None:
+    edges = {
+        "tool:send": (ProducerEdge("tool:render", 1.0, "x"),),
+        "tool:render": (ProducerEdge("tool:read", 0.8, "x"), ProducerEdge("tool:gone", 1.0, "x")),
+    }
+    scores = {"tool:send": 0.8, "tool:render": 0.1}
+    order = [HEADS["tool:send"]]
+    found = graph.producers(order, scores, lambda key: edges.get(key, ()), resolve)
+    assert [found[key][1] for key in ("tool:render", "tool:read")] == ["tool:send", "tool:render"]
+    assert 0.8 > found["tool:render"][0] > found["tool:read"][0] > 0.5
+    assert "tool:gone" not in found
+
+
+def test_a_producer_that_stands_higher_keeps_its_place() -> None:
+    edges = {"tool:send": (ProducerEdge("tool:render", 1.0, "x"),)}
+    scores = {"tool:render": 0.9, "tool:send": 0.8}
+    order = [HEADS["tool:render"], HEADS["tool:send"]]
+    assert graph.producers(order, scores, lambda key: edges.get(key, ()), resolve) == {}

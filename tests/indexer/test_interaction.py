@@ -9,7 +9,7 @@ from capdisc_indexer import encoders, lazy_imports
 from capdisc_indexer.encoders.word_pieces import TokenBag, build_token_bag, decode_bag, encode_bag
 from capdisc_indexer.model.types import Descriptor, SourceRef
 from capdisc_indexer.retrieval import late_interaction
-from capdisc_indexer.retrieval.late_interaction import max_sim
+from capdisc_indexer.retrieval.late_interaction import max_sim, max_sim_of_parts
 
 PIECES = st.integers(0, 93_999)
 _SOME = st.lists(PIECES, max_size=7).map(tuple)
@@ -86,15 +86,34 @@ def test_shares_stay_on_0_to_1(encoder) -> None:
 
 
 @given(
-    st.lists(PIECES, min_size=1, max_size=9, unique=True), st.lists(BAGS, min_size=1, max_size=5)
+    st.lists(PIECES, min_size=1, max_size=9, unique=True),
+    st.lists(BAGS, min_size=1, max_size=5),
+    st.lists(st.lists(st.integers(0, 8), max_size=9, unique=True), min_size=1, max_size=3),
 )
-def test_both_ways_give_the_same_sums(encoder, query_ids, bags) -> None:
+def test_both_ways_give_the_same_sums(encoder, query_ids, bags, parts) -> None:
     encoded = [encode_bag(bag) for bag in bags if bag.name or bag.description or bag.body]
-    from_lists = late_interaction.python_sums(encoder, query_ids, encoded) if encoded else []
-    from_arrays = late_interaction.numpy_sums(encoder, query_ids, encoded) if encoded else []
-    assert [tuple(map(tuple, sums)) for sums in from_arrays] == [
-        tuple(map(tuple, sums)) for sums in from_lists
-    ]
+    places = [[at for at in part if at < len(query_ids)] for part in parts]
+    ways = late_interaction.python_sums, late_interaction.numpy_sums
+    from_lists, from_arrays = (
+        [
+            [tuple(map(tuple, sums)) for sums in sums_of_part]
+            for sums_of_part in compute(encoder, query_ids, encoded, places)
+        ]
+        if encoded
+        else []
+        for compute in ways
+    )
+    assert from_arrays == from_lists
+
+
+def test_a_clause_is_compared_as_if_it_were_asked_alone(encoder) -> None:
+    bags = {
+        "photo": _bag(encoder, "delete-photo", "Deletes a photo."),
+        "bread": _bag(encoder, "bake-bread", "Bakes a loaf of bread."),
+    }
+    clauses = ["delete the photo", "bake some bread"]
+    of_parts = max_sim_of_parts(encoder, [" and ".join(clauses), *clauses], bags)
+    assert of_parts[1:] == [max_sim(encoder, clause, bags) for clause in clauses]
 
 
 @given(IDS, IDS, IDS)

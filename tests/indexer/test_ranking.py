@@ -61,6 +61,27 @@ def test_agreement_of_two_queries_beats_one_alone() -> None:
     assert combined["a"] > combined["b"]
 
 
+def test_siblings_of_one_wish_do_not_stand_before_the_answer_to_another() -> None:
+    text = {"invoice-1": 0.50, "invoice-2": 0.49, "invoice-3": 0.48, "weather": 0.40}
+    ids = [*text, *(f"other-{number}" for number in range(6))]
+    scores = dict.fromkeys(ids, 0.1) | text
+    invoice = dict.fromkeys(ids, 0.2) | {key: 0.8 for key in text if key != "weather"}
+    weather = dict.fromkeys(ids, 0.2) | {"weather": 0.8}
+    covered = fusion.cover_clauses(scores, [invoice, weather], ids)
+    assert [key for key, _ in fusion.order_scores(covered)[:4]] == [
+        "invoice-1", "weather", "invoice-2", "invoice-3",
+    ]  # fmt: skip
+
+
+@given(SCORES, st.lists(SCORES, max_size=4))
+def test_covered_scores_stay_on_0_to_1_and_lower_nobody(scores, clauses) -> None:
+    scaled = fusion.scale_by_maximum(scores)
+    clause_scores = [fusion.scale_by_maximum(clause) for clause in clauses]
+    covered = fusion.cover_clauses(scaled, clause_scores, list(scaled))
+    assert covered.keys() == scaled.keys()
+    assert all(scaled[key] <= covered[key] <= 1 for key in scaled)
+
+
 def test_coverage_weighs_rare_words_more() -> None:
     weights = {"invoice": 5.0, "send": 1.0}
     assert fusion.coverage(weights, frozenset({"invoice"})) > fusion.coverage(

@@ -6,7 +6,7 @@ from capdisc_indexer import encoders
 from capdisc_indexer.indexing.pipeline import build_index
 from capdisc_indexer.model.types import BuildOptions, Query
 from capdisc_indexer.retrieval.pipeline import search_index
-from capdisc_indexer.retrieval.query_analysis import content_clauses
+from capdisc_indexer.retrieval.query_analysis import content_clauses, remove_payload
 from capdisc_indexer.store.snapshot import Index
 
 
@@ -78,6 +78,37 @@ def test_a_known_word_is_never_read_as_another_one(catalogue, hermetic, write_sk
 )
 def test_clauses(text, parts) -> None:
     assert content_clauses(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("payload", "kind"),
+    [
+        ('"a sea; of, troubles and so on"', "a literal"),
+        ("`rm -rf node_modules`", "code"),
+        ("```\nfor x in y:\n    print(x)\n```", "a block of code"),
+        ("https://example.org/a?b=c", "an address"),
+        ("jo.doe@example.org", "an address of mail"),
+        ("/var/log/nginx/access.log", "a path"),
+        ("W2378156", "a number"),
+        ("\n| name | price |\n| tea | low |\n", "a table"),
+    ],
+)
+def test_what_a_long_request_hands_over_is_left_out(payload, kind) -> None:
+    request = f"please read what I paste here, {payload} and tell me in a few words what to do"
+    assert remove_payload(request).split() == request.replace(payload, " ").split()
+    assert payload in remove_payload(f"what is {payload}")
+
+
+def test_a_request_that_is_all_payload_stays_as_it_is() -> None:
+    request = '"one two three four five six seven eight nine ten eleven twelve thirteen"'
+    assert remove_payload(request) == request
+
+
+def test_twelve_clauses_are_read_and_no_more() -> None:
+    names = "one two three four five six seven eight nine ten eleven twelve thirteen".split()
+    clauses = content_clauses(". ".join(f"water plant {name}" for name in names))
+    assert len(clauses) == 12
+    assert clauses[-1] == "water plant twelve"
 
 
 def test_each_of_two_wishes_finds_its_own(catalogue) -> None:

@@ -145,12 +145,16 @@ def rank_query(
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
     """The mode by option or setting. Raises UsageError for an unknown mode."""
-    chosen: str = mode or ctx.config["mode"]
-    if chosen not in MODES:
+    return check_mode(mode or ctx.config["mode"])
+
+
+def check_mode(mode: str) -> str:
+    """The mode. Raises UsageError for an unknown one."""
+    if mode not in MODES:
         from capdisc_indexer.text.similar_names import unknown_choice
 
-        raise unknown_choice("mode", chosen, MODES)
-    return chosen
+        raise unknown_choice("mode", mode, MODES)
+    return mode
 
 
 def try_load_encoder(

@@ -15,6 +15,7 @@ from capdisc.commands.eval_tables import (
     recall_document,
     summary_document,
 )
+from capdisc.commands.eval_triggers import TriggerOptions, check_options, evaluate_triggers
 from capdisc.context import open_index
 from capdisc.output import console, user_files
 from capdisc.output.failures import ExitCode
@@ -99,23 +100,36 @@ def print_skipped(judged: JudgedQueries) -> None:
             console.print_notice(f"notice: {text} ({len(names):,}): {console.format_names(names)}")
 
 
+DEFAULT_LIMIT = 100
 CHART_SUFFIXES = (".svg", ".png")
 
 
 def eval_(
     queries: Annotated[
-        str, argument(metavar="QUERIES", help="JSON lines, or id, tab, text; - reads stdin.")
-    ],
+        str,
+        argument(
+            metavar="[QUERIES]",
+            help="JSON lines, or id, tab, text; - reads stdin. With --triggers: a folder, or a "
+            "file of requests.",
+        ),
+    ] = "",
     qrels: Annotated[
-        str, argument(metavar="QRELS", help="TREC, TSV or JSON lines; - reads stdin.")
-    ],
+        str, argument(metavar="[QRELS]", help="TREC, TSV or JSON lines; - reads stdin.")
+    ] = "",
     mode: params.Mode = None,
     compare: Annotated[
         str, option("--compare", metavar="MODE,…", help="Compare several modes, a row for each.")
     ] = "",
     limit: Annotated[
-        int, option("-k", "--limit", min=1, max=1000, help="How many hits of each query count.")
-    ] = 100,
+        int | None,
+        option(
+            "-k",
+            "--limit",
+            min=1,
+            max=1000,
+            help="How many hits of each query count [100; with --triggers 1].",
+        ),
+    ] = None,
     run: Annotated[
         Path | None,
         option("--run", metavar="OUT", help="Write a TREC run, or .jsonl.", panel="Output"),
@@ -138,6 +152,7 @@ def eval_(
     ] = False,
     index_dir: params.IndexDir = None,
     json: params.Json = False,
+    trigger_options: TriggerOptions = TriggerOptions(),
 ) -> int:
     """Measure how well the index answers judged queries, in percent, with 95 % intervals.
 
@@ -148,8 +163,31 @@ def eval_(
     With --budget 300,1200: how many of the right answers stand in what render prints for so many
     tokens, beside the first hits by words alone and the list of everything.
 
+    With --triggers: whether the phrases of each capability find it, whether near misses do not
+    (phrases of its neighbours, what it is not for, requests of files with should_trigger), and
+    what won instead. A folder is indexed for itself. Exit status 1: a capability is below
+    --min-precision or --min-recall; with --since and neither of them: something got worse.
+
     Example: capdisc eval queries.jsonl qrels.tsv --compare lexical,vector,hybrid
     """
+    others = {
+        "QRELS": qrels,
+        "--compare": compare,
+        "--run": run,
+        "--plot": plot,
+        "--budget": budget,
+    }
+    check_options(trigger_options, [name for name, value in others.items() if value])
+    if trigger_options.triggers:
+        return evaluate_triggers(
+            trigger_options, queries, mode, encoder, limit or 1, index_dir, quiet, json
+        )
+    if not (queries and qrels):
+        raise UsageError(
+            "a file of queries and one of judgements are needed",
+            "say: capdisc eval QUERIES QRELS; or, without files: capdisc eval --triggers",
+        )
+    limit = limit or DEFAULT_LIMIT
     budgets = _parse_budgets(budget)
     if budgets and (compare or run):
         raise UsageError(

@@ -156,7 +156,7 @@ def _format_hits(
         description = console.sanitise(one_line(header["description"], columns_left))
         label = console.bold(console.sanitise(hit.id.ljust(width)), colour)
         yield f"{rank:2}  {label}  {description}"
-        signals = (_format_signals(hit),) if explain else ()
+        signals = _hit_signals(ctx, hit) if explain else ()
         for remark in (*_hit_remarks(hit, header), *signals):
             yield console.dim(f"    {remark}", colour)
 
@@ -188,8 +188,9 @@ def _draw_hits(
         about: list[terminal.Piece] = [(one_line(header["description"], characters), "")]
         if remarks := " · ".join(_hit_remarks(hit, header, names)):
             about.append((f"\n{remarks}", "detail"))
-        if explain:
-            about.append((f"\n{_format_signals(hit)}", "detail"))
+        about += [
+            (f"\n{signals}", "detail") for signals in (_hit_signals(ctx, hit) if explain else ())
+        ]
         rows.append(
             [
                 (str(rank), "detail"),
@@ -226,8 +227,9 @@ def _hit_remarks(
 ) -> Iterator[str]:
     """What is said below a hit. With the short names of hits, copies are counted, not named."""
     if hit.via:
-        relation = "related to" if "related" in hit.signals else "required by"
-        yield f"{relation} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
+        yield f"{_name_relation(hit)} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
+    if hit.section:
+        yield f"section: {console.sanitise(one_line(hit.section))}"
     if warnings := header.get("warnings"):
         yield f"review before use: {', '.join(warnings)}"
     if hit.copies and short_names is None:
@@ -236,9 +238,21 @@ def _hit_remarks(
         yield f"+ {console.format_count(len(hit.copies), 'near copy', 'near copies')}"
 
 
-def _format_signals(hit: Hit) -> str:
+def _name_relation(hit: Hit) -> str:
+    """How a hit came along with another one."""
+    if "related" in hit.signals:
+        return "related to"
+    return "gives an input of" if "gives_input" in hit.signals else "required by"
+
+
+def _hit_signals(ctx: open_index.CommandContext, hit: Hit) -> Iterator[str]:
+    """The parts of the score, and why the hit gives another one its input."""
+    if "gives_input" in hit.signals:
+        for edge in ctx.index.producers(hit.via):
+            if edge.producer == hit.id:
+                yield console.sanitise(f"came along because {edge.why}")
     signals = {"score": round(hit.score, 4), "relevance": hit.relevance, **hit.signals}
-    return "  ".join(f"{name} {value:g}" for name, value in signals.items())
+    yield "  ".join(f"{name} {value:g}" for name, value in signals.items())
 
 
 def _print_no_match(ctx: open_index.CommandContext, ranking: Ranking) -> None:
@@ -296,6 +310,7 @@ def _hit_document(
         "score": round(hit.score, 4),
         "relevance": hit.relevance,
         "via": hit.via or None,
+        "section": hit.section or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
         "path": header["source"]["path"],

@@ -14,7 +14,7 @@ from capdisc.output import console
 from capdisc_indexer.config.configuration import Config
 from capdisc_indexer.indexing.previous_build import load_previous_build
 from capdisc_indexer.model.errors import InputError
-from capdisc_indexer.model.types import BuildOptions
+from capdisc_indexer.model.types import BuildOptions, PassageLimits
 from capdisc_indexer.store.folder_stamps import look_at_disk
 from capdisc_indexer.store.generation import read_pointer
 
@@ -38,6 +38,7 @@ def make_build_options(
         confined={} if paths else runtime.confined_roots(config),
         workspace=str(runtime.workspace),
         links=link_rules(runtime),
+        passage_limits=PassageLimits(config["body.passages"], config["body.bytes"]),
         is_conventional=not paths,
         awaited=() if paths else _awaited_paths(runtime, config),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
@@ -26,7 +25,6 @@ from capdisc_indexer.audit.overlaps import (
     description_vectors,
     find_copies,
     find_overlaps,
-    has_exclusion,
 )
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import InputError
@@ -110,11 +108,7 @@ def audit_index(
         costs=_measure_costs(clients[0].listing, headers) if is_detailed else (),
         overlaps=find_overlaps(index, headers, copies, encoder, searches, progress),
         copies=copies,
-        without_exclusion=[
-            header["id"]
-            for header in headers
-            if not has_exclusion(header, json.loads(index.documents.body(header["id"]) or b"{}"))
-        ],
+        without_exclusion=[header["id"] for header in headers if not header.get("exclusions")],
         phrases=check_phrases(index, headers, encoder, searches, progress),
     )
 

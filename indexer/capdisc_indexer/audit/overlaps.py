@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 from capdisc_indexer import lazy_imports
 from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.frozen import frozen
-from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval.deduplication import merge_near_duplicates
 from capdisc_indexer.retrieval.pipeline import search_index
 from capdisc_indexer.store.snapshot import Index
+from capdisc_indexer.text.exclusions import split_exclusions
+from capdisc_indexer.text.normalization import BOILERPLATE_WORDS
 
 # Called with what is done, how much of it, and how much there is.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -29,26 +31,12 @@ MIN_SCORE_SHARE = 0.8
 _REQUEST_WORDS = 5
 # A word of more capabilities than this asks for nothing in particular.
 _MAX_WORD_SHARE, _MIN_COMMON = 0.1, 8
-_BOILERPLATE = frozenset(
-    "agent ask asks asked claude comprehensive expert guide help helps including mention mentions need needs request "
-    "requests should skill skills specialist task tasks toolkit trigger triggers use used user users using want wants "
-    "whenever work working".split()
-)
 _PHRASES_OF_PAIR = 3
 # Rows of the matrix that are compared at once: 16 MB for 4,000 capabilities.
 _BLOCK_ROWS = 1_000
 # An example request should find its own capability among so many hits.
 PHRASE_DEPTH = 3
 
-_EXCLUSION = re.compile(
-    r"""\b(?:do(?:es)?[ ]not|don['’]t|never|not)[ ]
-        (?:be[ ])?(?:use[d]?|using|apply|trigger|invoke|activate|call|for|intended|meant|when|suitable)\b
-    | \b(?:avoid|skip)[ ](?:this|it|for|when|if|using)\b
-    | \b(?:use|prefer|see|choose)[ ][\w:@/`'"-]+[ ](?:skill[ ]|tool[ ])?instead\b
-    | \binstead[ ](?:use|see)\b | \bexcept[ ](?:for|when)\b | \bout[ ]of[ ]scope\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_EXCLUSION_FIELDS = ("not_for", "notFor", "not-for", "do_not_use_for", "exclusions")
 _WORD = re.compile(r"[^\W_][\w+#.]*[\w+#]|[^\W_]")
 
 
@@ -107,24 +95,6 @@ def find_copies(headers: Sequence[CapabilityHeader]) -> list[tuple[str, ...]]:
     hits = [Hit(id=identifier, score=1.0, relevance=1.0) for identifier in by_id]
     merged = merge_near_duplicates(hits, by_id)
     return [(hit.id, *hit.copies) for hit in merged if hit.copies]
-
-
-def has_exclusion(header: CapabilityHeader, body: JsonObject) -> bool:
-    """Whether a capability says what it is not for, where a client reads it: in its description or
-    in a field of its own.
-
-    >>> _says_what_not_for("Fills PDF forms. Do not use for scanned pages.")
-    True
-    >>> _says_what_not_for("Fills PDF forms.")
-    False
-    """
-    texts = f"{header['description']}\n{header.get('usage_hint', '')}"
-    extra = body.get("extra") or {}
-    return _says_what_not_for(texts) or any(extra.get(name) for name in _EXCLUSION_FIELDS)
-
-
-def _says_what_not_for(text: str) -> bool:
-    return _EXCLUSION.search(text) is not None
 
 
 def find_overlaps(
@@ -229,7 +199,7 @@ def shared_request(index: Index, first: CapabilityHeader, second: CapabilityHead
     }
     words: dict[str, str] = {}
     for word in _WORD.findall(_request_text(first)):
-        is_content = documents.words(word) and word.lower() not in _BOILERPLATE
+        is_content = documents.words(word) and word.lower() not in BOILERPLATE_WORDS
         stem = documents.analyse(word)[0] if is_content else ""
         if stem in second_stems and documents.document_frequency(stem) <= most:
             words.setdefault(stem, word if word.isupper() else word.lower())
@@ -238,7 +208,8 @@ def shared_request(index: Index, first: CapabilityHeader, second: CapabilityHead
 
 
 def _request_text(header: CapabilityHeader) -> str:
-    return f"{re.sub('[-_:/]', ' ', header['name'])} {header['description']}"
+    about = split_exclusions(header["description"]).text
+    return f"{re.sub('[-_:/]', ' ', header['name'])} {about}"
 
 
 def _search(index: Index, encoder: Encoder | None, request: str, limit: int) -> Ranking:

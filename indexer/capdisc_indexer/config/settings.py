@@ -74,6 +74,12 @@ SETTINGS: dict[str, Setting] = {
     "memory_budget": Setting(
         200, "CAPDISC_MEMORY_BUDGET", "tokens of a session's memory in a rendered context"
     ),
+    "body.passages": Setting(
+        200, "CAPDISC_BODY_PASSAGES", "how many passages of a body are indexed; 0: none"
+    ),
+    "body.bytes": Setting(
+        262_144, "CAPDISC_BODY_BYTES", "of how many bytes of a body passages are indexed"
+    ),
     "tokenizer": Setting(
         "o200k",
         "CAPDISC_TOKENIZER",
@@ -137,6 +143,7 @@ VALUE_RANGES: dict[str, tuple[float, float]] = {
     "tier1_budget": (0, math.inf),
     "tier2_budget": (0, math.inf),
     "memory_budget": (0, math.inf),
+    "body.passages": (0, math.inf),
 }
 
 

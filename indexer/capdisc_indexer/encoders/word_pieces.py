@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Descriptor
 from capdisc_indexer.text.embedding_text import BODY_CHARACTERS, readable_name
+from capdisc_indexer.text.exclusions import split_exclusions
 
 if TYPE_CHECKING:
     pass
@@ -214,15 +215,16 @@ def build_token_bag(
     d = descriptor
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
     body_texts = [
-        d.usage_hint,
+        split_exclusions(d.usage_hint).text,
         *(p.description for p in d.parameters),
         *d.phrases,
         d.content[:BODY_CHARACTERS],
     ]
     name = _unseen_ids(tokenize(readable_name(d.title or d.name)), ())[:_MAX_NAME]
-    description = _unseen_ids(
-        tokenize(f"{d.description} {' '.join(map(readable_name, labels))}"), name
-    )[:_MAX_DESCRIPTION]
+    about = split_exclusions(d.description).text
+    description = _unseen_ids(tokenize(f"{about} {' '.join(map(readable_name, labels))}"), name)[
+        :_MAX_DESCRIPTION
+    ]
     body = sorted(
         _unseen_ids(tokenize("\n".join(body_texts)), (*name, *description)),
         key=weigh_token,

@@ -1,7 +1,7 @@
 """The graph of all capabilities, parts of it, numbers about it, and the neighbours of hits.
 
-Beside the declared edges it has derived ones: between capabilities that share tags, and between
-those of a small category.
+Beside the declared edges it has derived ones: from parameters to what gives their values, between
+capabilities that share tags, and between those of a small category.
 """
 
 from __future__ import annotations
@@ -138,8 +138,16 @@ def _is_eligible(
     return is_visible and (not query.available or is_available(header))
 
 
-# The kinds of edges; REFERS_TO is a foreign key.
-EDGE_KINDS = ("REQUIRES", "COMPOSED_WITH", "RELATED", "REFERS_TO", "TAGGED_WITH", "SAME_CATEGORY")
+# The kinds of edges; REFERS_TO is a foreign key, TAKES_INPUT_FROM leads to a producer.
+EDGE_KINDS = (
+    "REQUIRES",
+    "COMPOSED_WITH",
+    "RELATED",
+    "REFERS_TO",
+    "TAKES_INPUT_FROM",
+    "TAGGED_WITH",
+    "SAME_CATEGORY",
+)
 
 
 def build_graph(index: Index) -> CapabilityGraph:
@@ -153,11 +161,16 @@ def build_graph(index: Index) -> CapabilityGraph:
         return header_of_name[name]
 
     declared, unresolved = find_declared_relations(headers, resolve)
+    by_input = [
+        make_relation("TAKES_INPUT_FROM", header["id"], edge.producer, edge.weight, edge.why)
+        for header in headers
+        for edge in index.producers(header["id"])
+    ]
     by_tag, common_tags = find_tag_relations(headers)
     by_category, large_groups = find_category_relations(headers)
     return CapabilityGraph(
         depths={header["id"]: 0 for header in headers},
-        relations=_strongest_edges([*declared, *by_tag, *by_category]),
+        relations=_strongest_edges([*declared, *by_input, *by_tag, *by_category]),
         unresolved=tuple(dict.fromkeys(unresolved)),
         ignored=(*common_tags, *large_groups),
     )

@@ -102,6 +102,7 @@ _COLOURS = {
     "COMPOSED_WITH": "#1a6b3c",
     "RELATED": "#1f5fa8",
     "REFERS_TO": "#6a3fa0",
+    "TAKES_INPUT_FROM": "#b35c00",
     "TAGGED_WITH": "#7a6a00",
     "SAME_CATEGORY": "#888888",
 }

@@ -16,6 +16,7 @@ from capdisc_indexer.indexing.previous_build import (
     PreviousBuild,
     make_scan_record,
     save_later_scan,
+    stored_limits,
 )
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen
@@ -25,6 +26,7 @@ from capdisc_indexer.model.types import (
     DeclaredSource,
     Finding,
     Generation,
+    PassageLimits,
     Severity,
 )
 from capdisc_indexer.sources.scan.folder_tree import is_inside
@@ -75,6 +77,11 @@ class BuildPlan:
     changes: Changes
     selected: SelectedEncoder
     scanned_at_ns: int
+
+    @property
+    def passage_limits(self) -> PassageLimits:
+        """The limits of passages: from the options, else those of the last build."""
+        return self.request.options.passage_limits or stored_limits(self.previous.generation)
 
 
 @frozen(kw_only=True)

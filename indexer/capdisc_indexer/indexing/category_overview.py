@@ -25,7 +25,7 @@ _GENERIC_FOLDERS = frozenset(
     "packages src docs examples".split()
 )
 # The files that have a folder of their own; the group is the folder around it.
-_FOLDER_FILES = frozenset({"skill.md", "capability.yaml", "capability.yml"})
+FOLDER_FILES = frozenset({"skill.md", "capability.yaml", "capability.yml"})
 _KIND_GROUPS = {
     "skills": frozenset({"skill"}),
     "tools": frozenset({"tool", "function", "command", "operation", "endpoint", "cli"}),
@@ -42,7 +42,7 @@ def find_category(descriptor: Descriptor) -> str:
         return descriptor.category
     path, root = PurePath(descriptor.source.path), descriptor.source.root
     folders = path.relative_to(root).parts[:-1] if root and path.is_relative_to(root) else ()
-    if path.name.lower() in _FOLDER_FILES:
+    if path.name.lower() in FOLDER_FILES:
         folders = folders[:-1]
     for folder in reversed(folders):
         if folder.lower() not in _GENERIC_FOLDERS and folder[0].isalpha():

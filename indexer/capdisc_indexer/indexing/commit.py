@@ -5,14 +5,21 @@ metadata, and the facts in its manifest.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from capdisc_indexer import __version__, lazy_imports
 from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.graph.interfaces import (
+    KINDS_WITHOUT_INTERFACE,
+    InterfaceOwner,
+    find_producers,
+)
 from capdisc_indexer.indexing.build_plan import BuildPlan
 from capdisc_indexer.indexing.category_overview import (
+    FOLDER_FILES,
     count_kinds,
     full_catalogue_size,
     summarise_categories,
@@ -20,6 +27,7 @@ from capdisc_indexer.indexing.category_overview import (
 from capdisc_indexer.indexing.change_detection import Changes, StatesByPath
 from capdisc_indexer.indexing.document_changes import EmbeddingBatcher
 from capdisc_indexer.indexing.embeddings import VectorBuild, write_vectors
+from capdisc_indexer.indexing.passage_changes import PassageCounts
 from capdisc_indexer.indexing.previous_build import (
     GuidanceByCategory,
     PreviousBuild,
@@ -37,6 +45,7 @@ from capdisc_indexer.store.file_states import (
     content_hashes_by_id,
     text_hashes_by_id,
 )
+from capdisc_indexer.store.snapshot import PRODUCERS_FILE, encode_producers
 from capdisc_indexer.text.embedding_text import embedding_texts
 from capdisc_indexer.text.token_counts import TokenCounter
 
@@ -131,6 +140,8 @@ def write_metadata(
         for declared in state.declared_ids
         if declared.resolved_id and declared.card
     }
+    if producers := find_producers(_group_interfaces(states)):
+        (target / PRODUCERS_FILE).write_bytes(encode_producers(producers))
     guidance = plan.changes.guidance
     root_names = plan.request.root_names
     contents = {
@@ -145,6 +156,32 @@ def write_metadata(
     for name, content in contents.items():
         text = json.dumps(content, ensure_ascii=False)
         (target / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def _group_interfaces(states: StatesByPath) -> list[list[InterfaceOwner]]:
+    """The capabilities of each source and category: those of one file, or of the files in one
+    folder that hold one each. The operations of an API belong together whatever their category.
+    """
+    groups: dict[tuple[str, str], list[InterfaceOwner]] = defaultdict(list)
+    for path, state in states.items():
+        cards = [
+            (declared.resolved_id, declared.card)
+            for declared in state.declared_ids
+            if declared.resolved_id and declared.card and not declared.card["hidden"]
+        ]
+        source = path if len(cards) > 1 else _surrounding_folder(path)
+        is_api = any(card.get("interface", {}).get("is_api") for _, card in cards)
+        for identifier, card in cards:
+            if card["kind"] not in KINDS_WITHOUT_INTERFACE:
+                owner = InterfaceOwner(identifier, card["name"], card.get("interface", {}))
+                groups[source, "" if is_api else card["category"]].append(owner)
+    return list(groups.values())
+
+
+def _surrounding_folder(path: str) -> str:
+    """The folder of a file, or the one around it where the file has a folder of its own."""
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[0] if name.lower() in FOLDER_FILES else folder
 
 
 def _make_overview(
@@ -174,6 +211,7 @@ def manifest_facts(
     builder_id: str,
     token_fingerprint: str,
     deleted_count: int,
+    passages: PassageCounts,
 ) -> BuildFacts:
     """What the manifest says of the generation; `token_fingerprint` is that of the encoder whose
     tokens the documents hold.
@@ -194,5 +232,10 @@ def manifest_facts(
             "dim": selected.encoder.dim if selected.encoder else 0,
             "deleted": deleted_count,
             "files": len(states),
+            "passages": passages.passages,
+            "passage_dim": passages.dim,
+            "deleted_passages": passages.deleted,
+            "passage_limit": plan.passage_limits.passages,
+            "passage_bytes": plan.passage_limits.bytes,
         },
     }

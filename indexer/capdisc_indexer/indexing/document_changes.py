@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache, partial
 from heapq import merge
@@ -17,12 +18,15 @@ from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from capdisc_indexer import encoders, lazy_imports
-from capdisc_indexer.encoders import Encoder
+from capdisc_indexer.encoders import Encoder, quantise, quantise_row
+from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.encoders.word_pieces import build_token_bag, encode_bag
 from capdisc_indexer.graph import find_skill_requirements
+from capdisc_indexer.graph.interfaces import describe_interface
 from capdisc_indexer.indexing.category_overview import find_category
 from capdisc_indexer.indexing.change_detection import Changes
 from capdisc_indexer.indexing.file_reader import Progress
+from capdisc_indexer.indexing.passage_changes import PassageBuild, build_passages
 from capdisc_indexer.indexing.previous_build import PreviousBuild
 from capdisc_indexer.indexing.worker_pool import WorkerPool
 from capdisc_indexer.model.errors import EncoderError
@@ -35,11 +39,12 @@ from capdisc_indexer.model.records import (
     from_record,
     to_record,
 )
-from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.model.types import Descriptor, PassageLimits
 from capdisc_indexer.rendering.token_accounting import PieceCounts, count_pieces, full_size
 from capdisc_indexer.store import publication, text_queries
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.file_states import DeclaredId, content_hashes_by_id
+from capdisc_indexer.store.passages import PassageBlock
 from capdisc_indexer.store.text_queries import IndexedDocument, alias_key, facet_values
 from capdisc_indexer.text.embedding_text import (
     BODY_CHARACTERS,
@@ -47,6 +52,7 @@ from capdisc_indexer.text.embedding_text import (
     lexical_document,
     signature,
 )
+from capdisc_indexer.text.exclusions import read_exclusions
 from capdisc_indexer.text.token_counts import TokenCounter
 
 if TYPE_CHECKING:
@@ -146,11 +152,14 @@ BuildJob: TypeAlias = tuple[str, bytes]
 
 @frozen(kw_only=True)
 class BuiltDocument:
-    """What is made of one capability: its document, the texts that become vectors, and its card."""
+    """What is made of one capability: its document, the texts that become vectors, its card, and
+    the passages of its body.
+    """
 
     document: IndexedDocument
     texts: tuple[str, ...]
     card: CapabilityCard
+    passages: PassageBlock
 
 
 class DocumentBuilder:
@@ -162,13 +171,19 @@ class DocumentBuilder:
     """
 
     def __init__(
-        self, count: int, workspace: str = "", checked_encoder: Encoder | None = None
+        self,
+        count: int,
+        limits: PassageLimits,
+        workspace: str = "",
+        checked_encoder: Encoder | None = None,
     ) -> None:
         self.counter = TokenCounter(lazy_imports.load_token_counter)
         self._workspace = PurePath(workspace) if workspace else None
-        self._encode_bag, self.encoder_fingerprint = make_bag_encoder(
-            few=count <= SMALL_BUILD, checked_encoder=checked_encoder
-        )
+        self._limits = limits
+        reader = load_reader(checked_encoder)
+        self.encoder_fingerprint = reader.fingerprint if reader else ""
+        self._encode_bag = make_bag_encoder(reader, few=count <= SMALL_BUILD)
+        self._encode_rows = partial(encode_rows, reader) if reader else None
 
     def build(self, job: BuildJob) -> BuiltDocument:
         """Document, texts and card of one record."""
@@ -177,35 +192,39 @@ class DocumentBuilder:
         if descriptor.id != resolved_id:
             descriptor = replace(descriptor, id=resolved_id)
         counts = count_pieces(descriptor, self.counter, self._workspace)
+        card: CapabilityCard = {
+            "kind": descriptor.kind,
+            "name": descriptor.name,
+            "category": find_category(descriptor),
+            "is_general": descriptor.category in ("", UNCATEGORISED),
+            "hidden": descriptor.hidden,
+            "size": full_size(counts),
+        }
+        if interface := describe_interface(descriptor):
+            card["interface"] = interface
         return BuiltDocument(
             document=build_document(descriptor, counts, self._encode_bag),
             texts=embedding_texts(descriptor),
-            card={
-                "kind": descriptor.kind,
-                "name": descriptor.name,
-                "category": find_category(descriptor),
-                "is_general": descriptor.category in ("", UNCATEGORISED),
-                "hidden": descriptor.hidden,
-                "size": full_size(counts),
-            },
+            card=card,
+            passages=build_passages(descriptor, self._limits, self._encode_rows),
         )
 
 
 @cache
-def _worker_builder(workspace: str) -> DocumentBuilder:
-    return DocumentBuilder(SMALL_BUILD + 1, workspace)
+def _worker_builder(workspace: str, limits: PassageLimits) -> DocumentBuilder:
+    return DocumentBuilder(SMALL_BUILD + 1, limits, workspace)
 
 
-def build_in_worker(workspace: str, job: BuildJob) -> BuiltDocument:
+def build_in_worker(workspace: str, limits: PassageLimits, job: BuildJob) -> BuiltDocument:
     """The same in a worker process, which keeps one builder."""
-    return _worker_builder(workspace).build(job)
+    return _worker_builder(workspace, limits).build(job)
 
 
 class DocumentBuild:
     """The documents of all changed capabilities, in the order of their ids.
 
     `documents` can be iterated once: meanwhile `declared_ids` fills with what the overview and the
-    vectors need of each capability, and the texts go to the batcher. A small build makes all
+    vectors need of each capability, the texts go to the batcher, and the passages to `passages`. A small build makes all
     documents at once, so that the number of texts to encode is known.
     """
 
@@ -213,14 +232,17 @@ class DocumentBuild:
         self,
         changes: Changes,
         batcher: EmbeddingBatcher,
+        passages: PassageBuild,
         workers: WorkerPool,
         encoder: Encoder | None,
         workspace: str,
     ) -> None:
-        self.builder = DocumentBuilder(len(changes.descriptors), workspace, encoder)
-        self._build_in_worker = partial(build_in_worker, workspace)
+        limits = passages.limits
+        self.builder = DocumentBuilder(len(changes.descriptors), limits, workspace, encoder)
+        self._build_in_worker = partial(build_in_worker, workspace, limits)
         self.declared_ids: dict[str, DeclaredId] = {}
         self._changes, self._batcher, self._workers = changes, batcher, workers
+        self._passages = passages
         self._has_encoder = encoder is not None
         self._is_small = len(changes.descriptors) <= SMALL_BUILD
         documents = self._build_documents()
@@ -247,6 +269,7 @@ class DocumentBuild:
                 digest=self._changes.digests[identifier],
                 card=built.card,
             )
+            self._passages.add(identifier, built.passages)
             yield built.document
 
 
@@ -309,26 +332,43 @@ def _unchanged_documents(folder: Path | None, ids: Sequence[str]) -> Iterator[In
         yield _assemble_document(from_record(header, body), header, body, pieces)
 
 
-def make_bag_encoder(few: bool, checked_encoder: Encoder | None = None) -> tuple[EncodeBag, str]:
-    """A function from a capability to its packed bag of the shipped encoder's tokens, and that
-    encoder's fingerprint; empty bags and "" when the encoder is missing or damaged.
-
-    For a `few` capabilities the vocabulary stays on disk. An encoder that is `checked_encoder` is
-    not checked again.
+def load_reader(checked_encoder: Encoder | None = None) -> StaticEncoder | None:
+    """The shipped encoder, checked unless it is `checked_encoder`; None when it is missing or
+    damaged.
     """
     try:
-        encoder = encoders.load_shipped_encoder()
-        if encoder is not checked_encoder:
-            encoder.check()
+        reader = encoders.load_shipped_encoder()
+        if reader is not checked_encoder:
+            reader.check()
     except EncoderError:
-        return lambda descriptor: b"", ""
-    tokenize = encoder.token_ids if few else encoder.bulk_token_ids
-    weigh_token = encoder.token_weight if few else encoder.token_weights.__getitem__
+        return None
+    return reader
+
+
+def make_bag_encoder(reader: StaticEncoder | None, few: bool) -> EncodeBag:
+    """A function from a capability to its packed bag of the shipped encoder's tokens; empty bags
+    without the encoder. For a `few` capabilities the vocabulary stays on disk.
+    """
+    if reader is None:
+        return lambda descriptor: b""
+    tokenize = reader.token_ids if few else reader.bulk_token_ids
+    weigh_token = reader.token_weight if few else reader.token_weights.__getitem__
 
     def encode_descriptor_bag(descriptor: Descriptor) -> bytes:
         return encode_bag(build_token_bag(descriptor, tokenize, weigh_token))
 
-    return encode_descriptor_bag, encoder.fingerprint
+    return encode_descriptor_bag
+
+
+def encode_rows(reader: StaticEncoder, texts: Sequence[str]) -> bytes:
+    """The rows (int8, one after the other) of these texts."""
+    if len(texts) > SMALL_BATCH or lazy_imports.numpy_if_loaded() is not None:
+        return quantise(reader.encode(texts)).tobytes()
+    floats, size = memoryview(reader.encode_few(texts)), 4 * reader.dim
+    return b"".join(
+        quantise_row(array("f", floats[start : start + size].tobytes()))
+        for start in range(0, len(floats), size)
+    )
 
 
 def build_document(
@@ -340,6 +380,10 @@ def build_document(
     signatures = " ".join(map(signature, parts))
     if descriptor.kind == "skill" and (needs := find_skill_requirements(descriptor.extra)):
         header["skill_requirements"] = needs
+    if exclusions := read_exclusions(
+        (descriptor.description, descriptor.usage_hint), descriptor.not_for
+    ):
+        header["exclusions"] = exclusions
     header["likeness"], header["size"] = signatures, full_size(counts)
     return _assemble_document(
         descriptor, header, body | {"counts": counts}, encode_bag(descriptor)

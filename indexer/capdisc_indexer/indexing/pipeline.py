@@ -72,7 +72,11 @@ def build_index(
         with locks.write_lock(index_dir, options.lock_timeout_s):
             publication.sweep(index_dir)
             previous = load_previous_build(
-                index_dir, options.rebuild, options.verify, options.builder_id
+                index_dir,
+                options.rebuild,
+                options.verify,
+                options.builder_id,
+                options.passage_limits,
             )
             _require_rebuild_allowed(previous, options)
             try:
@@ -121,8 +125,9 @@ def _run_build(
 
 def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration:
     # These bring all that makes documents and vectors: most runs find no change and do without.
-    from capdisc_indexer.indexing import commit, document_changes, embeddings
+    from capdisc_indexer.indexing import commit, document_changes, embeddings, passage_changes
 
+    options = plan.request.options
     request, previous, encoder = plan.request, plan.previous, plan.selected.encoder
     if previous.generation is not None:
         # Files that are linked from it keep their digests: a changed byte must not be among them.
@@ -131,9 +136,12 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
     with (
         publication.staging_folder(request.index_dir) as folder,
         document_changes.EmbeddingBatcher(encoder, known_rows, request.index_dir) as batcher,
+        passage_changes.PassageBuild(
+            folder / "passages", previous, plan.changes, plan.passage_limits, request.index_dir
+        ) as passages,
     ):
         build = document_changes.DocumentBuild(
-            plan.changes, batcher, workers, encoder, plan.request.options.workspace
+            plan.changes, batcher, passages, workers, encoder, options.workspace
         )
         if build.needs_native_libraries(has_known_rows=bool(known_rows)):
             workers.wait_for_background()
@@ -141,6 +149,7 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
         deleted_count = document_changes.write_documents(
             folder / "text", previous, plan.changes, build.documents, request.progress
         )
+        passage_counts = passages.finish()
         states = commit.complete_states(plan.changes, previous, build.declared_ids)
         vectors = commit.build_vectors(folder, previous, known_rows, states, batcher, encoder)
         builder_id = commit.choose_builder_id(plan)
@@ -148,7 +157,13 @@ def _write_generation(plan: BuildPlan, workers: WorkerPool) -> WrittenGeneration
             folder / "meta", plan, states, vectors, builder_id, build.builder.counter
         )
         facts = commit.manifest_facts(
-            plan, states, vectors, builder_id, build.builder.encoder_fingerprint, deleted_count
+            plan,
+            states,
+            vectors,
+            builder_id,
+            build.builder.encoder_fingerprint,
+            deleted_count,
+            passage_counts,
         )
         number = publication.next_number(request.index_dir)
         published = publication.publish_folder(

@@ -28,7 +28,7 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.frozen import field, frozen, replace
 from capdisc_indexer.model.json_types import JsonObject, ScanRecord
-from capdisc_indexer.model.types import Finding, Generation
+from capdisc_indexer.model.types import Finding, Generation, PassageLimits
 from capdisc_indexer.store import durable_files, file_states, generation, native_errors
 from capdisc_indexer.store.file_states import FileState, SavedStates
 
@@ -65,10 +65,14 @@ class PreviousBuild:
 
 
 def load_previous_build(
-    index_dir: Path, rebuild: bool = False, verify: bool = False, builder_id: str | None = None
+    index_dir: Path,
+    rebuild: bool = False,
+    verify: bool = False,
+    builder_id: str | None = None,
+    passage_limits: PassageLimits | None = None,
 ) -> PreviousBuild:
-    """The last build; only its settings with `rebuild`, or when it is damaged or of another
-    release or model.
+    """The last build; only its settings with `rebuild`, or when it is damaged, of another release
+    or model, or has other limits of passages (None: any).
 
     With `verify` every byte of it is read, and a difference counts as damage. A build of another
     builder than `builder_id` (None: any builder) gives nothing at all.
@@ -81,6 +85,9 @@ def load_previous_build(
             # No notice: this happens after every upgrade, and the user has nothing to do.
             reason = f"the index was made by another release, {manifest.made_by}"
             return replace(recover_settings(index_dir, builder_id), reason=reason)
+        if passage_limits not in (None, stored_limits(manifest)):
+            reason = "the limits of passages were changed"
+            return replace(recover_settings(index_dir, builder_id), reason=reason)
         if verify:
             check_digests(index_dir, manifest)
         return _load_build(index_dir, manifest)
@@ -89,6 +96,13 @@ def load_previous_build(
         return PreviousBuild(reason=error.message, notices=notices)
     except (IndexStateError, OSError, *MALFORMED_DATA_ERRORS) as error:
         return recover_settings(index_dir, builder_id, _describe_error(error))
+
+
+def stored_limits(manifest: Generation | None) -> PassageLimits:
+    """The limits of passages that a generation was built with; the defaults without one."""
+    if manifest is None:
+        return PassageLimits()
+    return PassageLimits(manifest.counts["passage_limit"], manifest.counts["passage_bytes"])
 
 
 def after_failed_reuse(

@@ -79,7 +79,8 @@ class CapabilityHeader(TypedDict):
 
     The fields of Descriptor without the long ones; those with their default value are left out.
     The build adds `likeness` (MinHash signatures of description and content, 128 hex digits each,
-    a space between) and `size` (tokens and characters in full, tokens of name and description).
+    a space between), `size` (tokens and characters in full, tokens of name and description) and
+    `exclusions` (all that the capability is not for: what is declared, and what its texts say).
     """
 
     id: str
@@ -91,6 +92,7 @@ class CapabilityHeader(TypedDict):
     category: NotRequired[str]
     tags: NotRequired[Sequence[str]]
     phrases: NotRequired[Sequence[str]]
+    not_for: NotRequired[Sequence[str]]
     related: NotRequired[Sequence[str]]
     requires: NotRequired[Sequence[str]]
     composed_with: NotRequired[Sequence[str]]
@@ -106,6 +108,7 @@ class CapabilityHeader(TypedDict):
     parameters: NotRequired[Sequence[ParameterRecord]]
     edges: NotRequired[Sequence[EdgeRecord]]
     likeness: NotRequired[str]
+    exclusions: NotRequired[Sequence[str]]
     warnings: NotRequired[Sequence[str]]
     other_names: NotRequired[Sequence[str]]
     skill_requirements: NotRequired[Sequence[SkillRequirement]]
@@ -120,15 +123,35 @@ class OverviewCard(TypedDict):
     category: str
 
 
+class CapabilityInterface(TypedDict, total=False):
+    """What tells which capability gives what another one needs; all names as words in the
+    singular.
+
+    `needs` is what each required parameter identifies, by the parameter's name; `inputs` are all
+    required parameters; `hints` are parameters with a description that may name a producer;
+    `yields` are the identifying properties of the output schema, `lists` the plural nouns of the
+    description. With `is_api`, what stands in the same file belongs to one API.
+    """
+
+    needs: Mapping[str, str]
+    inputs: Sequence[str]
+    hints: Sequence[Sequence[str]]
+    yields: Sequence[str]
+    lists: Sequence[str]
+    is_api: bool
+
+
 class CapabilityCard(OverviewCard):
     """What a build keeps of a capability for overview and columns; `size` as in its header.
 
-    `is_general` says that the capability declares no category.
+    `is_general` says that the capability declares no category. `interface` is left out where it is
+    empty.
     """
 
     is_general: bool
     hidden: bool
     size: Sequence[int]
+    interface: NotRequired[CapabilityInterface]
 
 
 class NumberedColumn(TypedDict):

@@ -59,6 +59,17 @@ class Edge:
     weight: float = 1.0
 
 
+@frozen
+class ProducerEdge:
+    """A capability, by id, that gives what another one needs; `weight` is 0..1, `why` names the
+    parameter and the rule.
+    """
+
+    producer: str
+    weight: float
+    why: str
+
+
 @frozen(kw_only=True)
 class Parameter:
     """One input of a capability, as its JSON schema declares it."""
@@ -75,11 +86,11 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `input_examples` are arguments of whole calls. `other_names` are its
-    name and id as written, where those in use are safer ones. `requires`, `composed_with` and
-    `related` hold names or ids as written;
-    they are resolved against the index when a query is answered, so that a capability may appear
-    after the one that requires it.
+    works on, none for all. `not_for` holds requests and subjects that its author excludes.
+    `input_examples` are arguments of whole calls. `other_names` are its name and id as written,
+    where those in use are safer ones. `requires`, `composed_with` and `related` hold names or ids
+    as written; they are resolved against the index when a query is answered, so that a capability
+    may appear after the one that requires it.
     """
 
     id: str
@@ -91,6 +102,7 @@ class Descriptor:
     category: str = ""
     tags: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     requires: tuple[str, ...] = ()
     composed_with: tuple[str, ...] = ()
@@ -168,7 +180,8 @@ class Hit:
 
     `score` (0..1) orders the hits of one ranking, `relevance` (0..1) can be compared between
     queries. `via` names the hit that requires this one, `copies` the near copies that it stands
-    for, and `signals` holds each part of the score.
+    for, and `signals` holds each part of the score. `section` names the section of its body that
+    fits best, "" where none stands out.
     """
 
     id: str
@@ -177,6 +190,7 @@ class Hit:
     signals: Mapping[str, float] = field(default_factory=dict)
     via: str = ""
     copies: tuple[str, ...] = ()
+    section: str = ""
 
 
 @frozen(kw_only=True)
@@ -398,6 +412,16 @@ class HeldDefinition:
     accepted: str = ""
 
 
+@frozen
+class PassageLimits:
+    """How much of one body is indexed in passages: so many of them, of the first bytes; with 0
+    passages none is.
+    """
+
+    passages: int = 200
+    bytes: int = 262_144
+
+
 @frozen(kw_only=True)
 class BuildOptions:
     """How to build an index.
@@ -411,12 +435,13 @@ class BuildOptions:
     definition is left out. A last build with another `builder_id` is not used (None: any is). A
     root in `confined` is read only while it leads, links resolved, into one of its folders there.
     Paths below `workspace` are also counted as they are printed there, relative to it. `links`
-    says which links are followed out of the roots. A build that
-    would read or remove more than `max_changes` files is not made (None: any number). With
+    says which links are followed out of the roots. A build that would read or remove more than
+    `max_changes` files is not made (None: any number). With
     `is_conventional`, nobody named the roots, and others may take their place; `awaited` are paths
     that need not exist and whose change makes another build worth while. With
     `max_files`, only the first so many files are read, those of the first roots; the next build
-    reads the others.
+    reads the others. With other `passage_limits` than those of the last build,
+    which hold for None, nothing of it is reused.
     """
 
     encoder: str | None = None
@@ -436,6 +461,7 @@ class BuildOptions:
     awaited: tuple[str, ...] = ()
     max_files: int | None = None
     links: LinkRules = LinkRules()
+    passage_limits: PassageLimits | None = None
 
 
 @frozen(kw_only=True)

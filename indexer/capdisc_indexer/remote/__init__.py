@@ -40,7 +40,7 @@ MAX_BYTES = 256 << 30
 REBUILD_HINT = "whoever builds it runs: capdisc index --rebuild"
 
 _POINTER = re.compile(r"([1-9]\d{0,7}) ([0-9a-f]{64})\n")
-_NAME = re.compile(r"(?:LEASE|(?:text|matrix|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
+_NAME = re.compile(r"(?:LEASE|(?:text|matrix|passages|meta)(?:/[A-Za-z0-9_.-]{1,120}){1,3})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SCHEME = re.compile(r"([a-z][a-z0-9]+):/+")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}")

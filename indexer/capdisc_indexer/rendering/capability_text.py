@@ -102,6 +102,7 @@ def _format_labels(d: Descriptor) -> list[str]:
     fields: list[tuple[str, object]] = [
         ("Category", one_line(d.category) if d.category != UNCATEGORISED else ""),
         ("When to use", one_line(d.usage_hint)),
+        ("Not for", d.not_for),
         ("Requires", d.requires),
         ("Required secrets", d.secrets),
         ("Required programs", d.bins),

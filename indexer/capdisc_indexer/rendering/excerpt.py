@@ -30,7 +30,7 @@ from capdisc_indexer.text.normalization import (
     simple_words,
     without_stop_words,
 )
-from capdisc_indexer.text.sections import split_sections
+from capdisc_indexer.text.sections import find_section, split_sections
 from capdisc_indexer.text.token_counts import split_chunks
 
 # The headings of an excerpt may take so much of its tokens; of more, those of the lowest levels are
@@ -80,7 +80,9 @@ def frame_excerpt(job: RenderJob, d: Descriptor, tokens_left: int) -> tuple[Bloc
     outline = _choose_outline(units, tokens_for_text, count(gap))
     if outline is None:
         return None, full_tokens
-    outline = _add_sections(outline, job.ranking.query.texts, tokens_for_text)
+    section = next((hit.section for hit in job.ranking.hits if hit.id == d.id), "")
+    first = _find_unit(text, section, chunks, units) if section else None
+    outline = _add_sections(outline, job.ranking.query.texts, tokens_for_text, first)
     used_tokens = frame_tokens + count(mark) + outline.tokens
     if used_tokens < min(MIN_DETAIL_TOKENS, full_tokens):
         return None, full_tokens
@@ -174,12 +176,27 @@ def _choose_outline(units: Sequence[Unit], tokens: int, gap_tokens: int) -> Outl
     return next((outline for outline in outlines if outline.tokens <= max_tokens), bare)
 
 
-def _add_sections(outline: Outline, texts: Sequence[str], tokens: int) -> Outline:
-    """The outline with as many units in full as fit, those first that fit the request best; a step
-    of a procedure only with the steps before it.
+def _find_unit(
+    text: str, section: str, chunks: Sequence[str], units: Sequence[Unit]
+) -> int | None:
+    """The unit that begins with the section of this name, None where there is none."""
+    found = find_section(text, section)
+    if found is None:
+        return None
+    place = bisect_left([0, *accumulate(map(len, chunks))], found.start)
+    return next((number for number, unit in enumerate(units) if unit.start == place), None)
+
+
+def _add_sections(
+    outline: Outline, texts: Sequence[str], tokens: int, first: int | None
+) -> Outline:
+    """The outline with as many units in full as fit: the one that the search named (`first`), then
+    those that fit the request best; a step of a procedure only with the steps before it.
     """
     units = outline.units
     scores = score_units(units, texts)
+    if first is not None:
+        scores[first] = math.inf
     for number in sorted(range(len(units)), key=lambda number: (-scores[number], number)):
         added = {*range(_first_step(units, number), number), number} - outline.chosen
         if added and sum(units[place].tokens for place in added) <= tokens:

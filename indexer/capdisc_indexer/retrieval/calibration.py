@@ -6,12 +6,13 @@ Scores order the hits of one query; relevance can be compared between queries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from capdisc_indexer.encoders.static_encoder import StaticEncoder
 from capdisc_indexer.model.frozen import replace
 from capdisc_indexer.model.types import Hit, Query
 from capdisc_indexer.retrieval import fusion
+from capdisc_indexer.retrieval.body_passages import BestPassage, terms_in_passages
 from capdisc_indexer.retrieval.candidates import Candidates
 from capdisc_indexer.retrieval.query_analysis import correct_spelling
 from capdisc_indexer.retrieval.request_gate import reads_as_request
@@ -52,10 +53,12 @@ def calibrate(
     query: Query,
     hits: Sequence[Hit],
     candidates: Sequence[Sequence[Candidates]],
+    passages: Mapping[str, BestPassage],
     encoder: StaticEncoder | None,
     mode: str,
 ) -> list[Hit]:
-    """The first hits with their relevance 0..1 and the signal `coverage`.
+    """The first hits with their relevance 0..1 and the signal `coverage`, to which the words of
+    their best passage count.
 
     `encoder` has the vocabulary that decides whether the query holds a real word; without one that
     is assumed. In mode `lexical` the words alone decide.
@@ -65,12 +68,14 @@ def calibrate(
         idfs_of_parts = []
     first_hits = hits[: max(CALIBRATED_HITS, query.limit)]
     terms = list(dict.fromkeys(term for idf_by_term in idfs_of_parts for term in idf_by_term))
-    terms_by_id = index.documents.matching_terms(terms, [hit.id for hit in first_hits])
+    ids = [hit.id for hit in first_hits]
+    terms_by_id = index.documents.matching_terms(terms, ids)
+    deep_terms = terms_in_passages(index, terms, ids, passages)
     noise_floor = index.generation.background
     penalty = OOV_PENALTY if _is_out_of_vocabulary(query.texts, encoder) else 1.0
     calibrated = []
     for hit in first_hits:
-        present_terms = terms_by_id.get(hit.id, frozenset())
+        present_terms = terms_by_id.get(hit.id, frozenset()) | deep_terms.get(hit.id, frozenset())
         coverages = [fusion.coverage(idf_by_term, present_terms) for idf_by_term in idfs_of_parts]
         coverage = max(coverages, default=0.0)
         signals = {name: round(value, 4) for name, value in hit.signals.items()}
@@ -143,11 +148,8 @@ def estimate_confidence(accepted: Sequence[Hit]) -> float:
 
 def find_unmatched_words(index: Index, query: Query) -> tuple[str, ...]:
     """The words of the query that no capability uses."""
-    documents = index.documents
     return tuple(
         word
         for word in content_words(query.texts)
-        if not any(
-            documents.document_frequency(term) for term in correct_spelling(documents, word).terms
-        )
+        if not any(map(index.mentions, correct_spelling(index, word).terms))
     )

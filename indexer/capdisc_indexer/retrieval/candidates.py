@@ -17,6 +17,9 @@ from capdisc_indexer.store.text_queries import has_filters, inverse_document_fre
 
 # Enough that the order among them, not their choice, is what is left to improve.
 CANDIDATES_PER_CHANNEL = 100
+# Of a clause fewer are enough: only what stands out for it matters. Most of the time that a
+# request of many clauses takes goes into reading their candidates.
+CANDIDATES_PER_CLAUSE = 40
 
 
 @frozen(kw_only=True)
@@ -36,9 +39,14 @@ class Candidates:
 
 
 def find_candidates(
-    index: Index, corrected: CorrectedQuery, query: Query, encoder: Encoder | None, mode: str
+    index: Index,
+    corrected: CorrectedQuery,
+    query: Query,
+    encoder: Encoder | None,
+    mode: str,
+    count: int = CANDIDATES_PER_CHANNEL,
 ) -> Candidates:
-    """The candidates for one text that pass the query's filters.
+    """The candidates for one text that pass the query's filters, `count` of each channel.
 
     Without an encoder only words are searched, in mode `vector` only vectors.
     """
@@ -49,14 +57,12 @@ def find_candidates(
         for term, count in frequency.items()
     }
     scored = (
-        index.documents.search(terms, query, CANDIDATES_PER_CHANNEL)
-        if mode != "vector" or encoder is None
-        else []
+        index.documents.search(terms, query, count) if mode != "vector" or encoder is None else []
     )
     lexical = {header["id"]: score for score, header in scored}
     headers = {header["id"]: header for _, header in scored}
     started = time.perf_counter()
-    vector = _find_nearest(index, corrected.text, query, encoder) if encoder else {}
+    vector = _find_nearest(index, corrected.text, query, encoder, count) if encoder else {}
     vectors_s = time.perf_counter() - started
     headers |= index.documents.headers_for([key for key in vector if key not in headers], query)
     # Skills that their author hides from the model are indexed and can be shown, but are never
@@ -72,15 +78,11 @@ def find_candidates(
     )
 
 
-def fuse_candidates(candidates: Sequence[Candidates]) -> dict[str, float]:
-    """One score 0..1 for each capability, from the candidates of a whole text and of its clauses.
-
-    The candidates of the whole text come first.
-    """
-    text_scores, *clause_scores = (
+def fuse_candidates(candidates: Sequence[Candidates]) -> list[dict[str, float]]:
+    """The scores 0..1 of a whole text and of each of its clauses, from the candidates of each."""
+    return [
         fusion.fuse_channels(part.lexical, part.vector, part.known_share) for part in candidates
-    )
-    return fusion.add_clauses(text_scores, clause_scores)
+    ]
 
 
 def collect_headers(
@@ -94,14 +96,31 @@ def collect_headers(
     return headers
 
 
-def _find_nearest(index: Index, text: str, query: Query, encoder: Encoder) -> dict[str, float]:
-    """Cosines by id of the nearest capabilities that pass the filters.
+def find_candidates_of_parts(
+    index: Index,
+    parts: Sequence[CorrectedQuery],
+    query: Query,
+    encoder: Encoder | None,
+    mode: str,
+) -> list[Candidates]:
+    """The candidates for a whole text, the first part, and for each of its clauses."""
+    counts = [CANDIDATES_PER_CHANNEL, *[CANDIDATES_PER_CLAUSE] * (len(parts) - 1)]
+    return [
+        find_candidates(index, part, query, encoder, mode, count)
+        for part, count in zip(parts, counts, strict=True)
+    ]
+
+
+def _find_nearest(
+    index: Index, text: str, query: Query, encoder: Encoder, limit: int
+) -> dict[str, float]:
+    """Cosines by id of the `limit` nearest capabilities that pass the filters.
 
     Looks four times as far while the filters leave too few.
     """
     if index.matrix is None:
         return {}
-    vector, count = encoder.encode_query(text), CANDIDATES_PER_CHANNEL
+    vector, count = encoder.encode_query(text), limit
     while True:
         nearest = index.matrix.nearest(vector, count)
         passing = (
@@ -110,6 +129,6 @@ def _find_nearest(index: Index, text: str, query: Query, encoder: Encoder) -> di
             else None
         )
         cosines = {key: cosine for key, cosine in nearest if passing is None or key in passing}
-        if len(cosines) >= CANDIDATES_PER_CHANNEL or len(nearest) < count:
-            return dict(list(cosines.items())[:CANDIDATES_PER_CHANNEL])
+        if len(cosines) >= limit or len(nearest) < count:
+            return dict(list(cosines.items())[:limit])
         count *= 4

@@ -30,28 +30,36 @@ def expand_graph(
     is_available: IsAvailable | None,
     use_graph: bool,
 ) -> list[Hit]:
-    """The scores as hits in order, each with its signals; with `use_graph`, what they require is
-    among them.
+    """The scores as hits in order, each with its signals; with `use_graph`, what they require
+    and what gives them their parameters is among them.
     """
     resolve = _make_resolver(index, query, is_available)
     gains = graph.partners(headers, scores, resolve) if use_graph else {}
     raised_scores = {key: min(1.0, score + gains.get(key, 0.0)) for key, score in scores.items()}
     order = fusion.order_scores(raised_scores)
-    required = (
-        graph.requirements([headers[key] for key, _ in order], raised_scores, resolve)
-        if use_graph
-        else {}
-    )
-    required_scores = {key: score for key, (score, _) in required.items()}
-    if required:
-        order = fusion.order_scores(raised_scores | required_scores)
-    all_signals = {**signals, "used_together": gains, "required": required_scores}
+    required: graph.Companions = {}
+    produced: graph.Companions = {}
+    if use_graph:
+        ordered_headers = [headers[key] for key, _ in order]
+        required = graph.requirements(ordered_headers, raised_scores, resolve)
+        produced = graph.producers(ordered_headers, raised_scores, index.producers, resolve)
+    # What its author declares comes before what was derived.
+    companions = produced | required
+    if companions:
+        scores_of_companions = {key: score for key, (score, _) in companions.items()}
+        order = fusion.order_scores(raised_scores | scores_of_companions)
+    all_signals = {
+        **signals,
+        "used_together": gains,
+        "required": {key: score for key, (score, _) in required.items()},
+        "gives_input": {key: produced[key][0] for key in produced if key not in required},
+    }
     return [
         Hit(
             id=key,
             score=score,
             relevance=0.0,
-            via=required[key][1] if key in required else "",
+            via=companions[key][1] if key in companions else "",
             signals={name: values[key] for name, values in all_signals.items() if values.get(key)},
         )
         for key, score in order[: max(MIN_EXPANDED_HITS, 2 * query.limit)]
@@ -71,7 +79,7 @@ def collect_signals(
         "cosine": _merge_best([channel.vector for channel in channels]),
     }
     for name in dict.fromkeys(name for reranking in rerankings for name in reranking.signals):
-        signals[name] = _merge_best([reranking.signals[name] for reranking in rerankings])
+        signals[name] = _merge_best([reranking.signals.get(name, {}) for reranking in rerankings])
     return signals
 
 

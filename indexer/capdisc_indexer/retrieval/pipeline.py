@@ -13,6 +13,11 @@ from capdisc_indexer.model.json_types import CapabilityHeader
 from capdisc_indexer.model.records import UNCATEGORISED
 from capdisc_indexer.model.types import Hit, Query, Ranking
 from capdisc_indexer.retrieval import fusion
+from capdisc_indexer.retrieval.body_passages import (
+    find_passages,
+    name_sections,
+    strongest_passages,
+)
 from capdisc_indexer.retrieval.calibration import (
     calibrate,
     estimate_confidence,
@@ -22,10 +27,11 @@ from capdisc_indexer.retrieval.calibration import (
 from capdisc_indexer.retrieval.candidates import (
     Candidates,
     collect_headers,
-    find_candidates,
+    find_candidates_of_parts,
     fuse_candidates,
 )
 from capdisc_indexer.retrieval.deduplication import limit_sources, merge_near_duplicates
+from capdisc_indexer.retrieval.excluded_requests import lower_excluded
 from capdisc_indexer.retrieval.graph_expansion import collect_signals, expand_graph
 from capdisc_indexer.retrieval.late_interaction import rerank
 from capdisc_indexer.retrieval.query_analysis import analyse_text
@@ -51,19 +57,26 @@ def search_index(
     """
     encoders = _choose_encoders(index, encoder, mode)
     times = [time.perf_counter()]
-    texts = [analyse_text(index.documents, text) for text in _require_texts(query)]
+    texts = [analyse_text(index, text) for text in _require_texts(query)]
     candidates = [
-        [find_candidates(index, part, query, encoders.vectors, mode) for part in text.parts]
+        find_candidates_of_parts(index, text.parts, query, encoders.vectors, mode)
         for text in texts
     ]
+    passages = [
+        find_passages(index, text.parts[0], query, encoders.reranker, mode) for text in texts
+    ]
     headers = collect_headers(candidates)
-    fused_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
+    for evidence in passages:
+        headers |= evidence.headers
+    part_scores = [fuse_candidates(candidates_of_text) for candidates_of_text in candidates]
     rerankings = [
-        rerank(index, encoders.reranker, text.text, scores, headers)
-        for text, scores in zip(texts, fused_scores, strict=True)
+        rerank(index, encoders.reranker, text.part_texts, scores, headers, evidence.gains)
+        for text, scores, evidence in zip(texts, part_scores, passages, strict=True)
     ]
     signals = collect_signals(candidates, rerankings)
     scores = fusion.combine_texts([reranking.scores for reranking in rerankings])
+    parts = [[part.text for part in text.parts] for text in texts]
+    scores, signals = lower_excluded(index, encoders.reranker, parts, scores, headers, signals)
     headers = {
         key: header
         for key, header in headers.items()
@@ -75,14 +88,21 @@ def search_index(
     expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
     times.append(time.perf_counter())
     distinct_hits = merge_near_duplicates(expanded_hits, headers)
+    best_passages = strongest_passages(passages)
     calibrated_hits = calibrate(
-        index, query, distinct_hits, candidates, encoders.reranker, encoders.effective_mode
+        index,
+        query,
+        distinct_hits,
+        candidates,
+        best_passages,
+        encoders.reranker,
+        encoders.effective_mode,
     )
     accepted_hits = refuse_irrelevant(calibrated_hits, query.texts, encoders.reranker)
     spread_hits = limit_sources(accepted_hits, headers)
     return Ranking(
         query=query,
-        hits=tuple(spread_hits[: query.limit]),
+        hits=tuple(name_sections(index, spread_hits[: query.limit], best_passages)),
         mode=encoders.effective_mode,
         degraded=encoders.degraded,
         confidence=estimate_confidence(accepted_hits),

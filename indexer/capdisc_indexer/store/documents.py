@@ -100,7 +100,6 @@ _BATCH_SIZE = 500
 # Pages of a mapped file stay in memory as long as the file is open: for 80,000 documents 560 MB.
 # With the file reopened after so many documents it is 65 MB, at no measurable cost.
 _REOPEN_AFTER = 4 * _BATCH_SIZE
-_SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
 _REBUILD_HINT = "run: capdisc index --rebuild"
 
 
@@ -203,8 +202,8 @@ class Documents:
     ) -> dict[str, frozenset[str]]:
         """By id, the terms that occur in any text of the capability."""
         terms_by_id = {key: frozenset[str]() for key in self.headers_for(ids, Query(texts=()))}
-        for start in range(0, len(terms), _SCORE_BITS):
-            chunk = terms[start : start + _SCORE_BITS]
+        for start in range(0, len(terms), text_queries.SCORE_BITS):
+            chunk = terms[start : start + text_queries.SCORE_BITS]
             queries = [self._make_term_query("text", term) for term in chunk]
             for bits, header in self._search_headers(
                 text_queries.bitmask_query(self._schema, "id", list(terms_by_id), queries),

@@ -6,7 +6,7 @@ all of one generation or all of the next. And records which index folders this u
     scan.json            when files were last scanned; a build can do without
     folders.json         what each folder held then; a build can do without
     stamps.bin           stamps of all files and folders then; a query can do without
-    gens/00000007/       text/ vectors/ pending/ matrix/ meta/ LEASE MANIFEST
+    gens/00000007/       text/ vectors/ pending/ matrix/ passages/ meta/ LEASE MANIFEST
     gens/.tmp-<pid>/     a generation being built; never read, removed by the next writer
 
 Nothing is written into a published generation. After a power cut either the old or the new one is
@@ -39,12 +39,15 @@ from capdisc_indexer.model.types import Generation
 from capdisc_indexer.store import native_errors
 from capdisc_indexer.store.native_errors import REBUILD_HINT
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 _MANIFEST_KEYS = set(
     "schema_version made_by builder_id encoder fingerprint pieces background counts files "
     "built_at".split()
 )
-_COUNT_KEYS = {"capabilities", "rows", "stored", "dim", "deleted", "files"}
+_COUNT_KEYS = set(
+    "capabilities rows stored dim deleted files passages passage_dim deleted_passages "
+    "passage_limit passage_bytes".split()
+)
 _FOLDER = "indexes"
 _MAX_BYTES = 64 * 1024  # a path has 4 KiB at most, and JSON makes up to six bytes of one
 # From this number of records on, those of index folders that no longer exist are removed.

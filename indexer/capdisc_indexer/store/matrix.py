@@ -13,6 +13,7 @@ import heapq
 import math
 import mmap
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -109,6 +110,35 @@ class Matrix:
 
     def _owner_id(self, owner: int) -> str:
         return bytes(self._ids[self._starts[owner] : self._starts[owner + 1]]).decode()
+
+    def place_of(self, row: int) -> tuple[str, int]:
+        """The capability that a row belongs to, and the number of the row in it, from 0."""
+        owner = self._owners[row]
+        return self._owner_id(owner), row - bisect_left(self._owners, owner)
+
+    def first_row(self, identifier: str) -> int:
+        """The first row of a capability, of a matrix whose ids are in order. Raises KeyError for
+        one without rows.
+        """
+        wanted = identifier.encode("utf-8", "replace")
+        low, high = 0, len(self._starts) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if bytes(self._ids[self._starts[middle] : self._starts[middle + 1]]) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        row = bisect_left(self._owners, low)
+        if row == len(self._owners) or self._owner_id(low) != identifier:
+            raise KeyError(identifier)
+        return row
+
+    def rows_by_owner(self) -> dict[str, int]:
+        """How many rows each capability has, in the order of the numbers in `owners`."""
+        names = self.names()
+        edges = [bisect_left(self._owners, owner) for owner in range(len(names))]
+        ends = [*edges[1:], len(self._owners)]
+        return {name: end - start for name, start, end in zip(names, edges, ends, strict=True)}
 
     def names(self) -> list[str]:
         """The ids of the capabilities in the order of the numbers in `owners`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,12 +18,14 @@ from capdisc_indexer.model.errors import (
 )
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject, Overview, ScanRecord
 from capdisc_indexer.model.records import from_record
-from capdisc_indexer.model.types import Descriptor, Generation, Query
+from capdisc_indexer.model.types import Descriptor, Generation, ProducerEdge, Query
 from capdisc_indexer.store import generation, locks, native_errors
 from capdisc_indexer.store.columns import Columns, read_columns
 from capdisc_indexer.store.documents import Documents
 from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.passages import Passages
 
+PRODUCERS_FILE = "producers.jsonl"
 _NO_INDEX_MESSAGE = "there is no index yet"
 _INDEX_HINT = "run: capdisc index"
 
@@ -40,6 +42,8 @@ class Index:
         self.index_dir = index_dir
         self._meta: dict[str, Any] = {}
         self._columns: Columns | None = None
+        self._passages: Passages | None = None
+        self._producers: bytes | None = None
         self.generation, self._lease = _lease_current(index_dir, builder_id)
         self.folder = generation.generation_folder(index_dir, self.generation.number)
         try:
@@ -125,6 +129,17 @@ class Index:
         filters, columns = query or Query(texts=()), self.columns
         ids = [columns.ids[place] for place in columns.matching(filters)]
         return self.documents.in_order(ids, filters)
+
+    def producers(self, identifier: str) -> tuple[ProducerEdge, ...]:
+        """The capabilities that give what this one needs, surest first; none in a catalogue
+        without parameters.
+        """
+        if self._producers is None:
+            try:
+                self._producers = (self.folder / "meta" / PRODUCERS_FILE).read_bytes()
+            except FileNotFoundError:
+                self._producers = b""
+        return _find_producer_edges(self._producers, identifier)
 
     def guidance(self, categories: Iterable[str]) -> dict[str, dict[str, str]]:
         """The guidance of these categories (`category` and `text`) by their case-folded names.
@@ -227,6 +242,27 @@ class Index:
         suggestion = f"did you mean {' or '.join(near)}? " if near else ""
         return f"{suggestion}capdisc search WORDS finds capabilities, capdisc list names all"
 
+    @property
+    def passages(self) -> Passages | None:
+        """The passages of bodies, opened once; None without any.
+
+        Raises IndexStateError when they do not match their count.
+        """
+        counts = self.generation.counts
+        if self._passages is None and counts["passages"]:
+            self._passages = Passages(
+                self.folder / "passages", counts["passages"], counts["passage_dim"]
+            )
+        return self._passages
+
+    def mentions(self, term: str) -> bool:
+        """Whether a text of a capability has the term (with FUZZY_SUFFIX: a similar one), be it in
+        a deep section.
+        """
+        if self.documents.document_frequency(term):
+            return True
+        return self.passages is not None and self.passages.frequency(term) > 0
+
     def _open_matrix(self) -> Matrix | None:
         dim = self.generation.counts["dim"]
         return Matrix(self.folder / "matrix", dim) if dim else None
@@ -238,6 +274,26 @@ class Index:
             raise IndexStateError(
                 "the index is damaged: its stores do not agree", native_errors.REBUILD_HINT
             )
+
+
+def encode_producers(edges_of_id: Mapping[str, Sequence[ProducerEdge]]) -> bytes:
+    """The edges as a line of JSON for each id, an empty line first: a reader finds the line of one
+    id without parsing the others.
+    """
+    rows = (
+        [identifier, [[edge.producer, edge.weight, edge.why] for edge in edges]]
+        for identifier, edges in sorted(edges_of_id.items())
+    )
+    return b"".join(b"\n" + json.dumps(row).encode() for row in rows)
+
+
+def _find_producer_edges(data: bytes, identifier: str) -> tuple[ProducerEdge, ...]:
+    start = data.find(b"\n[" + json.dumps(identifier).encode() + b",")
+    if start < 0:
+        return ()
+    end = data.find(b"\n", start + 1)
+    _, rows = json.loads(data[start : end if end >= 0 else None])
+    return tuple(ProducerEdge(*row) for row in rows)
 
 
 def _qualifier(header: CapabilityHeader) -> str:

@@ -128,6 +128,9 @@ def any_of_query(schema: Any, field: str, values: Sequence[str]) -> Any:
     )
 
 
+SCORE_BITS = 20  # a score is a 32-bit float, which is exact for whole numbers of 24 bits
+
+
 def bitmask_query(schema: Any, field: str, values: Sequence[str], queries: Sequence[Any]) -> Any:
     """Documents whose field has one of the values; bit i of the score says whether query i
     matches.

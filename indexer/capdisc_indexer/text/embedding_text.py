@@ -15,6 +15,7 @@ from operator import eq
 from zlib import crc32
 
 from capdisc_indexer.model.types import Descriptor
+from capdisc_indexer.text.exclusions import split_exclusions
 from capdisc_indexer.text.normalization import lexical_text, one_line, space_identifiers
 
 # Words of other languages than English are truncated to their first letters, in place of a stemmer
@@ -79,18 +80,20 @@ MAX_PHRASES = 64
 
 
 def lexical_document(descriptor: Descriptor) -> str:
-    """All indexed fields of the capability in one text for the text index."""
+    """All indexed fields of the capability in one text for the text index, without what it says
+    that it is not for.
+    """
     d = descriptor
     parameters = [f"{p.name} {p.description}" for p in d.parameters]
     parts = [
         d.name,
         d.title,
-        d.description,
+        split_exclusions(d.description).text,
         d.category,
         *d.tags,
         *parameters,
         *d.phrases,
-        d.usage_hint,
+        split_exclusions(d.usage_hint).text,
     ]
     text = lexical_text("\n".join([*parts, d.content[:BODY_CHARACTERS]]))
     if is_english(f"{d.description} {d.content[:BODY_CHARACTERS]}"):
@@ -107,7 +110,7 @@ def description_text(descriptor: Descriptor) -> str:
     labels = [d.category, *d.tags, *(p.name for p in d.parameters)]
     heading = readable_name(d.title or d.name)
     return one_line(
-        f"{heading}: {d.description} {' '.join(readable_name(label) for label in labels)}"
+        f"{heading}: {split_exclusions(d.description).text} {' '.join(readable_name(label) for label in labels)}"
     )[:EMBEDDING_CHARACTERS]
 
 

@@ -76,6 +76,14 @@ STOP_WORDS = frozenset(
     what when where which while who whom whose why will with would you your yours
     """.split()
 )
+# Words of the descriptions that clients list, which tell no skill from another.
+BOILERPLATE_WORDS = frozenset(
+    """
+    agent ask asks asked claude comprehensive expert guide help helps including mention mentions need needs request
+    requests should skill skills specialist task tasks toolkit trigger triggers use used user users using want wants
+    whenever work working
+    """.split()
+)
 # As long as a description may be before it counts as a text of its own.
 MAX_SHORT_CHARACTERS = 500
 MAX_LEAD_CHARACTERS = 1_000

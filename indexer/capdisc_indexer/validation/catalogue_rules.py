@@ -1,5 +1,5 @@
-"""Rules that need more than one file: names and ids that collide or look alike, near copies, needs
-that nothing meets, and guidance for no category.
+"""Rules that need more than one file: names and ids that collide or look alike, near copies,
+descriptions that compete, needs that nothing meets, and guidance for no category.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
 )
 from capdisc_indexer.sources.scan.scanned_files import printable_path
 from capdisc_indexer.validation.capability_strings import CatalogueMember, finding_at
+from capdisc_indexer.validation.competing_descriptions import find_competitions
 
 
 def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) -> Iterator[Finding]:
@@ -31,6 +32,7 @@ def check_catalogue(members: Sequence[CatalogueMember], roots: Iterable[str]) ->
     yield from id_collisions(members)
     yield from find_lookalikes(members)
     yield from find_floods(members)
+    yield from find_competitors(members)
     yield from unmet_needs(members)
     categories = {member.category for member in members}
     for root in sorted(set(roots)):
@@ -108,6 +110,34 @@ def find_floods(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
 
 def _group(member: CatalogueMember) -> tuple[int, bytes]:
     return member.root_order, member.description_digest
+
+
+def find_competitors(members: Sequence[CatalogueMember]) -> Iterator[Finding]:
+    """A finding for each capability whose description competes with an earlier one's, with the
+    nearest such pair. Near copies have none: they are one hit.
+    """
+    distinct = list(
+        {
+            (member.root_order, member.description_digest or member.id): member
+            for member in reversed(members)
+            if member.listed.words
+        }.values()
+    )[::-1]
+    reported: set[int] = set()
+    pairs = find_competitions(
+        [member.listed for member in distinct], [member.name for member in distinct]
+    )
+    for pair in pairs:
+        if pair.second not in reported:
+            reported.add(pair.second)
+            first = distinct[pair.first]
+            yield finding_at(
+                distinct[pair.second],
+                "competing-descriptions",
+                Severity.INFO,
+                f'"{pair.request}" asks for {first.id} of {first.path} as much as for this',
+                "say in each what it is not for; capdisc eval --triggers asks their phrases",
+            )
 
 
 def unmet_needs(members: Sequence[CatalogueMember]) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ KNOWN_TO_CLIENTS = frozenset(
     """
     agent always anyBins apiKey argument-hint arguments author background bins category command-arg-mode
     command-dispatch command-tool context dependencies disable-model-invocation disallowed-tools displayName effort
-    emoji env examples hidden homepage hooks hypotheticalQueries install keywords model os paths phrases primaryEnv
+    emoji env examples hidden homepage hooks hypotheticalQueries install keywords model notFor os paths phrases primaryEnv
     repository requires risk riskLevel shell skillKey source tags title tools triggers usageHint user-invocable version
     when_to_use
     """.split()

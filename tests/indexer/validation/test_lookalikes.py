@@ -6,6 +6,7 @@ import random
 
 from capdisc_indexer.validation import catalogue_rules
 from capdisc_indexer.validation.capability_strings import CatalogueMember
+from capdisc_indexer.validation.competing_descriptions import ListedWords
 
 
 def test_no_pair_of_alike_names_is_missed_among_many() -> None:
@@ -46,4 +47,5 @@ def _member(name: str, place: int) -> CatalogueMember:
     return CatalogueMember(
         id=f"tool:{name}", name=name, kind="tool", category="", path=f"/{place}", root_order=0, content_hash=str(place),
         is_declared=True, has_mixed_scripts=False, description_digest=b"", needs=(), line=1, column=1,
+        listed=ListedWords(),
     )  # fmt: skip

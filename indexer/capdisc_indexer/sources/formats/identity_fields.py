@@ -17,6 +17,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
     clean_name,
     folder_of,
+    name_in_words,
     name_problem,
     read_kind,
     safe_name,
@@ -25,7 +26,7 @@ from capdisc_indexer.sources.formats.naming_rules import (
 )
 from capdisc_indexer.sources.readers.field_reader import Fields
 from capdisc_indexer.sources.scan.scanned_files import FoundFile
-from capdisc_indexer.text.normalization import one_line, space_identifiers
+from capdisc_indexer.text.normalization import one_line
 
 CAPABILITY_KINDS = frozenset(
     """
@@ -222,12 +223,3 @@ def find_lead(body: str) -> str:
         if lead := one_line(" ".join(lines), LEAD_CHARACTERS):
             return lead
     return ""
-
-
-def name_in_words(name: str) -> str:
-    """A name as words, for a capability without a description.
-
-    >>> name_in_words("list_openIssues")
-    'list open Issues'
-    """
-    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split()) or name

@@ -63,6 +63,7 @@ def build_descriptor(
         category=fields.text("category") or DEFAULT_CATEGORY,
         tags=_merge_lists(fields, "tags", "keywords"),
         phrases=_merge_lists(fields, "phrases", "examples", "queries", separators="\n"),
+        not_for=fields.texts("not_for", ",;\n"),
         parameters=read_parameters(schema),
         requires=fields.texts("requires"),
         composed_with=fields.texts("composed_with"),

@@ -21,6 +21,7 @@ MANIFEST_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "phrases": ("phrases",),
         "examples": ("examples",),
         "queries": ("hypotheticalQueries",),
+        "not_for": ("notFor", "doNotUseFor"),
         "requires": ("requires", "requiredTools"),
         "secrets": ("requiredSecrets", "secrets"),
         "bins": ("requiredBins", "bins"),

@@ -265,12 +265,12 @@ def plain_part(text: str) -> str:
 
 
 def name_in_words(name: str) -> str:
-    """A name as words, for a capability without a description.
+    """A name as words, for a capability without a description; the name where it has no words.
 
     >>> name_in_words("list_openIssues")
     'list open Issues'
     """
-    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split())
+    return " ".join(space_identifiers(re.sub(r"[_\W]+", " ", name)).split()) or name
 
 
 class ClaimOutcome(StrEnum):

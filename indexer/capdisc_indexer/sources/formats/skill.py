@@ -12,13 +12,13 @@ from capdisc_indexer.sources.formats.identity_fields import (
     LONG_DESCRIPTION,
     MAX_DESCRIPTION,
     find_lead,
-    name_in_words,
 )
 from capdisc_indexer.sources.formats.long_text_file import clip_content
 from capdisc_indexer.sources.formats.naming_rules import (
     MAX_NAME,
     clean_name,
     mended_name,
+    name_in_words,
     name_problem,
     usable_name,
 )
@@ -120,6 +120,7 @@ def _skill(fields: Fields, file: FoundFile, data: bytes, halves: FrontMatter) ->
         category=skill_fields.category,
         tags=skill_fields.tags,
         phrases=skill_fields.phrases,
+        not_for=skill_fields.not_for,
         secrets=skill_fields.secrets,
         bins=skill_fields.bins,
         systems=skill_fields.systems,

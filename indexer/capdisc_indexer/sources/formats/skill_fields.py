@@ -39,6 +39,7 @@ SKILL_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "examples": ("examples",),
         "triggers": ("triggers",),
         "queries": ("hypotheticalQueries",),
+        "not_for": ("notFor", "doNotUseFor"),
         "usage_hint": ("when_to_use", "usageHint"),
         "hidden": ("disable-model-invocation", "hidden"),
         "risk": ("riskLevel", "risk"),
@@ -51,6 +52,7 @@ _METADATA_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "category": ("category",),
         "tags": ("tags",),
         "keywords": ("keywords",),
+        "not_for": ("notFor", "doNotUseFor"),
         "internal": ("internal",),
         "client": ("openclaw", "clawdbot", "clawdis", "moltbot", "wunderland", "agentos"),
         "skillport": ("skillport",),
@@ -76,6 +78,7 @@ class SkillFields:
     category: str
     tags: tuple[str, ...]
     phrases: tuple[str, ...]
+    not_for: tuple[str, ...]
     secrets: tuple[str, ...]
     bins: tuple[str, ...]
     systems: tuple[str, ...]
@@ -106,6 +109,7 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         phrases=_merge_tags(
             *(fields.texts(name, "\n") for name in ("phrases", "examples", "triggers", "queries"))
         ),
+        not_for=_merge_tags(*(part.texts("not_for", ",;\n") for part in (fields, metadata))),
         secrets=_secrets(client, requires),
         bins=_merge_tags(requires.texts("bins"), records.any_of_name(requires.texts("any_bins"))),
         systems=records.parse_systems(client.texts("systems")),

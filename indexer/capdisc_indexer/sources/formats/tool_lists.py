@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.types import Finding, LoadedFile, Severity
 from capdisc_indexer.sources.formats.catalogue import schema_of
-from capdisc_indexer.sources.formats.identity_fields import name_in_words
 from capdisc_indexer.sources.formats.manifest_adapter import (
     CapabilityDraft,
     categorize_names,
@@ -52,7 +51,7 @@ _MANIFEST_KEYS = frozenset(
     """
     title displayname category tags keywords phrases examples inputexamples hypotheticalqueries requires requiredtools
     requiredsecrets requiredbins composedwith related risklevel hassideeffects requiresconfirmation available hidden
-    usagehint guidance instructions
+    usagehint guidance instructions notfor donotusefor
     """.split()
 )
 _UPPER_CASE = re.compile(r"[A-Z]{3,}")
@@ -159,10 +158,9 @@ def _draft_tool(
         message = f"the tool {name[:64]!r} has no description"
         hint = "say what it does and when to use it"
         findings = (file_finding(file, Severity.WARNING, "tool-undescribed", message, hint, line),)
-        fields["description"] = fields.get("title") or name_in_words(name) or name
-    if start and tool.get(
-        "name"
-    ):  # among the fields, so that a key in the arguments of a server is found
+        fields["description"] = fields.get("title") or name_in_words(name)
+    # Among the fields, so that a key in the arguments of a server is found.
+    if start and tool.get("name"):
         fields["run"] = {"mcp": {**start, "tool": name}}
     extra: dict[str, Json] = {"server": server} if server else {}
     if hints := hints_of(tool):

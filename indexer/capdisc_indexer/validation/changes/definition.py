@@ -39,6 +39,7 @@ TOLD = (
         "description",
         "tags",
         "phrases",
+        "not_for",
         "requires",
         "composed_with",
         "related",

@@ -1,0 +1,241 @@
+"""The passages of bodies as a generation stores them: their words in a text index of their own, and
+their vectors in a matrix of their own.
+
+    passages/text/      one document for each passage: its words, and those of its headings (`name`)
+    passages/matrix/    one row for each passage, in the order of the ids and of the bodies
+
+Documents of passages beside those of capabilities in one text index would change what BM25 makes
+of a description: its statistics count documents. A search opens both: 3 ms more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from capdisc_indexer import lazy_imports
+from capdisc_indexer.model.errors import IndexStateError
+from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.store import text_queries
+from capdisc_indexer.store.documents import link_folder
+from capdisc_indexer.store.matrix import Matrix
+from capdisc_indexer.store.native_errors import translate_native_errors
+from capdisc_indexer.store.text_queries import (
+    ANALYSER_NAME,
+    FUZZY_SUFFIX,
+    build_analyser,
+    inverse_document_frequency,
+)
+
+_HEAP_BYTES = 64_000_000
+_REBUILD_HINT = "run: capdisc index --rebuild"
+# What BM25 gives a term that fills a text, as a multiple of its IDF: k1 is 1.2.
+_MOST_OF_TERM = 2.2
+# Of a term in a heading, beside what it has in the text, as of names in the other index. With 0.6
+# more headings were found, and fewer sentences of sections.
+HEADING_WEIGHT = 0.3
+
+
+@frozen
+class IndexedPassage:
+    """One passage as it is written: the names of its sections, and the text and the headings for
+    the text index.
+    """
+
+    sections: tuple[str, ...]
+    headings: str
+    text: str
+
+
+@frozen
+class PassageBlock:
+    """All passages of one capability in order, and the row of each (int8, one after the other)."""
+
+    passages: tuple[IndexedPassage, ...] = ()
+    rows: bytes = b""
+
+
+def build_passage_schema() -> Any:
+    """The schema of the text index of passages."""
+    builder = lazy_imports.tantivy().SchemaBuilder()
+    for field in ("owner", "key"):
+        builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("name", tokenizer_name=ANALYSER_NAME, index_option="freq")
+    builder.add_text_field("text", tokenizer_name=ANALYSER_NAME, index_option="freq")
+    builder.add_bytes_field("head", stored=True)
+    return builder.build()
+
+
+class PassageWriter:
+    """Writes the text index of passages in `target`, which is made when missing."""
+
+    def __init__(self, target: Path) -> None:
+        t = lazy_imports.tantivy()
+        target.mkdir(parents=True, exist_ok=True)
+        self.count = 0
+        with _translate_errors():
+            index = t.Index(build_passage_schema(), path=str(target), reuse=True)
+            index.register_tokenizer(ANALYSER_NAME, build_analyser())
+            self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+
+    def remove(self, owners: Iterable[str]) -> None:
+        """Removes the passages that these capabilities have so far."""
+        with _translate_errors():
+            for owner in owners:
+                self._writer.delete_documents_by_term("owner", owner)
+
+    def add(self, owner: str, passages: Sequence[IndexedPassage]) -> None:
+        """Adds all passages of a capability."""
+        document_class = lazy_imports.tantivy().Document
+        with _translate_errors():
+            for number, passage in enumerate(passages):
+                document = document_class()
+                document.add_text("owner", owner)
+                document.add_text("key", passage_key(owner, number))
+                document.add_text("name", passage.headings)
+                document.add_text("text", passage.text)
+                head = json.dumps((owner, number, passage.sections), ensure_ascii=False)
+                document.add_bytes("head", head.encode("utf-8", "surrogatepass"))
+                self._writer.add_document(document)
+        self.count += len(passages)
+
+    def commit(self) -> None:
+        """Makes durable what was added and removed."""
+        with _translate_errors():
+            self._writer.commit()
+            self._writer.wait_merging_threads()
+
+
+def _translate_errors() -> Any:
+    return translate_native_errors(
+        "the text index of passages could not be written",
+        "free some disk space, or choose --index-dir DIR",
+        IndexStateError,
+    )
+
+
+def passage_key(owner: str, number: int) -> str:
+    """The key of the passage with this number (from 0) of a capability."""
+    return f"{owner}\n{number}"
+
+
+class FoundPassage(NamedTuple):
+    """A passage that a search found: its capability, its number in it (from 0), and its sections.
+
+    `share` is its BM25 score as a share 0..1 of what a passage of nothing but the query would have.
+    """
+
+    owner: str
+    number: int
+    sections: tuple[str, ...]
+    share: float
+
+
+class Passages:
+    """The open, read-only passages of one generation; `count` says how many there are.
+
+    The rows of `matrix` are of one zero where there was no encoder.
+    """
+
+    def __init__(self, source: Path, count: int, dim: int) -> None:
+        self._schema, self._count = build_passage_schema(), count
+        self._frequencies: dict[tuple[str, str], int] = {}
+        self.matrix = Matrix(source / "matrix", dim)
+        with (
+            translate_native_errors("the passages could not be opened", _REBUILD_HINT),
+            link_folder(source / "text") as folder,
+        ):
+            index = lazy_imports.tantivy().Index(self._schema, path=str(folder), reuse=True)
+            index.register_tokenizer(ANALYSER_NAME, build_analyser())
+            index.config_reader("manual")
+            self._searcher = index.searcher()
+        if int(self._searcher.num_docs) != count or len(self.matrix) != count:
+            raise IndexStateError("the index is damaged: its stores do not agree", _REBUILD_HINT)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def frequency(self, term: str, field: str = "text") -> int:
+        """The number of passages with the term, or, with FUZZY_SUFFIX, with a similar one."""
+        key = (term, field)
+        if key not in self._frequencies:
+            self._frequencies[key] = self._count_passages(term, field)
+        return self._frequencies[key]
+
+    def _count_passages(self, term: str, field: str) -> int:
+        if not term.endswith(FUZZY_SUFFIX):
+            return int(self._searcher.doc_freq(field, term))
+        with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
+            query = text_queries.fuzzy_query(self._schema, field, term, 1.0)
+            return int(self._searcher.search(query, limit=1, count=True).count)
+
+    def search(self, terms: Sequence[str], limit: int) -> list[FoundPassage]:
+        """The best passages for the terms by BM25, best first."""
+        if not terms:
+            return []
+        should = lazy_imports.tantivy().Occur.Should
+        clauses = [
+            (should, self._make_term_query(field, term))
+            for term in terms
+            for field in ("text", "name")
+        ]
+        most = _MOST_OF_TERM * sum(
+            self._idf(term, "text") + HEADING_WEIGHT * self._idf(term, "name") for term in terms
+        )
+        with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
+            query = text_queries.boolean_query(clauses)
+            hits = self._searcher.search(query, limit=limit, count=False).hits
+            return [
+                FoundPassage(owner, number, tuple(sections), min(1.0, score / most))
+                for score, address in hits
+                for owner, number, sections in [_read_head(self._searcher.doc(address))]
+            ]
+
+    def matching_terms(
+        self, terms: Sequence[str], keys: Sequence[str]
+    ) -> dict[str, frozenset[str]]:
+        """By owner, the terms that occur in its passage among those of these keys; of each owner
+        one key.
+        """
+        matching: dict[str, frozenset[str]] = {}
+        for start in range(0, len(terms), text_queries.SCORE_BITS) if keys else ():
+            chunk = terms[start : start + text_queries.SCORE_BITS]
+            queries = [self._make_term_query("text", term) for term in chunk]
+            query = text_queries.bitmask_query(self._schema, "key", keys, queries)
+            with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
+                hits = self._searcher.search(query, limit=len(keys), count=False).hits
+                heads = [(bits, _read_head(self._searcher.doc(address))) for bits, address in hits]
+            for bits, (owner, _, _) in heads:
+                matching[owner] = matching.get(owner, frozenset()) | {
+                    term for bit, term in enumerate(chunk) if int(bits) >> bit & 1
+                }
+        return matching
+
+    def sections(self, owner: str, number: int) -> tuple[str, ...]:
+        """The names of the sections of one passage; none for an unknown one."""
+        t = lazy_imports.tantivy()
+        query = t.Query.term_query(self._schema, "key", passage_key(owner, number))
+        with translate_native_errors("the passages could not be searched", _REBUILD_HINT):
+            for _, address in self._searcher.search(query, limit=1, count=False).hits:
+                return tuple(_read_head(self._searcher.doc(address))[2])
+        return ()
+
+    def _idf(self, term: str, field: str) -> float:
+        return inverse_document_frequency(self.frequency(term, field), self._count)
+
+    def _make_term_query(self, field: str, term: str) -> Any:
+        t = lazy_imports.tantivy()
+        weight = HEADING_WEIGHT if field == "name" else 1.0
+        if term.endswith(FUZZY_SUFFIX):
+            idf = self._idf(term, "text")
+            return text_queries.fuzzy_query(self._schema, field, term, weight * idf)
+        query = t.Query.term_query(self._schema, field, term, index_option="freq")
+        return t.Query.boost_query(query, weight)
+
+
+def _read_head(document: Any) -> tuple[str, int, list[str]]:
+    """Owner, number and sections of a stored passage."""
+    owner, number, sections = json.loads(document.get_first("head"))
+    return owner, number, sections
