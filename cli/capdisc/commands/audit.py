@@ -157,7 +157,7 @@ def _load_headers(
     """The headers of the capabilities that are audited, in order of their ids."""
     if kinds:
         query = Query(texts=(), kinds=tuple(kinds))
-        query_options.check_query(ctx, query)
+        query = query_options.check_query(ctx, query)
     else:
         query = Query(texts=(), kinds=_LISTED_KINDS)
     return list(ctx.index.heads(query))

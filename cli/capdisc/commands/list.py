@@ -81,7 +81,7 @@ def list_(
         if shadowed:
             return _print_shadowed(ctx, json)
         query = filters.query((), 0)
-        query_options.check_query(ctx, query)
+        query = query_options.check_query(ctx, query)
         columns = ctx.index.columns
         places = _find_places(ctx, query, risk or (), confirm, invocable)
         if categories:

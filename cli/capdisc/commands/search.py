@@ -82,7 +82,7 @@ def search(
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh) as ctx:
         query = filters.query(texts, limit or ctx.config["limit"])
-        query_options.check_query(ctx, query)
+        query = query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking

@@ -210,8 +210,8 @@ def _query_definitions(
     mode: str | None,
     encoder: str | None,
 ) -> list[Definition]:
-    query_options.check_query(ctx, request.query)
-    ranking = query_options.rank_query(ctx, request.query, mode, encoder)
+    query = query_options.check_query(ctx, request.query)
+    ranking = query_options.rank_query(ctx, query, mode, encoder)
     ranking = keep_requests(ctx, ranking, request.gate)
     ids = [hit.id for hit in select_shown_hits(ranking.hits, request.min_relevance)]
     definitions = tool_selection.define_callable(
