@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from capdisc_indexer.config.client_plugins import find_plugins
+
 
 @pytest.fixture
 def home() -> Path:
@@ -200,6 +202,24 @@ def test_plugins_that_are_switched_on_are_read(project, home, plugin, capdisc) -
     assert described(capdisc).keys() == {"skill:brass-skill", "agent:tuner", "command:tune"}
     assert shown(capdisc, "command:tune")["title"] == "/brass:tune"
     assert f"{folder}/skills  (plugin brass@mkt)" in capdisc("config").out
+
+
+def test_a_build_reads_the_files_about_plugins_once(
+    project, home, plugin, write_skill, capdisc, monkeypatch
+) -> None:
+    plugin("brass@mkt")
+    switch(home / ".claude/settings.json", brass=True)
+    write_skill(project / ".claude" / "skills", "crane", "Folds paper cranes. Use for cranes.")
+    calls: list[str] = []
+
+    def count(profile: str, *places: object) -> object:
+        calls.append(profile)
+        return find_plugins(profile, *places)
+
+    monkeypatch.setattr("capdisc_indexer.config.client_plugins.find_plugins", count)
+    assert capdisc("index", "--quiet").code == 0
+    assert len(calls) == 1
+    assert {"skill:crane", "skill:brass-skill"} == set(capdisc("list", "--ids").out.split())
 
 
 def test_settings_of_the_project_switch_a_plugin_on_and_off(

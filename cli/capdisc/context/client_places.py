@@ -5,7 +5,9 @@ them: what an index reads beside the folders of skills.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,24 @@ _PLUGIN_VARIABLES = (
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
 )
+
+
+# The plugins that were read inside `read_plugins_once`, by profile and place; None outside.
+_READ: ContextVar[dict[object, tuple[Sequence[Plugin], Sequence[str]]] | None] = ContextVar(
+    "plugins that were read", default=None
+)
+
+
+@contextmanager
+def read_plugins_once() -> Iterator[None]:
+    """Inside, the files about plugins are read once: a build asks for folders, sources and rules,
+    each of which needs them.
+    """
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
 
 
 def place_folders(runtime: Runtime, config: Config) -> list[tuple[str, Path]]:
@@ -209,7 +229,13 @@ def _plugins(runtime: Runtime, profile: str) -> tuple[Sequence[Plugin], Sequence
     is_elsewhere = any(runtime.environ.get(name) for name in _PLUGIN_VARIABLES)
     if not is_elsewhere and not any((runtime.home / name).exists() for name in _PLUGIN_FOLDERS):
         return (), ()
+    known, key = _READ.get(), (profile, runtime.home, runtime.workspace)
+    if known is not None and key in known:
+        return known[key]
     from capdisc_indexer.config.client_plugins import find_plugins
 
     installed = find_plugins(profile, runtime.home, runtime.workspace, runtime.environ)
-    return installed.plugins, installed.problems
+    answer = (installed.plugins, installed.problems)
+    if known is not None:
+        known[key] = answer
+    return answer

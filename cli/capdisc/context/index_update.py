@@ -12,6 +12,7 @@ from pathlib import Path
 
 import capdisc_indexer as cd
 from capdisc.context import surroundings
+from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import Freshness, IndexPlace
 from capdisc.context.roots import (
     find_default_roots,
@@ -78,6 +79,7 @@ def _leave_to_background(place: IndexPlace, look: Look) -> Freshness:
     return _stay_behind(look.changed, _TAKEN_IN if is_started else "")
 
 
+@read_plugins_once()
 def _build_again(place: IndexPlace, look: Look, is_required: bool) -> BuildReport:
     runtime, config = place.runtime, place.config
     builder_id = runtime.builder_id(place.index_dir)
@@ -191,6 +193,7 @@ def _print_new_errors(report: BuildReport, look: Look) -> None:
         console.print_notice(f"notice: {console.format_changed_definitions(changed)}")
 
 
+@read_plugins_once()
 def build_first(place: IndexPlace) -> None:
     """Build the index that is not there. Of many files the first ones are read at once, those of
     the nearest folders, and all of them in the background.
