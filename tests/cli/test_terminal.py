@@ -259,6 +259,45 @@ def test_reports_fit_the_width_and_say_what_a_pipe_says(
     assert len(words - drawn) <= 6  # long paths are broken
 
 
+@pytest.mark.parametrize("columns", [60, 120])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "--cost"),
+        ("list", "--categories"),
+        ("list", "--shadowed"),
+        ("audit",),
+        ("audit", "claude"),
+    ],
+)
+def test_lists_and_audits_are_tables_that_say_what_a_pipe_says(
+    process, hermetic, small, words, columns
+) -> None:
+    piped = process(*words)
+    shown = run_on_terminal([*words], hermetic, columns=columns, rows=900)
+    assert (shown.code, piped.code) == (0, 0)
+    assert "\x1b" not in piped.out
+    assert not shown.lines or max(map(len, shown.lines)) <= columns
+    assert len(set(piped.out.split()) - set(shown.plain.split())) <= 4  # cut words
+    plain = run_on_terminal(
+        [*words], hermetic, columns=columns, rows=900, environ={"NO_COLOR": "1"}
+    )
+    assert [line for line in plain.lines if line][-20:] == [line for line in shown.lines if line][
+        -20:
+    ]
+    if piped.out:
+        assert "\x1b[" in shown.text
+
+
+def test_ids_that_others_have_are_a_table(hermetic, capdisc, write_skill) -> None:
+    for folder in ("north", "south"):
+        write_skill(hermetic / folder / "skills", "zebra", f"Feeds zebras in the {folder}.")
+    assert capdisc("index", "north", "south").code == 0
+    shown = run_on_terminal(["list", "--shadowed"], hermetic, columns=200)
+    assert shown.lines[0].split() == ["file", "why"]
+    assert "skill:zebra" in shown.plain and "rename or remove" in shown.plain
+
+
 PAGER = f"{sys.executable} -c \"import sys; print('PAGED', len(sys.stdin.read().splitlines()))\""
 
 

@@ -14,7 +14,9 @@ from capdisc.args import params
 from capdisc.args.params import argument, option
 from capdisc.commands import server_sources
 from capdisc.context import surroundings, workspace_trust
+from capdisc.context.client_places import read_plugins_once
 from capdisc.context.freshness import locate_index
+from capdisc.context.gateway_servers import names_servers
 from capdisc.context.index_update import LINK_CODE
 from capdisc.context.roots import existing_roots, make_build_options, was_built_by_name
 from capdisc.output import console, standard_streams
@@ -133,41 +135,47 @@ def index(
     config = runtime.config()
     for key in config.unknown:
         console.print_notice(f"notice: unknown setting {key}")
-    waiting = workspace_trust.announce_all(runtime, config)
-    where, shared = runtime.index_dir(index_dir, config), runtime.shared_index(index_dir, config)
-    if not shared and not paths:
-        place = locate_index(runtime, config, index_dir)
-        where, runtime, config = place.index_dir, place.runtime, place.config
-    declared = runtime.sources(config, paths or ())
-    if not paths and (ask_servers or not quiet):
-        server_sources.ask_client_servers(runtime, config, declared, ask_servers)
-    builder_id = None if shared else runtime.ensure_builder_id(where)
-    build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
-    server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
-    ask_databases(runtime, build_options.sources, ask_servers)
-    build_options = replace(
-        build_options,
-        encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
-        encoder_required=bool(encoder),
-        rebuild=bool(rebuild),
-        may_rebuild=rebuild is not False,
-        verify=verify,
-        is_conventional=not paths and not (again and was_built_by_name(where)),
-    )
-
-    def build(folder: Path) -> BuildReport:
-        roots = [runtime.expand(path) for path in paths or ()]
-        if not roots:
-            roots = existing_roots(runtime, config, folder, builder_id, again)
-        return cd.build(roots, folder, build_options, progress)
-
-    with (
-        standard_streams.silence_native_stderr(),
-        console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
-    ):
-        report = (
-            build_shared_index(shared, build, build_options, progress) if shared else build(where)
+    with read_plugins_once():
+        waiting = workspace_trust.announce_all(runtime, config)
+        where, shared = (
+            runtime.index_dir(index_dir, config),
+            runtime.shared_index(index_dir, config),
         )
+        if not shared and not paths and not (ask_servers and names_servers(runtime, config)):
+            place = locate_index(runtime, config, index_dir)
+            where, runtime, config = place.index_dir, place.runtime, place.config
+        declared = runtime.sources(config, paths or ())
+        if not paths and (ask_servers or not quiet):
+            server_sources.ask_client_servers(runtime, config, declared, ask_servers)
+        builder_id = None if shared else runtime.ensure_builder_id(where)
+        build_options = make_build_options(runtime, config, builder_id, paths or (), lock_timeout)
+        server_sources.ask_servers(runtime, config, build_options.sources, ask_servers)
+        ask_databases(runtime, build_options.sources, ask_servers)
+        build_options = replace(
+            build_options,
+            encoder=runtime.encoder_name(encoder or config["encoder"]) or None,
+            encoder_required=bool(encoder),
+            rebuild=bool(rebuild),
+            may_rebuild=rebuild is not False,
+            verify=verify,
+            is_conventional=not paths and not (again and was_built_by_name(where)),
+        )
+
+        def build(folder: Path) -> BuildReport:
+            roots = [runtime.expand(path) for path in paths or ()]
+            if not roots:
+                roots = existing_roots(runtime, config, folder, builder_id, again)
+            return cd.build(roots, folder, build_options, progress)
+
+        with (
+            standard_streams.silence_native_stderr(),
+            console.progress_bar(runtime.stderr_is_terminal and not json) as progress,
+        ):
+            report = (
+                build_shared_index(shared, build, build_options, progress)
+                if shared
+                else build(where)
+            )
     report = replace(report, degraded=(*waiting, *report.degraded))
     _print_report(report, shared.url if shared else str(where), json, quiet, len(waiting))
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
@@ -221,7 +229,7 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
             for finding in report.findings
             if finding.severity is Severity.ERROR
             or (
-                finding.severity is Severity.WARNING
+                _is_shown(finding)
                 and not quiet
                 and (report.published or finding.code == LINK_CODE)
             )
@@ -239,6 +247,11 @@ def _print_findings(report: BuildReport, quiet: bool) -> None:
         )
     if dropped or report.dropped_roots:
         console.print_notice("hint: capdisc index without a path scans what is configured")
+
+
+def _is_shown(finding: Finding) -> bool:
+    """Whether a run names what is no error. Nothing else would say why a list of tools is missing."""
+    return finding.severity is Severity.WARNING or finding.code == "tools-empty"
 
 
 def _print_finding_groups(findings: Sequence[Finding]) -> None:

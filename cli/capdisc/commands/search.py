@@ -96,7 +96,7 @@ def search(
         query = replace(
             filters.query(texts, limit or ctx.config["limit"]), graph_boost=graph_boost
         )
-        query_options.check_query(ctx, query)
+        query = query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
         ranking = judge_ranking(ctx, ranking, gate)
         ranking = _add_neighbours(ctx, ranking, expand) if expand else ranking
