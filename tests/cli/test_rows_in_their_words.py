@@ -1,0 +1,90 @@
+"""Rows of the five designs, typed as their documents have them: their keys, names and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Write = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def write(hermetic, monkeypatch) -> Write:
+    """Write a file of the catalogue `caps`: `write("github/SKILL.md", text)`."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+
+    def write_file(name: str, text: str) -> Path:
+        path = hermetic / "caps" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_file
+
+
+TOOLS = """capabilities:
+- {name: cli-executor, kind: tool, description: Runs a program in a shell.}
+- {name: web-search, kind: tool, description: Finds pages on the web.}
+"""
+
+
+def write_skill_with(write: Write, line: str) -> None:
+    write(
+        "github/SKILL.md",
+        f"---\nname: github\ndescription: Lists issues and pull requests of GitHub.\n{line}\n---\n\nUse gh.\n",
+    )
+    write("CAPABILITY.yaml", TOOLS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "requiredTools: [cli-executor]",
+        "requires: [cli-executor]",
+        "requires: tool:cli-executor",
+        "dependencies: [cli-executor]",
+        "allowed-tools: cli-executor",
+        "metadata:\n  requiredTools: cli-executor",
+    ],
+)
+def test_a_skill_brings_the_tools_that_its_front_matter_names(capdisc, write, line) -> None:
+    """requiredTools, requires, dependencies and allowed-tools of a SKILL.md are edges of `graph`,
+    and a search that finds the skill brings the tool along (S177, S184)."""
+    write_skill_with(write, line)
+    assert capdisc("index", "caps", "--quiet").code == 0
+    edges = capdisc("graph", "github", "--edge", "REQUIRES", "--json").json["edges"]
+    assert [(edge["source"], edge["target"]) for edge in edges] == [
+        ("skill:github", "tool:cli-executor")
+    ]
+    found = capdisc("search", "list github issues", "--json").json["hits"]
+    assert ("tool:cli-executor", "skill:github") in [(hit["id"], hit["via"]) for hit in found]
+    assert "required by skill:github" in capdisc("search", "list github issues").out
+    assert "unknown" not in capdisc("validate", "caps").out
+
+
+def test_what_a_program_needs_is_no_capability(capdisc, write) -> None:
+    """`requires` as OpenClaw writes it lists programs, and no relation comes of it."""
+    write_skill_with(write, "requires: {bins: [cli-executor]}")
+    assert capdisc("index", "caps", "--quiet").code == 0
+    assert capdisc("graph", "github", "--edge", "REQUIRES", "--json").json["edges"] == []
+
+
+def test_related_tools_is_a_key_of_a_manifest(capdisc, write) -> None:
+    """`relatedTools` names tools that --expand adds, without a warning (S279, S268)."""
+    write(
+        "CAPABILITY.yaml",
+        "capabilities:\n"
+        "- {name: cms_getPage, kind: tool, description: Reads one page of a site.,"
+        " relatedTools: [cms_publish]}\n"
+        "- {name: cms_publish, kind: tool, description: Makes a draft visible.}\n"
+        "- {name: fold-crane, kind: tool, description: Folds a paper crane.}\n",
+    )
+    assert capdisc("index", "caps", "--quiet").err == ""
+    edges = capdisc("graph", "cms_getPage", "--edge", "related", "--json").json["edges"]
+    assert [(edge["kind"], edge["target"]) for edge in edges] == [("RELATED", "tool:cms_publish")]
+    hits = capdisc("search", "read one page", "-k", "1", "--expand", "3", "--json").json["hits"]
+    assert [(hit["id"], hit["via"]) for hit in hits[-1:]] == [
+        ("tool:cms_publish", "tool:cms_getPage")
+    ]
