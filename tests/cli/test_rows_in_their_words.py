@@ -88,3 +88,40 @@ def test_related_tools_is_a_key_of_a_manifest(capdisc, write) -> None:
     assert [(hit["id"], hit["via"]) for hit in hits[-1:]] == [
         ("tool:cms_publish", "tool:cms_getPage")
     ]
+
+
+CMS = """capabilities:
+- {name: cms_createPage, kind: tool, description: Makes a new page of a site.}
+- {name: cms_getPage, kind: tool, description: Reads one page of a site.}
+- {name: send_mail, kind: tool, description: Sends a letter by electronic mail.}
+"""
+
+
+def test_tools_of_a_session_are_those_of_all_its_turns(capdisc, write) -> None:
+    """`tools --session` offers the tools that find, what earlier turns found, and what this turn
+    finds, each once and in the order of finding (S299)."""
+    write("CAPABILITY.yaml", CMS)
+    capdisc("index", "caps", "--quiet")
+    standard = capdisc("tools", "--names").out.splitlines()
+    capdisc("search", "make a new page of a site", "--session", "s2", "-k", "1")
+    offered = [*standard, "cms_createPage"]
+    assert capdisc("tools", "--names", "--session", "s2").out.splitlines() == offered
+    mail = ("tools", "send a letter by mail", "--names", "-k", "1")
+    assert capdisc(*mail, "--session", "s2").out.splitlines() == [*offered, "send_mail"]
+    assert capdisc(*mail).out.splitlines() == [*standard, "send_mail"]
+    again = ("tools", "make a new page of a site", "--names", "-k", "1", "--session", "s2")
+    assert capdisc(*again).out.splitlines() == [*offered, "send_mail"]
+    capdisc("session", "clear", "s2", "--tools")
+    assert capdisc("tools", "--names", "--session", "s2").out.splitlines() == standard
+
+
+def test_a_tool_that_a_session_found_and_nobody_has_any_more_is_not_offered(
+    capdisc, write
+) -> None:
+    manifest = write("CAPABILITY.yaml", CMS)
+    capdisc("index", "caps", "--quiet")
+    capdisc("search", "send a letter by mail", "--session", "s2", "-k", "1")
+    manifest.write_text(CMS.replace("send_mail", "post_letter"))
+    capdisc("index", "caps", "--quiet")
+    done = capdisc("tools", "--names", "--session", "s2")
+    assert (done.err, "send_mail" in done.out) == ("", False)

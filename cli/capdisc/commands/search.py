@@ -230,6 +230,8 @@ def _hit_remarks(
         yield f"{_name_relation(hit)} {console.sanitise((short_names or {}).get(hit.via, hit.via))}"
     if hit.section:
         yield f"section: {console.sanitise(one_line(hit.section))}"
+    if header.get("stale"):
+        yield "stale: its file is broken now, this is the last good version"
     if warnings := header.get("warnings"):
         yield f"review before use: {', '.join(warnings)}"
     if hit.copies and short_names is None:
@@ -313,6 +315,7 @@ def _hit_document(
         "section": hit.section or None,
         "copies": hit.copies,
         "available": open_index.is_available(ctx.runtime, header),
+        "stale": bool(header.get("stale")),
         "path": header["source"]["path"],
         "root": header["source"]["root"],
         "warnings": header.get("warnings", []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from capdisc import sessions
 from capdisc.args import params, query_options
@@ -27,6 +27,9 @@ from capdisc_indexer.tools.definitions import (
 from capdisc_indexer.tools.definitions.builders import Definition
 from capdisc_indexer.tools.definitions.stubs import STUB_LANGUAGES, format_stubs
 from capdisc_indexer.tools.tool_types import ToolContext
+
+if TYPE_CHECKING:
+    from capdisc_indexer.sessions.session_types import Session
 
 FORMATS = (*DEFINITION_FORMATS, *STUB_LANGUAGES)
 _SWITCH_VALUES = {
@@ -178,29 +181,40 @@ def _add_pinned(
     matches: list[Definition],
 ) -> list[Definition]:
     """The definitions of discovery tools, of pinned capabilities (by the setting `pin` and by the
-    session), and of matches, each once.
+    session), of what earlier turns of the session found, and of matches, each once.
+
+    What a session found stands in the order in which it was found, so that the list of one turn
+    begins as that of the turn before, and a provider's cache of the prompt holds. With a budget,
+    what fits this turn comes first.
     """
-    names = [*ctx.config["pin"], *_session_active_ids(ctx, request)]
+    session = _load_session(ctx, request)
+    names = [*ctx.config["pin"], *(session.active if session else ())]
     headers = [ctx.index.resolve(name) for name in names]
     for name in (name for name, header in zip(names, headers, strict=True) if header is None):
         console.print_notice(f"notice: there is no {name}, which is to be in every list")
     pinned = tool_selection.define_callable(
         tool_ctx, [ctx.index.full_descriptor(header) for header in headers if header]
     )
+    found = tool_selection.define_callable(
+        tool_ctx,
+        tool_selection.load_descriptors(tool_ctx, list(session.discovered) if session else []),
+    )
+    offered = (*found, *matches) if request.budget_tokens is None else (*matches, *found)
     return list(
-        {definition.id: definition for definition in (*discovery, *pinned, *matches)}.values()
+        {definition.id: definition for definition in (*discovery, *pinned, *offered)}.values()
     )
 
 
-def _session_active_ids(ctx: open_index.CommandContext, request: DefinitionRequest) -> list[str]:
+def _load_session(ctx: open_index.CommandContext, request: DefinitionRequest) -> Session | None:
+    """The session of the request; None where it names none, or one that does not exist yet."""
     if request.session is None:
-        return []
+        return None
     from capdisc_indexer import sessions
 
     state_dir = ctx.runtime.state_dir()
     if not sessions.session_exists(state_dir, request.session):
-        return []
-    return list(sessions.load_session(state_dir, request.session).active)
+        return None
+    return sessions.load_session(state_dir, request.session)
 
 
 def _query_definitions(
@@ -491,7 +505,7 @@ def tools(
     fresh: params.Fresh = None,
 ) -> int:
     """Print function definitions: of the capabilities that fit a query, and of the tools that find
-    the others.
+    the others; with --session, also of what earlier turns of it found.
 
     Without a query: those tools alone, or with --static every capability, too. Names that a
     provider would refuse are changed; --map prints the ids and parameters behind them. The formats

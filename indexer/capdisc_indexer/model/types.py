@@ -86,7 +86,8 @@ class Descriptor:
 
     `id` is `kind:name`; `warnings` holds rule codes that a reader of the capability should know.
     `bins` are programs, `a|b` for one of them; `systems` are the values of `sys.platform` that it
-    works on, none for all. `not_for` holds requests and subjects that its author excludes.
+    works on, none for all. `stale` says that its file can no longer be read, and this is the last
+    version that could. `not_for` holds requests and subjects that its author excludes.
     `input_examples` are arguments of whole calls. `other_names` are its name and id as written,
     where those in use are safer ones. `requires`, `composed_with` and `related` hold names or ids
     as written; they are resolved against the index when a query is answered, so that a capability
@@ -116,6 +117,7 @@ class Descriptor:
     confirm: bool = False
     available: bool = True
     hidden: bool = False
+    stale: bool = False
     schema: JsonSchema | None = None
     output_schema: Mapping[str, Any] | None = None
     input_examples: tuple[JsonObject, ...] = ()
