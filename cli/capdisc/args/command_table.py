@@ -34,7 +34,7 @@ OPTION_ALIASES: Mapping[str, str] = MappingProxyType(
 # The commands that take --quiet without a parameter for it: they only read, and their notices are
 # no part of a question to a person, as those of `run` are.
 _QUIET_COMMANDS = frozenset(
-    ("search", "render", "show", "list", "tools", "call", "graph", "session", "status")
+    ("search", "render", "show", "list", "tools", "call", "plan", "graph", "session", "status")
 )
 _QUIET_NAME = "quiet"
 
@@ -278,6 +278,7 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check capability files.",
     "tools": "Print function definitions for a model to call.",
     "call": "Ask one discovery tool, as an agent would.",
+    "plan": "Check a plan of an agent against the index.",
     "session": "Keep what an agent found and used from turn to turn.",
     "audit": "Print what clients show of the skills, and which skills compete.",
     "graph": "Print the relations between capabilities.",

@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_any_more_keeps_its_last_good_version(
         assert done.out.startswith("2 capabilities from 2 files")
         assert done.out.endswith("1 failed, 1 stale\n")
     found = capdisc("search", "fold paper cranes", "--json").json["hits"]
-    assert [(hit["id"], hit["stale"]) for hit in found][0] == ("skill:alpha", True)
+    assert next((hit["id"], hit["stale"]) for hit in found) == ("skill:alpha", True)
     assert "stale: its file is broken now" in capdisc("search", "fold paper cranes").out
     assert "Stale: the file is broken now" in capdisc("show", "alpha").out
     assert capdisc("show", "alpha", "--json").json["capabilities"][0]["stale"] is True
