@@ -125,3 +125,45 @@ def test_a_tool_that_a_session_found_and_nobody_has_any_more_is_not_offered(
     capdisc("index", "caps", "--quiet")
     done = capdisc("tools", "--names", "--session", "s2")
     assert (done.err, "send_mail" in done.out) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [
+        ("prove that revenue fell", "auditable"),
+        ("analyze the trends of orders", "exploratory"),
+        ("explain what a refund is", "knowledge"),
+    ],
+)
+def test_the_words_of_a_request_choose_the_mode(capdisc, small, query, mode) -> None:
+    """`--template auto` takes the mode from the words of the query, names it with its words, and
+    stores it in the session (S82, S83)."""
+    by_name = capdisc("render", query, "--template", mode)
+    by_words = capdisc("render", query, "--template", "auto")
+    assert by_words.out == by_name.out
+    assert f"notice: mode {mode} for " in by_words.err
+    found = capdisc("render", query, "--template", "auto", "--json").json["working_mode"]
+    assert (found["mode"], found["confidence"]) == (mode, 0.5 + 0.1 * len(found["words"]))
+    assert "working_mode" not in capdisc("render", query, "--json").json
+
+
+def test_a_mode_can_be_told_and_stays_in_the_session(capdisc, small, monkeypatch) -> None:
+    """The setting `template = "auto"` chooses by words, --template tells another mode, and a
+    request without such words keeps that of the session (S82)."""
+    monkeypatch.setenv("CAPDISC_TEMPLATE", "auto")
+    capdisc("session", "new", "s1")
+    query = "prove that the invoice was sent"
+    auditable = capdisc("render", query, "--template", "auditable").out
+    assert capdisc("render", query).out == auditable
+    assert capdisc("render", query, "--template", "exploratory").out != auditable
+    assert capdisc("render", "send an invoice", "--session", "s1").err.count("mode") == 0
+    capdisc("render", query, "--session", "s1")
+    assert capdisc("session", "show", "s1", "--json").json["mode"] == "auditable"
+    assert (
+        "mode auditable of the session"
+        in capdisc("render", "send an invoice", "--session", "s1").err
+    )
+    plain = capdisc("render", query, "--template", "none").out
+    monkeypatch.delenv("CAPDISC_TEMPLATE")
+    assert capdisc("render", query).out == plain
+    assert capdisc("render", query, "--format", "messages").code == 0

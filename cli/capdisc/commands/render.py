@@ -146,7 +146,7 @@ TemplateName = Annotated[
     option(
         "--template",
         metavar="FILE|NAME",
-        help="A prompt with $placeholders around the context.",
+        help="A prompt with $placeholders around the context; auto: by the words of the query.",
         panel="Prompt",
     ),
 ]

@@ -163,16 +163,18 @@ def build_context(render_ctx: RenderContext) -> Context:
 
 
 def remember_shown(render_ctx: RenderContext, context: Context) -> None:
-    """Record in the session, if one is named, which hits are about to be printed."""
+    """Record in the session, if one is named, which hits are about to be printed, and the mode that
+    the request asks for.
+    """
     if render_ctx.texts and not render_ctx.relevant.is_everything:
         shown = [
             block.id for tier in context.tiers if tier.level in (1, 2) for block in tier.blocks
         ]
         hits = {hit.id for hit in render_ctx.relevant.ranking.hits}
         ids = [identifier for identifier in dict.fromkeys(shown) if identifier in hits]
-        sessions.remember_printed(
-            render_ctx.ctx.runtime, render_ctx.options.prompting.session, ids
-        )
+        name = render_ctx.options.prompting.session
+        sessions.remember_printed(render_ctx.ctx.runtime, name, ids)
+        sessions.remember_request(render_ctx.ctx.runtime, name, "\n".join(render_ctx.texts))
 
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:
@@ -300,6 +302,7 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
         render_ctx.catalogue,
         render_ctx.options.shape.diagnostics,
         render_ctx.ctx.runtime.path_base,
+        render_ctx.mode,
     )
 
 

@@ -23,3 +23,12 @@ def remember_printed(runtime: surroundings.Runtime, name: str | None, ids: Seque
             return
         console.print_notice(f"notice: {name} is a new session")
     sessions.record_discoveries(runtime.state_dir(), name, ids)
+
+
+def remember_request(runtime: surroundings.Runtime, name: str | None, text: str) -> None:
+    """Store the mode that a request asks for in the session, if one is named and begun."""
+    if name is None:
+        return
+    from capdisc_indexer import sessions
+
+    sessions.record_request(runtime.state_dir(), name, text)

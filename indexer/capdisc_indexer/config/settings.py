@@ -80,6 +80,11 @@ SETTINGS: dict[str, Setting] = {
     "body.bytes": Setting(
         262_144, "CAPDISC_BODY_BYTES", "of how many bytes of a body passages are indexed"
     ),
+    "template": Setting(
+        "",
+        "CAPDISC_TEMPLATE",
+        "auto: the prompt that render prints is chosen by the words of the query",
+    ),
     "tokenizer": Setting(
         "o200k",
         "CAPDISC_TOKENIZER",
