@@ -11,10 +11,10 @@ from capdisc.args.command_table import COMMANDS, list_parameters, load_command
 from capdisc.args.params import Param
 from capdisc.context import freshness
 from capdisc.output import console, help_panels
+from capdisc_indexer.model.risks import RISK_CHOICES
 from capdisc_indexer.rendering.layout import OVERVIEW_HINTS
 from capdisc_indexer.retrieval.pipeline import MODES
 from capdisc_indexer.retrieval.request_gate import GATE_MODES
-from capdisc_indexer.store.text_queries import RISKS
 from pseudo_terminal import run_on_terminal
 
 
@@ -76,7 +76,7 @@ def test_every_option_names_a_panel_that_help_knows() -> None:
 def test_the_choices_of_help_are_those_that_commands_accept() -> None:
     expected = {
         "mode": MODES,
-        "max_risk": RISKS,
+        "max_risk": RISK_CHOICES,
         "gate": GATE_MODES,
         "fresh": freshness.MODES,
         "hint": tuple(OVERVIEW_HINTS),

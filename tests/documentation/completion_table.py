@@ -132,12 +132,12 @@ def _choices() -> Mapping[str, str | list[str]]:
     from capdisc.render.tier_selection import DETAIL_LEVELS, ON_EMPTY
     from capdisc.setup.client_settings import SCOPES
     from capdisc.validate import finding_formats
+    from capdisc_indexer.model.risks import RISK_CHOICES
     from capdisc_indexer.rendering.formats import FORMATS
     from capdisc_indexer.rendering.layout import OVERVIEW_HINTS, SPLIT_MODES
     from capdisc_indexer.rendering.templates import STYLE_NAMES
     from capdisc_indexer.retrieval.pipeline import MODES
     from capdisc_indexer.retrieval.request_gate import GATE_MODES
-    from capdisc_indexer.store.text_queries import RISKS
     from capdisc_indexer.text.token_counts import TOKENIZERS
     from capdisc_indexer.tools.definitions.deferral import DEFERRING_FORMATS
     from capdisc_indexer.tools.discovery_tools import TOOLS
@@ -148,8 +148,8 @@ def _choices() -> Mapping[str, str | list[str]]:
         "mode": list(MODES),
         "eval.compare": list(MODES),
         "gate": list(GATE_MODES),
-        "max_risk": list(RISKS),
-        "list.risk": list(RISKS),
+        "max_risk": list(RISK_CHOICES),
+        "list.risk": list(RISK_CHOICES),
         "tokenizer": list(TOKENIZERS),
         "profile": list(PROFILES),
         "encoder": ["static"],

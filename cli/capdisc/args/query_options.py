@@ -13,10 +13,10 @@ from capdisc_indexer.encoders import Encoder
 from capdisc_indexer.model.errors import EncoderError
 from capdisc_indexer.model.frozen import frozen, replace
 from capdisc_indexer.model.json_types import CapabilityHeader
+from capdisc_indexer.model.risks import RISK_CHOICES, risk_level
 from capdisc_indexer.model.types import Query, Ranking
 from capdisc_indexer.retrieval import query_rules
 from capdisc_indexer.retrieval.pipeline import MODES
-from capdisc_indexer.store.text_queries import RISKS
 
 # Lines on stdin that are fused as queries of their own.
 MAX_LINES = 16
@@ -49,9 +49,9 @@ class Filters:
         str,
         option(
             "--max-risk",
-            help="At most this risk.",
+            help="At most this risk; what declares none counts as high.",
             panel="Filters",
-            choices=("low", "medium", "high", "critical"),
+            choices=RISK_CHOICES,
         ),
     ] = ""
     available: Annotated[
@@ -69,7 +69,7 @@ class Filters:
             categories=tuple(self.category or ()),
             tags=tuple(self.tag or ()),
             exclude=tuple(self.exclude or ()),
-            max_risk=self.max_risk,
+            max_risk=risk_level(self.max_risk) or self.max_risk,
             available=self.available,
             limit=limit,
         )
@@ -112,10 +112,10 @@ def check_query(ctx: open_index.CommandContext, query: Query) -> None:
     for name in query.exclude:
         if ctx.index.resolve(name) is None:
             console.print_notice(f"notice: there is no {name} to leave out")
-    if query.max_risk and query.max_risk not in RISKS:
+    if query.max_risk and not risk_level(query.max_risk):
         from capdisc_indexer.text.similar_names import unknown_choice
 
-        raise unknown_choice("risk", query.max_risk, RISKS)
+        raise unknown_choice("risk", query.max_risk, RISK_CHOICES)
 
 
 def passes_filters(ctx: open_index.CommandContext, query: Query, header: CapabilityHeader) -> bool:
@@ -133,6 +133,8 @@ def rank_query(
     encoder, failure = None, ""
     if chosen != "lexical":
         encoder, failure = try_load_encoder(ctx, encoder_name)
+    if query.graph_boost is None:
+        query = replace(query, graph_boost=ctx.config["graph_boost"])
     ranking = cd.OpenIndex(ctx.index, encoder).search_query(
         query, chosen, lambda header: open_index.is_available(ctx.runtime, header)
     )
@@ -141,6 +143,11 @@ def rank_query(
     if not ctx.degraded:
         return ranking
     return replace(ranking, degraded=(*ctx.degraded, *ranking.degraded))
+
+
+def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None) -> float:
+    """The least relevance of a hit that is worth showing, by option or setting."""
+    return float(ctx.config["min_relevance"]) if min_relevance is None else min_relevance
 
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:

@@ -13,10 +13,10 @@ from capdisc.output import console, names, terminal
 from capdisc.output.failures import ExitCode
 from capdisc_indexer.indexing.id_resolution import find_collisions
 from capdisc_indexer.model.json_types import CapabilityHeader, JsonObject
+from capdisc_indexer.model.risks import RISK_CHOICES, counted_risk, risk_level
 from capdisc_indexer.model.types import LISTED_FIELDS, Query
 from capdisc_indexer.store import file_states
 from capdisc_indexer.store.columns import Columns, is_told_by_columns
-from capdisc_indexer.store.text_queries import RISKS
 from capdisc_indexer.text.normalization import one_line
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.text.token_counts import DEFAULT_TOKENIZER
@@ -28,9 +28,9 @@ def list_(
         list[str] | None,
         option(
             "--risk",
-            help="Only of this risk (repeatable).",
+            help="Only of this risk; what declares none counts as high (repeatable).",
             panel="Filters",
-            choices=("low", "medium", "high", "critical"),
+            choices=RISK_CHOICES,
         ),
     ] = None,
     confirm: Annotated[
@@ -115,15 +115,16 @@ def _find_places(
     """The positions in the index's columns of the capabilities that pass the filters. Raises
     UsageError for an unknown risk.
     """
-    if unknown := [risk for risk in risks if risk not in RISKS]:
-        raise unknown_choice("risk", unknown[0], RISKS)
+    if unknown := [risk for risk in risks if not risk_level(risk)]:
+        raise unknown_choice("risk", unknown[0], RISK_CHOICES)
+    levels = {risk_level(risk) for risk in risks}
     columns = ctx.index.columns
     places = columns.matching(query)
     if risks or confirm or not is_told_by_columns(query):  # the documents have the others
         ids = {
             header["id"]
             for header in ctx.index.heads(query)
-            if (not risks or (header.get("risk") or RISKS[0]) in risks)
+            if (not levels or counted_risk(header["kind"], header.get("risk", "")) in levels)
             and (header.get("confirm") or not confirm)
             and query_options.passes_filters(ctx, query, header)
         }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capdisc.args import params, query_options
-from capdisc.args.params import check_finite, option
+from capdisc.args.params import option
 from capdisc.context import open_index
 from capdisc.output import console
 from capdisc.output.failures import ExitCode
@@ -22,7 +22,6 @@ from capdisc.render.render_options import (
     RenderOptions,
 )
 from capdisc_indexer.rendering.formats import FORMATS
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE
 
 # The options of `capdisc render` that no other command has.
 
@@ -185,20 +184,9 @@ ThresholdPct = Annotated[
         "--threshold-pct",
         min=0,
         max=100,
-        callback=check_finite,
+        callback=params.check_finite,
         help="With --auto: how many per cent of the context are small.",
         panel="Prompt",
-    ),
-]
-MinRelevance = Annotated[
-    float,
-    option(
-        "--min-relevance",
-        min=0,
-        max=1,
-        callback=check_finite,
-        help="Leave out less relevant hits.",
-        panel="Searching",
     ),
 ]
 OnEmpty = Annotated[
@@ -246,7 +234,7 @@ def render(
     hints: Hints = False,
     by_kind: ByKind = False,
     diagnostics: Diagnostics = False,
-    min_relevance: MinRelevance = MIN_SHOWN_RELEVANCE,
+    min_relevance: params.MinRelevance = None,
     on_empty: OnEmpty = "none",
     gate: Gate = "auto",
     into: Into = None,

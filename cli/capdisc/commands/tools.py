@@ -16,7 +16,7 @@ from capdisc_indexer.lazy_imports import load_token_counter
 from capdisc_indexer.model.errors import UsageError
 from capdisc_indexer.model.frozen import frozen
 from capdisc_indexer.model.types import Query
-from capdisc_indexer.retrieval.query_rules import MIN_SHOWN_RELEVANCE, select_shown_hits
+from capdisc_indexer.retrieval.query_rules import select_shown_hits
 from capdisc_indexer.text.similar_names import unknown_choice
 from capdisc_indexer.tools import tool_selection
 from capdisc_indexer.tools.definitions import (
@@ -57,7 +57,7 @@ class DefinitionRequest:
     form: str
     only: tuple[str, ...]
     is_whole: bool
-    min_relevance: float
+    min_relevance: float | None
     gate: str
     progressive: bool | None
     auto: bool
@@ -227,7 +227,8 @@ def _query_definitions(
     query_options.check_query(ctx, request.query)
     ranking = query_options.rank_query(ctx, request.query, mode, encoder)
     ranking = keep_requests(ctx, ranking, request.gate)
-    ids = [hit.id for hit in select_shown_hits(ranking.hits, request.min_relevance)]
+    least = query_options.least_relevance(ctx, request.min_relevance)
+    ids = [hit.id for hit in select_shown_hits(ranking.hits, least)]
     definitions = tool_selection.define_callable(
         tool_ctx, tool_selection.load_descriptors(tool_ctx, ids)
     )
@@ -433,16 +434,7 @@ def tools(
             panel="Searching",
         ),
     ] = 5,
-    min_relevance: Annotated[
-        float,
-        option(
-            min=0,
-            max=1,
-            callback=params.check_finite,
-            help="Leave out less relevant hits.",
-            panel="Searching",
-        ),
-    ] = MIN_SHOWN_RELEVANCE,
+    min_relevance: params.MinRelevance = None,
     gate: Gate = "auto",
     filters: query_options.Filters = query_options.Filters(),
     progressive: Annotated[

@@ -225,6 +225,8 @@ def build_tool_context(
         mode=query_options.retrieval_mode(ctx, mode),
         execute=execute,
         workspace=ctx.runtime.workspace,
+        min_relevance=ctx.config["min_relevance"],
+        graph_boost=ctx.config["graph_boost"],
     )
 
 

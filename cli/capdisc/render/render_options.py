@@ -15,7 +15,7 @@ class QueryOptions:
     words: Sequence[str] | None
     also: Sequence[str] | None
     filters: query_options.Filters
-    min_relevance: float
+    min_relevance: float | None
     on_empty: str
     mode: str | None
     encoder: str | None

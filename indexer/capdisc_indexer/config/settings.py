@@ -67,6 +67,16 @@ SETTINGS: dict[str, Setting] = {
     ),
     "mode": Setting("auto", "CAPDISC_MODE", "auto, hybrid, lexical or vector"),
     "limit": Setting(10, "CAPDISC_LIMIT", "how many hits a search prints"),
+    "min_relevance": Setting(
+        0.05,
+        "CAPDISC_MIN_RELEVANCE",
+        "the least relevance, 0 to 1, of a hit that is shown, printed or offered",
+    ),
+    "graph_boost": Setting(
+        0.15,
+        "CAPDISC_GRAPH_BOOST",
+        "the share of its partners' scores, 0 to 1, that a hit gains; 0: none",
+    ),
     "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),
     "tier0_budget": Setting(200, "CAPDISC_TIER0_BUDGET", "tokens of the overview"),
     "tier1_budget": Setting(800, "CAPDISC_TIER1_BUDGET", "tokens of the summaries"),
@@ -142,6 +152,8 @@ USER_ONLY_SETTINGS = frozenset(
 # The least and the greatest value of numbers; the others are at least 1.
 VALUE_RANGES: dict[str, tuple[float, float]] = {
     "limit": (1, 1000),
+    "min_relevance": (0, 1),
+    "graph_boost": (0, 1),
     "lock_timeout": (0, 86_400),
     "store.fresh_for": (0, 86_400),
     "tier0_budget": (0, math.inf),

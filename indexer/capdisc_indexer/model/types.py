@@ -151,8 +151,9 @@ class LoadedFile:
 
 @frozen(kw_only=True)
 class Query:
-    """A search request. Several `texts` are fused; all other fields but `limit` are filters, and
-    empty ones let everything through.
+    """A search request. Several `texts` are fused; all other fields but `limit` and `graph_boost`
+    are filters, and empty ones let everything through. `graph_boost` (0..1) is how much a hit gains
+    from hits that are used together with it; None is the measured share.
     """
 
     texts: tuple[str, ...]
@@ -163,11 +164,12 @@ class Query:
     available: bool = False
     max_risk: str = ""
     limit: int = 10
+    graph_boost: float | None = None
 
     @property
     def filters(self) -> frozenset[str]:
         """The names of the filters that are set."""
-        names = (name for name in fields(self) if name not in ("texts", "limit"))
+        names = (name for name in fields(self) if name not in ("texts", "limit", "graph_boost"))
         return frozenset(name for name in names if getattr(self, name))
 
 

@@ -252,8 +252,12 @@ def pointer_line(descriptor: Descriptor, note: str = "") -> str:
     return _append_notes(f"{_short_id(descriptor)}: see below.", descriptor, note)
 
 
-def missing_note(names: Sequence[str]) -> str:
-    """The note on a capability that lacks these secrets or programs here."""
+def availability_note(names: Sequence[str], is_available: bool = True) -> str:
+    """The note on a capability that its author switched off, or that lacks these secrets or
+    programs here.
+    """
+    if not is_available:
+        return "[not available]"
     return f"[missing: {', '.join(one_line(name, 60) for name in names)}]" if names else ""
 
 

@@ -84,6 +84,7 @@ def search_index(
     }
     times.append(time.perf_counter())
     scores = fusion.penalize_keyword_stuffing(scores, headers)
+    scores = fusion.lower_unavailable(scores, headers)
     use_graph = mode != "no-graph"
     expanded_hits = expand_graph(index, query, scores, headers, signals, is_available, use_graph)
     times.append(time.perf_counter())

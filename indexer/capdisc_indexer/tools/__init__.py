@@ -136,6 +136,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "tool_name": ("tool", "name", "id"),
     "arguments": ("args", "params", "input", "parameters"),
     "operation_type": ("type",),
+    "row": ("row_key", "row_number", "row_id", "row_index", "key"),
     "search_type": ("type", "scope"),
     "id": ("name", "capability", "capability_id", "tool_name", "tool", "skill", "path"),
     "section": ("heading",),

@@ -11,7 +11,9 @@ from types import MappingProxyType
 
 from capdisc_indexer.model import records
 from capdisc_indexer.model.frozen import frozen
+from capdisc_indexer.model.risks import risk_level
 from capdisc_indexer.model.types import Severity
+from capdisc_indexer.sources.formats.manifest import read_risk
 from capdisc_indexer.sources.formats.naming_rules import is_secret_name
 from capdisc_indexer.sources.readers.field_reader import AMBIGUOUS_SCALAR, Fields, split_outside
 from capdisc_indexer.sources.readers.yaml_nodes import (
@@ -71,7 +73,6 @@ _CLIENT_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _REQUIRES_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"bins": ("bins",), "any_bins": ("anyBins",), "secrets": ("env",)}
 )
-_RISKS = frozenset({"low", "medium", "high", "critical"})
 
 
 @frozen(kw_only=True)
@@ -123,7 +124,7 @@ def read_fields(fields: Fields, path: str) -> SkillFields:
         requires=_merge_tags(_required_names(fields), _required_names(metadata)),
         composed_with=fields.texts("composed_with"),
         related=fields.texts("related"),
-        risk=_risk(fields),
+        risk=read_risk(fields),
         hidden=fields.flag("hidden") or metadata.flag("internal"),
         usage_hint=fields.text("usage_hint"),
         extra=_extra(fields),
@@ -169,11 +170,6 @@ def _secrets(client: Fields, requires: Fields) -> tuple[str, ...]:
     return names
 
 
-def _risk(fields: Fields) -> str:
-    risk = fields.text("risk").lower()
-    return risk if risk in _RISKS else ""
-
-
 def _extra(fields: Fields) -> dict[str, Json]:
     """The fields that a descriptor has no place for, under the key of the format or else of the
     author.
@@ -187,8 +183,8 @@ def _extra(fields: Fields) -> dict[str, Json]:
     if metadata := fields.value("metadata"):
         # Versions and codes are common here, so only a number that prints as written becomes one.
         extra["metadata"] = to_json(metadata, exact=True)
-    if fields.text("risk") and not _risk(fields):
-        extra["risk"] = fields.text("risk")
+    if not risk_level(fields.quiet_text("risk")) and fields.quiet_text("risk"):
+        extra["risk"] = fields.quiet_text("risk")
     return extra | {key: as_written(entry.value) for key, entry in fields.others.items()}
 
 
