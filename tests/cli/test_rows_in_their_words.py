@@ -167,3 +167,64 @@ def test_a_mode_can_be_told_and_stays_in_the_session(capdisc, small, monkeypatch
     monkeypatch.delenv("CAPDISC_TEMPLATE")
     assert capdisc("render", query).out == plain
     assert capdisc("render", query, "--format", "messages").code == 0
+
+
+TEN_SETTINGS = """
+tier0TokenBudget = 150
+tier1TokenBudget = 600
+tier2TokenBudget = 1500
+tier1TopK = 8
+tier2TopK = 3
+tier1MinRelevance = 0.3
+useGraphReranking = false
+collectionName = "capability_index"
+embeddingModelId = "static"
+graphBoostFactor = 0.2
+"""
+
+
+def test_all_ten_settings_of_the_second_design_are_understood(capdisc, write, hermetic) -> None:
+    """A configuration with the ten keys of that design is read whole: the index lies under its
+    name, and no search follows relations (S192)."""
+    write_skill_with(write, "requires: [cli-executor]")
+    (hermetic / "capdisc.toml").write_text(TEN_SETTINGS)
+    assert capdisc("index", "caps", "--quiet").err == ""
+    done = capdisc("config", "--json")
+    assert done.err == ""
+    found = {row["name"]: row["value"] for row in done.json["settings"]}
+    expected = {
+        "tier0_budget": 150,
+        "tier1_budget": 600,
+        "tier2_budget": 1500,
+        "tier1_top_k": 8,
+        "tier2_top_k": 3,
+        "min_relevance": 0.3,
+        "use_graph_reranking": False,
+        "collection_name": "capability_index",
+        "encoder": "static",
+        "graph_boost": 0.2,
+    }
+    assert {name: found[name] for name in expected} == expected
+    assert (hermetic / "index.capability_index").is_dir()
+    assert not (hermetic / "index").exists()
+    query = ("search", "list github issues", "--json")
+    assert not any(hit["via"] for hit in capdisc(*query).json["hits"])
+    with_graph = capdisc(*query, "--mode", "auto").json["hits"]
+    assert "skill:github" in [hit["via"] for hit in with_graph]
+    shown = capdisc("search", "list github issues", "--mode", "auto").out
+    assert "web-search" not in shown
+
+
+def test_a_setting_is_set_by_the_name_of_the_other_design(capdisc, hermetic) -> None:
+    """`config set tier1TokenBudget` sets the budget of tier 1 (S192)."""
+    (hermetic / "capdisc.toml").write_text("")
+    assert capdisc("config", "set", "tier1TokenBudget", "700").code == 0
+    found = {row["name"]: row["value"] for row in capdisc("config", "--json").json["settings"]}
+    assert found["tier1_budget"] == 700
+
+
+def test_the_name_of_a_collection_leads_nowhere_else(capdisc, hermetic, monkeypatch) -> None:
+    monkeypatch.setenv("CAPDISC_COLLECTION_NAME", "../elsewhere")
+    done = capdisc("search", "anything")
+    assert done.code == 3
+    assert "collection_name cannot be" in done.err

@@ -152,7 +152,9 @@ def least_relevance(ctx: open_index.CommandContext, min_relevance: float | None)
 
 def retrieval_mode(ctx: open_index.CommandContext, mode: str | None) -> str:
     """The mode by option or setting. Raises UsageError for an unknown mode."""
-    return check_mode(mode or ctx.config["mode"])
+    chosen = check_mode(mode or ctx.config["mode"])
+    is_graph_off = chosen == "auto" and not mode and not ctx.config["use_graph_reranking"]
+    return "no-graph" if is_graph_off else chosen
 
 
 def check_mode(mode: str) -> str:

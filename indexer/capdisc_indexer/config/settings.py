@@ -58,6 +58,11 @@ SETTINGS: dict[str, Setting] = {
         "where the index lies: a folder, or s3://BUCKET/PREFIX; empty: the user's cache folder",
         Reach.INSIDE,
     ),
+    "collection_name": Setting(
+        "",
+        "CAPDISC_COLLECTION_NAME",
+        "the name of another index beside the usual one: letters, digits, - and _",
+    ),
     "encoder": Setting(
         "",
         "CAPDISC_ENCODER",
@@ -76,6 +81,9 @@ SETTINGS: dict[str, Setting] = {
         0.15,
         "CAPDISC_GRAPH_BOOST",
         "the share of its partners' scores, 0 to 1, that a hit gains; 0: none",
+    ),
+    "use_graph_reranking": Setting(
+        True, "CAPDISC_USE_GRAPH_RERANKING", "whether a search with mode auto follows relations"
     ),
     "budget": Setting(3000, "CAPDISC_BUDGET", "tokens that a rendered context may have in all"),
     "tier0_budget": Setting(200, "CAPDISC_TIER0_BUDGET", "tokens of the overview"),
@@ -143,6 +151,16 @@ SETTINGS: dict[str, Setting] = {
 
 # Variables that are read where ours is not set: another program of the same format uses them.
 ALIAS_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
+
+# Names that AgentOS has for the same settings.
+ALIAS_NAMES = {
+    "tier0_token_budget": "tier0_budget",
+    "tier1_token_budget": "tier1_budget",
+    "tier2_token_budget": "tier2_budget",
+    "tier1_min_relevance": "min_relevance",
+    "graph_boost_factor": "graph_boost",
+    "embedding_model_id": "encoder",
+}
 
 # Never taken from a workspace's file, which came along with what it would allow.
 USER_ONLY_SETTINGS = frozenset(
