@@ -228,3 +228,53 @@ def test_the_name_of_a_collection_leads_nowhere_else(capdisc, hermetic, monkeypa
     done = capdisc("search", "anything")
     assert done.code == 3
     assert "collection_name cannot be" in done.err
+
+
+def test_what_an_agent_makes_is_added_found_and_removed(capdisc, write, hermetic) -> None:
+    """`add -` writes into the folder emergent and indexes at once, with the category emergent;
+    `remove` takes it back; a tool of the tier session is skipped (S203)."""
+    write("CAPABILITY.yaml", TOOLS)
+    capdisc("index", "caps", "--quiet")
+    manifest = '{"name": "fold-crane", "description": "Folds a paper crane from a square sheet."}'
+    done = capdisc("add", "-", stdin=manifest)
+    assert (done.code, done.err) == (0, "")
+    path = hermetic / "caps" / "emergent" / "fold-crane" / "CAPABILITY.yaml"
+    assert done.out == f"added tool:fold-crane ({path})\n"
+    hit = capdisc("search", "fold a paper crane", "--json").json["hits"][0]
+    assert (hit["id"], hit["category"]) == ("tool:fold-crane", "emergent")
+    again = capdisc("add", "-", stdin=manifest)
+    assert (again.code, "exists already" in again.err) == (3, True)
+    better = manifest.replace("square", "round")
+    assert capdisc("add", "-", "--replace", stdin=better).code == 0
+    assert "round sheet" in capdisc("show", "fold-crane").out
+    done = capdisc("remove", "fold-crane")
+    assert (done.code, done.out) == (0, "removed tool:fold-crane\n")
+    assert not path.exists()
+    assert "fold-crane" not in capdisc("list", "--ids").out
+
+
+def test_only_what_lasts_and_has_no_error_is_added(capdisc, write, hermetic) -> None:
+    """Tools of a session are skipped, and of a file with errors nothing is kept (S203)."""
+    write("CAPABILITY.yaml", TOOLS)
+    capdisc("index", "caps", "--quiet")
+    session = "name: scratch\ndescription: Counts words of a text.\ntier: session\n"
+    done = capdisc("add", "-", "--json", stdin=session)
+    assert (done.code, done.json["added"], done.json["skipped"]) == (1, [], ["scratch"])
+    broken = capdisc("add", "-", stdin="name: broken\nkind: tool\n")
+    assert broken.code == 1
+    assert "field-missing" in broken.err
+    assert not (hermetic / "caps" / "emergent" / "broken").exists()
+    own = capdisc("remove", "cli-executor")
+    assert (own.code, "was not added by capdisc add" in own.err) == (2, True)
+    assert "tool:cli-executor" in capdisc("list", "--ids").out
+
+
+def test_a_skill_is_added_where_nothing_is_indexed_yet(capdisc, hermetic, monkeypatch) -> None:
+    """Without an index, `add` writes below .capdisc/capabilities, and builds one (S203)."""
+    monkeypatch.setenv("CAPDISC_INDEX_DIR", str(hermetic / "index"))
+    skill = "---\nname: fold\ndescription: Folds paper cranes. Use when asked.\n---\n\nFold.\n"
+    (hermetic / "draft.md").write_text(skill)
+    done = capdisc("add", "draft.md")
+    assert done.code == 0
+    assert ".capdisc/capabilities/emergent/fold/SKILL.md" in done.out
+    assert capdisc("search", "fold paper cranes", "--ids").out == "skill:fold\n"

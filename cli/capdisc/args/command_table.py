@@ -293,13 +293,15 @@ COMMANDS: Mapping[str, str] = {
     "setup": "Put capdisc into the settings of an agent's client.",
     "init": "Start a capability folder here.",
     "new": "Write a capability to start from.",
+    "add": "Index a capability that an agent made while it works.",
+    "remove": "Take back what add wrote.",
     "completion": "Print the script that completes commands and ids in a shell.",
     "help": "Explain a command, also as a manual page.",
 }
 
 # Bytes of a word that are not UTF-8; only these commands take paths of any bytes.
 _LONE_SURROGATES = compile_late("[\ud800-\udfff]")
-_COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval")
+_COMMANDS_WITH_PATHS = ("index", "watch", "validate", "eval", "add")
 
 
 # Commands with the name of a function of Python.

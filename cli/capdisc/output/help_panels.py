@@ -38,7 +38,7 @@ _MAX_TOGETHER = 7
 COMMAND_PANELS = {
     "Find": ("search", "render", "show", "list", "graph", "tools", "call", "plan"),
     "Index": ("index", "watch", "serve", "status", "doctor"),
-    "Agents": ("setup", "hook", "mcp", "run", "session"),
+    "Agents": ("setup", "hook", "mcp", "run", "session", "add", "remove"),
     "Check": ("validate", "audit", "eval"),
     "Settings": ("config", "trust", "init", "new", "completion", "help"),
 }
