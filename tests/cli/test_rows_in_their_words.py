@@ -278,3 +278,180 @@ def test_a_skill_is_added_where_nothing_is_indexed_yet(capdisc, hermetic, monkey
     assert done.code == 0
     assert ".capdisc/capabilities/emergent/fold/SKILL.md" in done.out
     assert capdisc("search", "fold paper cranes", "--ids").out == "skill:fold\n"
+
+
+def test_words_of_a_file_of_synonyms_find_and_are_never_printed(capdisc, write, hermetic) -> None:
+    """A query with a word that only the file of synonyms knows finds the capability, and no output
+    holds the synonyms (S322)."""
+    write(
+        "CAPABILITY.yaml",
+        "capabilities:\n"
+        "- {name: close-issue, kind: tool, description: Closes an issue of a project.}\n"
+        "- {name: fold-crane, kind: tool, description: Folds a paper crane.}\n",
+    )
+    capdisc("index", "caps", "--quiet")
+    query = "usterka"
+    assert capdisc("search", query).code == 1
+    (hermetic / "words.txt").write_text("# ours\nusterka = issue, bug report\nshut = closes\n")
+    (hermetic / "capdisc.toml").write_text('synonyms = "words.txt"\n')
+    assert capdisc("search", query, "--ids", "-k", "1").out == "tool:close-issue\n"
+    found = capdisc("search", query, "--json")
+    assert found.json["query"] == [query]
+    assert "bug report" not in found.out
+    assert "bug report" not in capdisc("render", query).out
+    assert "tool:close-issue" in capdisc("render", query).out
+    called = capdisc("call", "discover_capabilities", f'{{"query": "{query}"}}')
+    assert "tool:close-issue" in called.out
+    (hermetic / "words.txt").write_text("usterka\n")
+    broken = capdisc("search", query)
+    assert broken.code == 3
+    assert "words.txt:1: no synonyms" in broken.err
+    (hermetic / "capdisc.toml").write_text('synonyms = "../words.txt"\n')
+    assert "waits" in capdisc("search", query).err or "trust" in capdisc("search", query).err
+
+
+def test_a_query_is_split_or_not_as_one_chooses(capdisc, office, monkeypatch) -> None:
+    """Clauses of a query are searched by themselves, --whole and the setting switch that off; hits
+    have relations and the answer its confidence (S310)."""
+    query = "translate this letter to French, then find a recipe for dinner"
+    split = capdisc("search", query, "--json").json
+    whole = capdisc("search", query, "--whole", "--json").json
+    assert [hit["score"] for hit in split["hits"]] != [hit["score"] for hit in whole["hits"]]
+    assert {"confidence", "categories"} <= split.keys()
+    assert "via" in split["hits"][0]
+    monkeypatch.setenv("CAPDISC_SPLIT_QUERIES", "off")
+    assert capdisc("search", query, "--json").json["hits"] == whole["hits"]
+
+
+TWINS = """capabilities:
+- {name: send-letter, kind: tool, description: Sends a letter to a person.}
+- {name: post-letter, kind: tool, description: Sends a letter to a person by post.}
+- {name: fold-crane, kind: tool, description: Folds a paper crane.}
+"""
+
+
+def test_use_raises_only_where_one_asks_for_it(capdisc, write, monkeypatch) -> None:
+    """--usage-boost raises what the log says was used; without it use changes nothing, and what
+    does not fit is never raised (S310)."""
+    write("CAPABILITY.yaml", TWINS)
+    capdisc("index", "caps", "--quiet")
+    monkeypatch.setenv("CAPDISC_LOG", "1")
+    before = capdisc("search", "send a letter", "--json").json["hits"]
+    second = before[1]["id"]
+    for _ in range(5):
+        capdisc("show", second)
+        capdisc("show", "fold-crane")
+    assert capdisc("search", "send a letter", "--json").json["hits"] == before
+    boosted = capdisc("search", "send a letter", "--usage-boost", "1", "--json").json["hits"]
+    assert boosted[0]["id"] == second
+    assert "tool:fold-crane" not in [hit["id"] for hit in boosted[:2]]
+    monkeypatch.setenv("CAPDISC_USAGE_BOOST", "1")
+    assert capdisc("search", "send a letter", "--json").json["hits"] == boosted
+
+
+def test_the_log_is_off_until_its_user_switches_it_on(capdisc, write, hermetic) -> None:
+    """Nothing is recorded by default, and the file of a workspace cannot switch it on (S122)."""
+    write("CAPABILITY.yaml", TWINS)
+    (hermetic / "capdisc.toml").write_text("log = true\n")
+    capdisc("index", "caps", "--quiet")
+    capdisc("search", "send a letter")
+    done = capdisc("log")
+    assert (done.code, done.out) == (1, "")
+    assert "the log is off; to keep one: capdisc config set log true" in done.err
+
+
+def test_the_log_counts_what_is_searched_for_and_used(
+    capdisc, write, hermetic, monkeypatch
+) -> None:
+    """With `log` on, `capdisc log --top` counts queries, hits and uses, --nothing-found lists what
+    found nothing, and --export writes a set that `eval` reads; only its owner may read the log
+    (S122, S248)."""
+    write("CAPABILITY.yaml", TWINS)
+    capdisc("index", "caps", "--quiet")
+    capdisc("config", "set", "log", "true")
+    for _ in range(2):
+        capdisc("search", "fold a paper crane")
+    capdisc("render", "send a letter")
+    capdisc("tools", "send a letter", "--names")
+    capdisc("search", "zxqv wvut")
+    capdisc("session", "new", "s1")
+    capdisc("search", "fold a paper crane", "--session", "s1")
+    capdisc("session", "use", "s1", "fold-crane", "--ok")
+    capdisc("show", "send-letter")
+    top = capdisc("log", "--top", "-k", "2")
+    assert (top.code, top.err) == (0, "")
+    assert "     3  fold a paper crane" in top.out
+    assert "     1  tool:fold-crane" in top.out.partition("used:")[2]
+    assert capdisc("log", "--nothing-found").out == "     1  zxqv wvut\n"
+    facts = capdisc("log", "--json").json
+    assert (facts["is_on"], facts["requests"]) == (True, 6)
+    path = Path(facts["log"])
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert capdisc("log", "--export", "set").code == 0
+    measured = capdisc("eval", "set/queries.jsonl", "set/qrels.tsv", "--json")
+    assert measured.code == 0
+    assert "tool:fold-crane\t2" in (hermetic / "set" / "qrels.tsv").read_text()
+    assert "tool:send-letter\t1" in (hermetic / "set" / "qrels.tsv").read_text()
+    assert capdisc("log", "--clear").code == 0
+    assert not path.exists()
+
+
+def test_a_channel_is_communication(capdisc, write) -> None:
+    """A manifest of the kind channel that names no category is in communication (S151)."""
+    write(
+        "CAPABILITY.yaml",
+        "capabilities:\n"
+        "- {name: discord, kind: channel, description: Sends messages to a Discord server.}\n"
+        "- {name: intranet, kind: channel, category: internal, description: Posts news inside.}\n",
+    )
+    capdisc("index", "caps", "--quiet")
+    found = {row["id"]: row["category"] for row in capdisc("list", "--json").json["capabilities"]}
+    assert found == {"channel:discord": "communication", "channel:intranet": "internal"}
+
+
+def test_categories_that_look_alike_are_a_warning(capdisc, write) -> None:
+    """Two spellings of one category are warned of; different ones are not (S288)."""
+    names = ["pages", "pages", "page", "site-settings", "site_settings", "posts", "comunication"]
+    names += ["communication", "communication", "import", "export"]
+    entries = [
+        f"- {{name: tool-{number}, kind: tool, category: {name},"
+        f" description: Does the thing number {number} of {name}.}}\n"
+        for number, name in enumerate(names)
+    ]
+    write("CAPABILITY.yaml", f"capabilities:\n{''.join(entries)}")
+    findings = capdisc("validate", "caps", "--json").json["findings"]
+    alike = [each["message"] for each in findings if each["code"] == "similar-categories"]
+    assert sorted(alike) == [
+        "the category comunication looks like communication",
+        "the category page looks like pages",
+        "the category site_settings looks like site-settings",
+    ]
+
+
+BASE_TOOLS = '''
+def handle_base_readQuery(conn, sql: str | None = None, limit: int = 10):
+    """
+    Execute a SQL query via SQLAlchemy and return the rows.
+
+    Arguments:
+      sql - SQL text, with optional bind-parameter placeholders
+      limit - how many rows at most
+    """
+'''
+
+
+def test_a_python_file_says_what_its_parameters_are(capdisc, write, hermetic) -> None:
+    """Type, need, default and text of a parameter come from the signature and the Arguments of a
+    docstring, and the module is not imported (S116)."""
+    write("base_tools.py", f"raise SystemExit\n{BASE_TOOLS}")
+    (hermetic / "capdisc.toml").write_text(
+        '[[source]]\nformat = "python"\npath = "caps/base_tools.py"\n'
+    )
+    assert capdisc("index", "--quiet").code == 0
+    found = capdisc("show", "handle_base_readQuery", "--json").json["capabilities"][0]
+    schema = found["schema"]
+    assert schema["properties"]["sql"]["description"].startswith("SQL text, with optional bind")
+    assert schema["properties"]["limit"]["default"] == 10
+    assert schema["properties"]["limit"]["type"] == "integer"
+    called = capdisc("call", "search_tool", '{"query": "handle_base_readQuery"}').json
+    assert "how many rows at most" in str(called)

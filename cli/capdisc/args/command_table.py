@@ -287,6 +287,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Answer searches sooner, from a warm process.",
     "status": "Print what the index holds and where it lies.",
     "doctor": "Print what is wrong with the index, and the commands that mend it.",
+    "log": "Print the local log of requests and uses, which is off by default.",
     "eval": "Measure how well the index answers judged queries.",
     "trust": "Allow what a workspace's file or an index from elsewhere may do.",
     "config": "Print every setting and where it comes from.",

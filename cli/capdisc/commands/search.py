@@ -60,6 +60,25 @@ def search(
         ),
     ] = 0,
     min_relevance: params.MinRelevance = None,
+    whole: Annotated[
+        bool,
+        option(
+            "--whole",
+            help="Search for the query as a whole, and not for its clauses too.",
+            panel="Searching",
+        ),
+    ] = False,
+    usage_boost: Annotated[
+        float | None,
+        option(
+            "--usage-boost",
+            min=0,
+            max=1,
+            callback=params.check_finite,
+            help="Raise what the log says is used, by up to this share of its score.",
+            panel="Searching",
+        ),
+    ] = None,
     graph_boost: Annotated[
         float | None,
         option(
@@ -94,7 +113,9 @@ def search(
         form = names.choose_form(ids=ids, paths=paths, null=null, json=json, opens=open)
     with open_index.open_index(index_dir, fresh) as ctx:
         query = replace(
-            filters.query(texts, limit or ctx.config["limit"]), graph_boost=graph_boost
+            filters.query(texts, limit or ctx.config["limit"]),
+            graph_boost=graph_boost,
+            choices=query_options.ranking_choices(ctx, False if whole else None, usage_boost),
         )
         query_options.check_query(ctx, query)
         ranking = query_options.rank_query(ctx, query, mode, encoder)
@@ -109,6 +130,14 @@ def search(
         )
         sessions.remember_printed(
             ctx.runtime, session, [hit.id for hit in ranking.hits if hit.id in shown_ids]
+        )
+        sessions.log_event(
+            ctx.runtime,
+            ctx.config,
+            "search",
+            [hit.id for hit in ranking.hits if hit.id in shown_ids],
+            texts,
+            session,
         )
         if json:
             console.print_document(

@@ -238,6 +238,7 @@ def _query_definitions(
         request.session,
         [identifier for identifier in ids if identifier in defined_ids],
     )
+    sessions.log_event(ctx.runtime, ctx.config, "tools", ids, request.query.texts, request.session)
     if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
         console.print_notice(
             f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"

@@ -39,7 +39,7 @@ COMMAND_PANELS = {
     "Find": ("search", "render", "show", "list", "graph", "tools", "call", "plan"),
     "Index": ("index", "watch", "serve", "status", "doctor"),
     "Agents": ("setup", "hook", "mcp", "run", "session", "add", "remove"),
-    "Check": ("validate", "audit", "eval"),
+    "Check": ("validate", "audit", "eval", "log"),
     "Settings": ("config", "trust", "init", "new", "completion", "help"),
 }
 HELP_WORDS = ("--help", "-h")

@@ -175,6 +175,8 @@ def remember_shown(render_ctx: RenderContext, context: Context) -> None:
         name = render_ctx.options.prompting.session
         sessions.remember_printed(render_ctx.ctx.runtime, name, ids)
         sessions.remember_request(render_ctx.ctx.runtime, name, "\n".join(render_ctx.texts))
+        ctx = render_ctx.ctx
+        sessions.log_event(ctx.runtime, ctx.config, "render", ids, render_ctx.texts, name)
 
 
 def build_render_inputs(render_ctx: RenderContext) -> RenderInputs:

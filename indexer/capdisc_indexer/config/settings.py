@@ -82,6 +82,29 @@ SETTINGS: dict[str, Setting] = {
         "CAPDISC_GRAPH_BOOST",
         "the share of its partners' scores, 0 to 1, that a hit gains; 0: none",
     ),
+    "split_queries": Setting(
+        True,
+        "CAPDISC_SPLIT_QUERIES",
+        "whether a query of several clauses is searched in parts, too",
+    ),
+    "synonyms": Setting(
+        "",
+        "CAPDISC_SYNONYMS",
+        "a file of synonyms for queries, with lines such as ticket = issue, bug report",
+        Reach.INSIDE,
+    ),
+    "log": Setting(
+        False,
+        "CAPDISC_LOG",
+        "keep a local log of requests and uses: see capdisc log --help",
+        Reach.OWN,
+    ),
+    "usage_boost": Setting(
+        0.0,
+        "CAPDISC_USAGE_BOOST",
+        "by which share of its score, 0 to 1, what the log says is used most rises; 0: none",
+        Reach.OWN,
+    ),
     "use_graph_reranking": Setting(
         True, "CAPDISC_USE_GRAPH_RERANKING", "whether a search with mode auto follows relations"
     ),
@@ -172,6 +195,7 @@ VALUE_RANGES: dict[str, tuple[float, float]] = {
     "limit": (1, 1000),
     "min_relevance": (0, 1),
     "graph_boost": (0, 1),
+    "usage_boost": (0, 1),
     "lock_timeout": (0, 86_400),
     "store.fresh_for": (0, 86_400),
     "tier0_budget": (0, math.inf),

@@ -150,9 +150,23 @@ class LoadedFile:
 
 
 @frozen(kw_only=True)
+class RankingChoices:
+    """What a user may choose about a ranking.
+
+    `splits`: a text of several clauses is also searched clause by clause. `synonyms` are words of
+    the user by the word that a query may have; `use_gains` (0..1) say by id by which share of its
+    score a hit rises because it was used.
+    """
+
+    splits: bool = True
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    use_gains: Mapping[str, float] = field(default_factory=dict)
+
+
+@frozen(kw_only=True)
 class Query:
-    """A search request. Several `texts` are fused; all other fields but `limit` and `graph_boost`
-    are filters, and empty ones let everything through. `graph_boost` (0..1) is how much a hit gains
+    """A search request. Several `texts` are fused; all other fields but `limit`, `graph_boost` and
+    `choices` are filters, and empty ones let everything through. `graph_boost` (0..1) is how much a hit gains
     from hits that are used together with it; None is the measured share.
     """
 
@@ -165,11 +179,13 @@ class Query:
     max_risk: str = ""
     limit: int = 10
     graph_boost: float | None = None
+    choices: RankingChoices = RankingChoices()
 
     @property
     def filters(self) -> frozenset[str]:
         """The names of the filters that are set."""
-        names = (name for name in fields(self) if name not in ("texts", "limit", "graph_boost"))
+        others = ("texts", "limit", "graph_boost", "choices")
+        names = (name for name in fields(self) if name not in others)
         return frozenset(name for name in names if getattr(self, name))
 
 
