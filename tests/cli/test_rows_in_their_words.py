@@ -455,3 +455,24 @@ def test_a_python_file_says_what_its_parameters_are(capdisc, write, hermetic) ->
     assert schema["properties"]["limit"]["type"] == "integer"
     called = capdisc("call", "search_tool", '{"query": "handle_base_readQuery"}').json
     assert "how many rows at most" in str(called)
+
+
+def test_a_question_brings_the_tools_that_read_what_it_finds(capdisc, write) -> None:
+    """A question whose answer stands in tables and pages is offered the tools that read those, and
+    get_compatibility_tables for its word (S231)."""
+    write(
+        "compatibility_issues.csv",
+        "ingredient,compatible,issue\npeanut butter,no,allergy\nolive oil,yes,\n",
+    )
+    write(
+        "CAPABILITY.yaml",
+        "name: toast-bread\nkind: tool\ndescription: Toasts a slice of bread.\n"
+        "inputSchema: {type: object, properties: {slices: {type: integer}}}\n",
+    )
+    write("../capdisc.toml", '[[source]]\nformat = "table"\npath = "caps/*.csv"\n')
+    capdisc("index", "--quiet")
+    question = "What are the compatibility issues with peanut butter?"
+    names = capdisc("tools", question, "--names").out.splitlines()
+    assert {"get_compatibility_tables", "get_table_rows", "search_content"} <= set(names)
+    toast = capdisc("tools", "toast a slice of bread", "--names", "-k", "1").out.splitlines()
+    assert "get_table_rows" not in toast

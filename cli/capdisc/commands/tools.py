@@ -240,9 +240,16 @@ def _query_definitions(
     )
     sessions.log_event(ctx.runtime, ctx.config, "tools", ids, request.query.texts, request.session)
     if not_callable := [identifier for identifier in ids if identifier not in defined_ids]:
+        readers: list[Definition] = []
+        if request.form not in STUB_LANGUAGES and not request.is_deferred:
+            kinds = dict.fromkeys(identifier.partition(":")[0] for identifier in not_callable)
+            text = " ".join(request.query.texts)
+            readers = tool_selection.reader_definitions(tool_ctx, text, list(kinds))
+        names = ", ".join(definition.name for definition in readers) or "search_tool"
         console.print_notice(
-            f"notice: found too, and no functions: {console.format_names(not_callable)} (search_tool says more)"
+            f"notice: found too, and no functions: {console.format_names(not_callable)} (read by {names})"
         )
+        definitions = [*definitions, *readers]
     if ids:
         print_unmatched(ranking)
     else:

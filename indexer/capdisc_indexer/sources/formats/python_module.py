@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from docstring_parser import Docstring
 
 _DASHED_ARGUMENT = re.compile(r"^([ \t]+)(\w+)[ \t]+-[ \t]+", re.MULTILINE)
-_MAX_DEFAULT_CHARACTERS = 16
 _MAX_FUNCTIONS = 2_000
 _MAX_TYPE_DEPTH = 4
 _MAX_SIGNATURE = 1_000
@@ -255,21 +254,23 @@ def _input_schema(function: _PublicFunction, docstring: Docstring) -> dict[str, 
     for argument in named:
         described = one_line(descriptions.get(argument.arg, ""), 300)
         note: dict[str, Json] = {"description": described} if described else {}
-        default = _plain_default(defaults.get(argument.arg))
-        properties[argument.arg] = {**_type_schema(argument.annotation, 0), **note, **default}
+        type_schema = _type_schema(argument.annotation, 0)
+        default = _plain_default(defaults.get(argument.arg), type_schema)
+        properties[argument.arg] = {**type_schema, **note, **default}
     required: list[Json] = [a.arg for a in named if a.arg not in optional]
     schema: dict[str, Json] = {"type": "object", "properties": properties}
     return {**schema, "required": required} if required else schema
 
 
-def _plain_default(value: ast.expr | None) -> dict[str, Json]:
-    """The default of a parameter as a key of its schema: a number, a truth value or a short text. A
-    longer text may be a secret, and None says nothing.
+def _plain_default(value: ast.expr | None, schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The default of a parameter as a key of its schema: a number, a truth value, or one of the
+    texts that the schema lists. Any other text may be a secret, and None says nothing.
     """
     constant = value.value if isinstance(value, ast.Constant) else None
+    choices = schema.get("enum")
     if isinstance(constant, bool | int | float):
         return {"default": constant}
-    if isinstance(constant, str) and len(constant) <= _MAX_DEFAULT_CHARACTERS:
+    if isinstance(constant, str) and isinstance(choices, list) and constant in choices:
         return {"default": constant}
     return {}
 
