@@ -476,3 +476,79 @@ def test_a_question_brings_the_tools_that_read_what_it_finds(capdisc, write) -> 
     assert {"get_compatibility_tables", "get_table_rows", "search_content"} <= set(names)
     toast = capdisc("tools", "toast a slice of bread", "--names", "-k", "1").out.splitlines()
     assert "get_table_rows" not in toast
+
+
+SHOP = """capabilities:
+- {name: sales-report, kind: tool, description: Reports the sales of a quarter.}
+- {name: customer-list, kind: tool, description: Lists each customer with an address.}
+- {name: fold-crane, kind: tool, description: Folds a paper crane.}
+- {name: toast-bread, kind: tool, description: Toasts a slice of bread.}
+"""
+PRELOAD = """[context_preload]
+seed_patterns = ["sales", "customer"]
+similarity_threshold = 0.3
+max_tables = 50
+"""
+
+
+def test_patterns_are_loaded_ahead_into_the_stable_prefix(capdisc, write, hermetic) -> None:
+    """What fits a seed pattern stands in the prefix of every prompt, whatever the query, within
+    the budget (S79)."""
+    write("CAPABILITY.yaml", SHOP)
+    (hermetic / "capdisc.toml").write_text(PRELOAD)
+    capdisc("index", "caps", "--quiet")
+    prefix = capdisc("render", "toast a slice of bread", "--split", "prefix").out
+    assert "Loaded ahead:\n- tool:customer-list: " in prefix
+    assert "- tool:sales-report: Reports the sales of a quarter." in prefix
+    assert "fold-crane: Folds" not in prefix
+    assert capdisc("render", "fold a paper crane", "--split", "prefix").out == prefix
+    whole = capdisc("render", "fold a paper crane").out
+    assert whole.startswith(prefix)
+    assert "tool:fold-crane" in whole.removeprefix(prefix)
+    small = capdisc("render", "fold a paper crane", "--budget", "120", "--json")
+    assert small.code == 0
+    assert (
+        capdisc("render", "fold a paper crane", "--style", "full").out.count("Loaded ahead") == 0
+    )
+
+
+def test_what_is_loaded_ahead_has_a_threshold_and_a_limit(capdisc, write, hermetic) -> None:
+    """`preload`, `preload_threshold` and `preload_limit` are the keys (S80)."""
+    write("CAPABILITY.yaml", SHOP)
+    capdisc("index", "caps", "--quiet")
+
+    def loaded(text: str) -> list[str]:
+        (hermetic / "capdisc.toml").write_text(text)
+        return capdisc("render", "bread", "--json").json.get("preload", {}).get("ids", [])
+
+    both = 'preload = ["sales", "customer"]\n'
+    assert loaded(both) == ["tool:customer-list", "tool:sales-report"]
+    assert len(loaded(f"{both}preload_limit = 1\n")) == 1
+    assert loaded('preload = ["paper"]\npreload_threshold = 1.0\n') in ([], ["tool:fold-crane"])
+    assert loaded("") == []
+    assert capdisc("config", "set", "preload_threshold", "2").code != 0
+
+
+def test_what_is_loaded_ahead_is_stored_until_settings_or_files_change(
+    capdisc, write, hermetic
+) -> None:
+    """The second prompt searches no pattern again; another pattern, or a new capability, makes the
+    choice anew (S81)."""
+    manifest = write("CAPABILITY.yaml", SHOP)
+    (hermetic / "capdisc.toml").write_text('preload = ["sales"]\n')
+    capdisc("index", "caps", "--quiet")
+
+    def preload() -> tuple[bool, list[str]]:
+        found = capdisc("render", "bread", "--json").json["preload"]
+        return found["cached"], found["ids"]
+
+    assert preload() == (False, ["tool:sales-report"])
+    assert preload() == (True, ["tool:sales-report"])
+    (hermetic / "capdisc.toml").write_text('preload = ["sales", "customer"]\n')
+    assert preload()[0] is False
+    assert preload() == (True, ["tool:customer-list", "tool:sales-report"])
+    more = "- {name: sales-forecast, kind: tool, description: Forecasts the sales of a year.}\n"
+    manifest.write_text(SHOP + more)
+    capdisc("index", "caps", "--quiet")
+    cached, ids = preload()
+    assert (cached, "tool:sales-forecast" in ids) == (False, True)

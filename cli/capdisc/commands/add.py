@@ -61,7 +61,7 @@ def add(
     text = data.decode("utf-8-sig", "replace")
     folder = emergent_folder(runtime, index_dir)
     if text.lstrip().startswith("---\n") and "\n---" in text.lstrip()[4:]:
-        files, skipped = [_skill_file(folder, text)], []
+        files, skipped = [_skill_file(folder, text)], list[str]()
     else:
         files, skipped = _manifest_files(folder, text, target)
     for name in skipped:

@@ -10,6 +10,7 @@ from capdisc import sessions
 from capdisc.context import open_index, surroundings
 from capdisc.output import user_files
 from capdisc.render import tier_selection
+from capdisc.render.preload import add_to_layout
 from capdisc.render.relevant_capabilities import (
     offered_headers,
     offered_places,
@@ -286,8 +287,9 @@ def _has_layout(render_ctx: RenderContext) -> bool:
 
 def _build_printing(render_ctx: RenderContext) -> PrintOptions:
     shape = render_ctx.options.shape
+    layout = _template_layout(render_ctx) if _has_layout(render_ctx) else ()
     return PrintOptions(
-        layout=_template_layout(render_ctx) if _has_layout(render_ctx) else (),
+        layout=add_to_layout(layout, render_ctx.preload) if render_ctx.preload.text else layout,
         split=shape.split,
         request=_request_text(render_ctx) if render_ctx.form.needs_request else "",
         facts=_context_facts(render_ctx) if render_ctx.form.needs_facts else {},
@@ -305,6 +307,7 @@ def _context_facts(render_ctx: RenderContext) -> JsonObject:
         render_ctx.options.shape.diagnostics,
         render_ctx.ctx.runtime.path_base,
         render_ctx.mode,
+        render_ctx.preload,
     )
 
 

@@ -11,6 +11,7 @@ from capdisc.args import query_options
 from capdisc.context import open_index
 from capdisc.output import console, user_files
 from capdisc.render import relevant_capabilities, tier_selection
+from capdisc.render.preload import Preload, load_preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     Everything,
@@ -177,6 +178,7 @@ class RenderContext:
     session: SessionContext
     pinned: tuple[CountedDescriptor, ...]
     mode: ModeChoice | None = None
+    preload: Preload = Preload()
 
 
 def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> RenderContext:
@@ -214,7 +216,21 @@ def prepare_render(ctx: open_index.CommandContext, options: RenderOptions) -> Re
         session=load_session_context(ctx, options.prompting.session),
         pinned=load_pinned(ctx, query),
         mode=mode,
+        preload=_load_preload(ctx, form, catalogue, counter, limits),
     )
+
+
+def _load_preload(
+    ctx: open_index.CommandContext,
+    form: RenderFormat,
+    catalogue: CatalogueMode,
+    counter: TokenCounter,
+    limits: TokenLimits,
+) -> Preload:
+    """What is loaded ahead, where the context does not hold everything anyway."""
+    if not ctx.config["preload"] or form.is_fixed_form or catalogue.is_everything:
+        return Preload()
+    return load_preload(ctx, counter, limits.budgets.total)
 
 
 # The template that is chosen by the words of the request.

@@ -13,6 +13,7 @@ from capdisc.render.gate import (
     format_decision,
     print_unmatched,
 )
+from capdisc.render.preload import Preload
 from capdisc.render.relevant_capabilities import (
     CatalogueMode,
     RelevantCapabilities,
@@ -37,6 +38,7 @@ def build_context_facts(
     with_diagnostics: bool,
     workspace: PurePath | None,
     mode: ModeChoice | None = None,
+    preload: Preload | None = None,
 ) -> JsonObject:
     """The facts that a format with `needs_facts` prints: costs, style, catalogue mode and, where
     `with_diagnostics`, times and the gate's parts; `results` gives the facts of a capability by its id.
@@ -52,6 +54,8 @@ def build_context_facts(
         facts["reason"] = catalogue.style.reason
         if catalogue.style.model:
             facts["model"] = one_line(catalogue.style.model, 80)
+    if preload and preload.ids:
+        facts["preload"] = {"ids": preload.ids, "cached": preload.is_cached}
     if mode:
         facts["working_mode"] = {
             "mode": mode.mode,

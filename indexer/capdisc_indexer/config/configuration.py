@@ -304,7 +304,7 @@ def _flatten_table(table: JsonObject) -> Iterator[tuple[str, Any]]:
     """The keys with their values; a key of an inner table of settings as `validate.select`."""
     for key, value in table.items():
         if isinstance(value, dict) and any(
-            name.startswith(f"{snake_case(key)}.") for name in SETTINGS
+            name.startswith(f"{snake_case(key)}.") for name in (*SETTINGS, *ALIAS_NAMES)
         ):
             for inner_key, inner_value in value.items():
                 yield f"{key}.{inner_key}", inner_value

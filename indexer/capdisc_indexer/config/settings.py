@@ -82,6 +82,17 @@ SETTINGS: dict[str, Setting] = {
         "CAPDISC_GRAPH_BOOST",
         "the share of its partners' scores, 0 to 1, that a hit gains; 0: none",
     ),
+    "preload": Setting(
+        [],
+        "CAPDISC_PRELOAD",
+        "patterns: what fits one has a line in the stable part of every prompt",
+    ),
+    "preload_threshold": Setting(
+        0.3, "CAPDISC_PRELOAD_THRESHOLD", "the least relevance, 0 to 1, of what is loaded ahead"
+    ),
+    "preload_limit": Setting(
+        50, "CAPDISC_PRELOAD_LIMIT", "how many capabilities are loaded ahead at most"
+    ),
     "split_queries": Setting(
         True,
         "CAPDISC_SPLIT_QUERIES",
@@ -175,7 +186,7 @@ SETTINGS: dict[str, Setting] = {
 # Variables that are read where ours is not set: another program of the same format uses them.
 ALIAS_VARIABLES = {"roots": ("WUNDERLAND_CAPABILITY_DIRS",)}
 
-# Names that AgentOS has for the same settings.
+# Names that AgentOS and constat have for the same settings, and a table of theirs.
 ALIAS_NAMES = {
     "tier0_token_budget": "tier0_budget",
     "tier1_token_budget": "tier1_budget",
@@ -183,6 +194,9 @@ ALIAS_NAMES = {
     "tier1_min_relevance": "min_relevance",
     "graph_boost_factor": "graph_boost",
     "embedding_model_id": "encoder",
+    "context_preload.seed_patterns": "preload",
+    "context_preload.similarity_threshold": "preload_threshold",
+    "context_preload.max_tables": "preload_limit",
 }
 
 # Never taken from a workspace's file, which came along with what it would allow.
@@ -196,6 +210,8 @@ VALUE_RANGES: dict[str, tuple[float, float]] = {
     "min_relevance": (0, 1),
     "graph_boost": (0, 1),
     "usage_boost": (0, 1),
+    "preload_threshold": (0, 1),
+    "preload_limit": (1, 1000),
     "lock_timeout": (0, 86_400),
     "store.fresh_for": (0, 86_400),
     "tier0_budget": (0, math.inf),
