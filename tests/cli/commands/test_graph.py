@@ -134,7 +134,7 @@ def test_svg_without_matplotlib_says_what_to_install(capdisc, small, monkeypatch
 def test_one_without_relations_is_status_one(capdisc, small) -> None:
     done = capdisc("graph", "set-thermostat")
     assert (done.code, done.out) == (1, "")
-    assert "no relation fits" in done.err
+    assert "no relations found" in done.err
 
 
 @pytest.mark.parametrize(
