@@ -25,7 +25,7 @@ def command(root, index_dir):
 
 
 def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, write_skill) -> None:
-    """watch --json prints one document for each set of changes (S209)."""
+    """watch --json prints one document for each set of changes, with the ids of what changed (S209)."""
     watched = command()
     write_skill(root, "beta")
     assert until(lambda: len(watched.turns) == 2), watched.err
@@ -37,6 +37,8 @@ def test_json_is_a_document_a_line_for_each_change(command, root, index_dir, wri
         1,
         str(index_dir),
     )
+    assert first["ids"] == {"added": ["skill:alpha"], "updated": [], "removed": []}
+    assert second["ids"] == {"added": ["skill:beta"], "updated": [], "removed": []}
     (root / "alpha" / "SKILL.md").write_text("---\nname: al")
     assert until(lambda: len(watched.turns) == 3), watched.err
     assert watched.turns[2]["findings"][0]["path"] == str(root / "alpha" / "SKILL.md")

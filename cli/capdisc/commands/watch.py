@@ -203,6 +203,7 @@ def _update_document(
         "published": bool(report and report.published),
         "index_dir": str(where),
         "counts": report.counts if report else None,
+        "ids": report.changed_ids if report else None,
         "held_definitions": report.held_definitions if report else (),
         "changed_definitions": report.changed_definitions if report else (),
         "findings": update.errors,

@@ -173,6 +173,7 @@ def summarise_build(plan: BuildPlan, written: WrittenGeneration) -> BuildReport:
         dropped_roots=tuple(root for root in previous.roots if root not in request.root_names),
         held_definitions=review.held_definitions,
         changed_definitions=review.changed_ids,
+        changed_ids=_changed_ids(previous, changes),
         dropped_sources=_find_dropped_sources(previous, changes, request.options.sources),
     )
 
@@ -212,6 +213,16 @@ def _count_changes(previous: PreviousBuild, changes: Changes) -> dict[str, int]:
         "copies": statuses["copy"],
         "shadowed": statuses["shadowed"],
         "held": statuses[HELD],
+    }
+
+
+def _changed_ids(previous: PreviousBuild, changes: Changes) -> dict[str, tuple[str, ...]]:
+    old_ids = content_hashes_by_id(previous.files).keys()
+    new_ids = content_hashes_by_id(changes.files).keys()
+    return {
+        "added": tuple(sorted(new_ids - old_ids)),
+        "updated": tuple(sorted(key for key in changes.descriptors if key in old_ids)),
+        "removed": tuple(sorted(old_ids - new_ids)),
     }
 
 

@@ -490,6 +490,7 @@ class BuildReport:
 
     `published` is False when nothing had changed. `held_definitions` are left out until a person
     accepts them; `changed_definitions` are the ids of those whose changes need no review.
+    `changed_ids` are the ids of what `added`, `updated` and `removed` count, sorted.
     """
 
     generation: Generation
@@ -503,3 +504,4 @@ class BuildReport:
     dropped_sources: tuple[str, ...] = ()
     held_definitions: tuple[HeldDefinition, ...] = ()
     changed_definitions: tuple[str, ...] = ()
+    changed_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -58,7 +58,8 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
     {tool.name: tool for family in _FAMILIES for tool in family}
 )
 # The tools that an agent gets where the catalogue is too large to be listed.
-BRIDGE_TOOLS = ("discover_capabilities", "tool_search", "search_tool", "execute_tool")
+# One search, which lists all, finds keywords or prints one in full, and what calls the others.
+BRIDGE_TOOLS = ("search_tool", "execute_tool")
 
 
 def call_tool(ctx: ToolContext, name: str, arguments: Arguments) -> ToolAnswer:
