@@ -505,8 +505,11 @@ def test_patterns_are_loaded_ahead_into_the_stable_prefix(capdisc, write, hermet
     whole = capdisc("render", "fold a paper crane").out
     assert whole.startswith(prefix)
     assert "tool:fold-crane" in whole.removeprefix(prefix)
-    small = capdisc("render", "fold a paper crane", "--budget", "120", "--json")
-    assert small.code == 0
+    small = capdisc("render", "fold a paper crane", "--budget", "60")
+    assert (small.code, "sales-report: " in small.out) == (0, False)
+    assert "loaded ahead: left out to fit: 1 capability" in small.err
+    tiny = capdisc("render", "fold a paper crane", "--budget", "34")
+    assert (tiny.code, "Loaded ahead" in tiny.out) == (0, False)
     assert (
         capdisc("render", "fold a paper crane", "--style", "full").out.count("Loaded ahead") == 0
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from capdisc import sessions
 from capdisc.context import open_index, surroundings
-from capdisc.output import user_files
+from capdisc.output import console, user_files
 from capdisc.render import tier_selection
-from capdisc.render.preload import add_to_layout
+from capdisc.render.preload import Preload, add_to_layout
 from capdisc.render.relevant_capabilities import (
     offered_headers,
     offered_places,
@@ -151,7 +151,20 @@ _MIN_REMAINING_TOKENS = 40
 
 
 def build_context(render_ctx: RenderContext) -> Context:
-    """The context within its budget. Raises UsageError where the budget is too small for anything."""
+    """The context within its budget, without what is loaded ahead where the budget has no room for
+    that. Raises UsageError where the budget is too small for anything.
+    """
+    if not render_ctx.preload.text:
+        return _assemble_context(render_ctx)
+    try:
+        return _assemble_context(render_ctx)
+    except UsageError:
+        context = _assemble_context(replace(render_ctx, preload=Preload()))
+    console.print_notice("notice: the budget has no room for what is loaded ahead")
+    return context
+
+
+def _assemble_context(render_ctx: RenderContext) -> Context:
     printing = _build_printing(render_ctx)
     return assemble(
         build_render_inputs(render_ctx),

@@ -74,16 +74,14 @@ def find_callable(ctx: ToolContext, query: str, limit: int) -> list[Definition]:
     return define_callable(ctx, list(islice(callable_descriptors, limit)))
 
 
-# The tools that read what is found and is no function, by its kind.
+# The tools that read data that is found and is no function, by its kind; `search_tool` reads the
+# others in full.
 _READERS: Mapping[str, tuple[str, ...]] = {
     "table": ("get_table_schema", "get_table_rows", "search_content"),
     "section": ("search_content", "get_document_section"),
     "document": ("search_content", "get_document"),
     "operation": ("get_operation_details",),
     "api": ("list_operations",),
-    "skill": ("get_skill",),
-    "term": ("find_entity",),
-    "entity": ("find_entity",),
 }
 # Words in the names of tools that say nothing of a question.
 _COMMON_WORDS = frozenset("get list search find add all by for in of and table tables".split())
@@ -100,7 +98,7 @@ def reader_definitions(ctx: ToolContext, text: str, kinds: Sequence[str]) -> lis
     named = [
         name
         for name, tool in TOOLS.items()
-        if not set(tool.kinds).isdisjoint(kinds)
+        if not set(tool.kinds).isdisjoint(_READERS.keys() & set(kinds))
         and any(
             word not in _COMMON_WORDS and set(truncate_stem(word).split()) & stems
             for word in name.lower().split("_")
