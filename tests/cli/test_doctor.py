@@ -241,6 +241,8 @@ def test_the_mend_of_a_hook_runs_as_it_is_printed(process, small) -> None:
     checks = {check["name"]: check for check in process("doctor", "--json").json["checks"]}
     assert checks["hook"]["text"].startswith("claude, just now: what is on stdin is not JSON")
     command = checks["hook"]["fix"].replace("capdisc", f"{sys.executable} -m capdisc")
+    # Patience is for a busy machine.
+    command += " --deadline 60s"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert "merge-pdfs" in done.stdout
 

@@ -31,7 +31,8 @@ def test_the_relations_of_one_come_heaviest_first_with_their_direction(capdisc, 
         "1",
         "requires",
     ]
-    assert "–" in lines[3]
+    assert lines[3].split()[1:4] == ["→", "TAKES_INPUT_FROM", "tool:read-template"]
+    assert "–" in lines[4]
 
 
 def test_json_holds_nodes_edges_and_what_leads_nowhere(capdisc, small) -> None:
